@@ -1,0 +1,359 @@
+"""Items and the ground distance between them.
+
+A distance is kept as a whole number of a small *unit* (a power of two, 2⁻²⁵ for angles), in four bytes,
+rounded **up**. Three things follow. Transport on these numbers is integer arithmetic, so a distance
+between users is exact and does not depend on the order of the sums. Rounding up keeps the triangle
+inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉. And nothing is lost that four bytes of floating point would have kept.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+
+if TYPE_CHECKING:
+    from prefmover.ratings import Ratings
+
+__all__ = ["ItemGeometry", "align"]
+
+ANGLE_UNIT = 2.0**-25
+GRID_LIMIT = 2**26  # the largest distance, in units: leaves room for potentials in 32 bits
+BUDGET = 2**30
+CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemGeometry:
+    """Item ids and the ground distance d(i, j) between them.
+
+    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`.
+
+    Attributes
+    ----------
+    items
+        Item ids, integers or strings.
+    name
+        What the distances were made from; every figure that rests on them quotes it.
+    is_metric
+        True, False, or None when it is not known. Shortcuts that need the triangle inequality are
+        taken only when it is True.
+    metric_by
+        How that is known: ``"construction"``, ``"check"``, or ``"unknown"``.
+    to_distance
+        ``"arccos"``, ``"one-minus"`` or ``"given"``; the way back gives :meth:`similarity`.
+    unit
+        The size of one step of the grid that distances lie on.
+    grid
+        (n, n) int32 distances in units, or None when they are computed from ``vectors`` on demand.
+    vectors
+        (n, d) unit vectors, or None.
+
+    Examples
+    --------
+    >>> geometry = ItemGeometry.from_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
+    >>> geometry.block([0], [0, 1, 2]).round(4)
+    array([[0.    , 0.7854, 1.5708]])
+    >>> geometry.is_metric, geometry.metric_by
+    (True, 'construction')
+    """
+
+    items: npt.NDArray[Any]
+    name: str
+    is_metric: bool | None
+    metric_by: Literal["construction", "check", "unknown"]
+    to_distance: Literal["arccos", "one-minus", "given"]
+    unit: float
+    grid: npt.NDArray[np.int32] | None = None
+    vectors: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_vectors(
+        cls,
+        items: npt.ArrayLike,
+        vectors: npt.ArrayLike,
+        *,
+        name: str = "vectors",
+        zero: Literal["error", "far"] = "error",
+        budget: int = BUDGET,
+    ) -> Self:
+        """Return the geometry d(i, j) = arccos of the cosine of the two vectors (the paper's).
+
+        Angles beyond a right angle (negative cosines) are cut off there; a metric cut off at a constant
+        is a metric.
+
+        Parameters
+        ----------
+        items
+            n ids, all different.
+        vectors
+            (n, d) array, any real type.
+        zero
+            An item whose vector is zero has no direction: ``"error"``, or ``"far"`` to place it at a
+            right angle to every other item.
+        budget
+            Bytes that the dense matrix may take (4 n²); above it, distances are computed when needed.
+        """
+        ids = _ids(items)
+        X = _finite("vectors", vectors, ids, ndim=2)
+        # Scaling by the largest entry first keeps the squares of huge and denormal numbers in range.
+        peak = np.abs(X).max(axis=1, initial=0.0)
+        empty = peak == 0
+        if zero == "error" and empty.any():
+            raise InputError(
+                f"the vector of item {_first(ids, empty)} is zero and has no direction "
+                f'({empty.sum()} such items); leave these items out, or pass zero="far"'
+            )
+        X = X / np.where(empty, 1.0, peak)[:, None]
+        X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
+        lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
+        if 4 * len(ids) ** 2 > budget:
+            return lazy
+        return replace(lazy, grid=_frozen(lazy.grid_block(None, None)), vectors=None)
+
+    @classmethod
+    def from_similarity(
+        cls,
+        items: npt.ArrayLike,
+        similarity: npt.ArrayLike,
+        to_distance: Literal["arccos", "one-minus"] = "arccos",
+        *,
+        name: str = "similarity",
+    ) -> Self:
+        """Return the geometry of a symmetric similarity matrix with entries in [0, 1] and ones on the diagonal.
+
+        ``"arccos"`` gives a metric whenever the matrix is a matrix of cosines (positive semidefinite);
+        ``"one-minus"`` may or may not. Either is checked where the number of items allows.
+        """
+        ids = _ids(items)
+        S = _square("similarity", similarity, ids)
+        slack = 1e-6  # what float32 cosines exceed 1 by
+        bad = (-slack > S) | (1 + slack < S)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise InputError(
+                f"the similarity of items {ids[i]!r} and {ids[j]!r} is {S[i, j]:g}; expected 0 to 1"
+            )
+        off = np.abs(np.diagonal(S) - 1) > slack
+        if off.any():
+            raise InputError(
+                f"item {_first(ids, off)} is not fully similar to itself "
+                f"(diagonal {np.diagonal(S)[off][0]:g}); the diagonal must be 1"
+            )
+        S = np.clip(S, 0.0, 1.0)
+        if to_distance == "arccos":
+            D, unit = np.arccos(S), ANGLE_UNIT
+        elif to_distance == "one-minus":
+            D, unit = 1.0 - S, 2.0**-26
+        else:
+            raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
+        np.fill_diagonal(D, 0.0)
+        geometry = cls(ids, name, None, "unknown", to_distance, unit, _on_grid(D, unit))
+        return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+
+    @classmethod
+    def from_distance(cls, items: npt.ArrayLike, distance: npt.ArrayLike, *, name: str = "distance") -> Self:
+        """Return the geometry of a symmetric matrix of distances, zero on the diagonal.
+
+        Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less.
+        """
+        ids = _ids(items)
+        D = _square("distance", distance, ids)
+        if (D < 0).any():
+            i, j = np.argwhere(D < 0)[0]
+            raise InputError(f"the distance of items {ids[i]!r} and {ids[j]!r} is negative ({D[i, j]:g})")
+        if np.diagonal(D).any():
+            off = np.diagonal(D) != 0
+            raise InputError(
+                f"item {_first(ids, off)} is at distance {np.diagonal(D)[off][0]:g} from itself; "
+                "the diagonal must be 0"
+            )
+        largest = D.max(initial=0.0)
+        unit = 2.0 ** (math.frexp(largest)[1] - 26) if largest > 0 else ANGLE_UNIT
+        geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
+        return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.items)
+
+    def item_index(self, item: object) -> int:
+        """Return the position of an item id; :class:`UnknownIdError` if it is not there."""
+        found = np.flatnonzero(self.items == item)
+        if not found.size:
+            raise UnknownIdError(f"item {item!r} is not in the item geometry ({self.name})")
+        return int(found[0])
+
+    def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
+        """Return distances in units as an int32 array (rows, columns); None means all items."""
+        r, c = self._indices(rows), self._indices(columns)
+        if self.grid is not None:
+            if rows is None and columns is None:
+                return self.grid
+            # Rows first: whole rows are contiguous, and the second gather stays in cache.
+            return (
+                self.grid.take(r, axis=0).take(c, axis=1)
+                if columns is not None
+                else self.grid.take(r, axis=0)
+            )
+        from prefmover._angles import angle_grid
+
+        assert self.vectors is not None
+        out = np.empty((r.size, c.size), np.int32)
+        angle_grid(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
+        return out
+
+    def block(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
+        return self.grid_block(rows, columns) * self.unit
+
+    def similarity(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the similarities s(i, j) in [0, 1]: 1 - d for ``"one-minus"``, else cos d.
+
+        A given distance is read as an angle; beyond a right angle the similarity is 0.
+        """
+        D = self.block(rows, columns)
+        if self.to_distance == "one-minus":
+            return np.maximum(1.0 - D, 0.0)
+        return np.maximum(np.cos(np.minimum(D, np.pi / 2)), 0.0)
+
+    def near(self, item: object, n: int = 10) -> list[tuple[Any, float]]:
+        """Return the ``n`` items nearest to an item, with their distances, nearest first."""
+        i = self.item_index(item)
+        d = self.grid_block([i], None)[0]
+        order = np.argsort(d, kind="stable")
+        return [(self.items[j], float(d[j] * self.unit)) for j in order[order != i][:n]]
+
+    def take(self, positions: npt.ArrayLike) -> Self:
+        """Return the geometry of the items at ``positions``, in that order."""
+        p = self._indices(positions)
+        if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
+            return self
+        return replace(
+            self,
+            items=_frozen(self.items[p]),
+            grid=None if self.grid is None else _frozen(self.grid.take(p, axis=0).take(p, axis=1)),
+            vectors=None if self.vectors is None else _frozen(self.vectors[p]),
+        )
+
+    def check_metric(self) -> Self:
+        """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
+        from prefmover._angles import broken_triangle
+
+        if self.metric_by == "construction" or self.grid is None:
+            return self
+        return replace(self, is_metric=broken_triangle(self.grid)[0] < 0, metric_by="check")
+
+    def _indices(self, positions: npt.ArrayLike | None) -> Index:
+        if positions is None:
+            return np.arange(self.n_items)
+        return np.asarray(positions, dtype=np.int64).reshape(-1)
+
+    def __repr__(self) -> str:
+        """Name, size, how distances are kept, and whether they are a metric."""
+        kept = "dense" if self.grid is not None else "from vectors on demand"
+        metric = {True: "metric", False: "not a metric", None: "metric unknown"}[self.is_metric]
+        return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {metric} by {self.metric_by})"
+
+
+def align(
+    ratings: "Ratings", geometry: ItemGeometry, missing: Literal["error", "drop"] = "error"
+) -> tuple["Ratings", ItemGeometry]:
+    """Return ratings and geometry over the same items in the same order.
+
+    Parameters
+    ----------
+    missing
+        What becomes of rated items that the geometry does not know: ``"error"``, or ``"drop"`` to leave
+        their ratings out, with a :class:`~prefmover.errors.MissingItemsWarning` that counts and names them.
+    """
+    if missing not in ("error", "drop"):
+        raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
+    if ratings.items is geometry.items or np.array_equal(ratings.items, geometry.items):
+        return ratings, geometry
+    place = {item: k for k, item in enumerate(geometry.items.tolist())}
+    positions = np.array([place.get(item, -1) for item in ratings.items.tolist()], dtype=np.int64)
+    known = positions >= 0
+    if not known.all():
+        lost = ratings.items[~known]
+        n_lost = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
+        names = ", ".join(repr(item) for item in lost[:5].tolist()) + (", ..." if len(lost) > 5 else "")
+        report = (
+            f"{len(lost):,} of {ratings.n_items:,} rated items ({n_lost:,} of {ratings.n_ratings:,} ratings) "
+            f"are not in the item geometry ({geometry.name}): {names}"
+        )
+        if missing == "error":
+            raise InputError(f'{report}; add them to the geometry, or pass missing="drop"')
+        warnings.warn(f"{report}; their ratings are left out", MissingItemsWarning, stacklevel=2)
+        ratings = ratings.select(items=known)
+    return ratings, geometry.take(positions[known])
+
+
+def _ids(items: npt.ArrayLike) -> npt.NDArray[Any]:
+    values = np.asarray(items)
+    if values.ndim != 1:
+        raise InputError(f"item ids must be a flat list, not an array of shape {values.shape}")
+    ids = (
+        values.astype(np.int64)
+        if np.issubdtype(values.dtype, np.integer)
+        else values.astype(str).astype(object)
+    )
+    unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"item id {unique[counts > 1][0]!r} occurs {counts.max()} times; ids must be unique")
+    del first
+    return _frozen(ids)
+
+
+def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any], ndim: int) -> npt.NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what} must be real numbers, not {array.dtype}")
+    array = array.astype(np.float64)
+    if array.ndim != ndim or len(array) != len(ids):
+        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise InputError(f"{what} of item {_first(ids, bad)} has a missing or infinite number")
+    return array
+
+
+def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    M = _finite(what, values, ids, ndim=2)
+    if M.shape[1] != len(ids):
+        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {len(ids)} items")
+    uneven = M != M.T
+    if uneven.any():
+        i, j = np.argwhere(uneven)[0]
+        raise InputError(
+            f"{what} is not symmetric: {M[i, j]!r} from item {ids[i]!r} to {ids[j]!r} but {M[j, i]!r} back"
+        )
+    return M
+
+
+def _on_grid(D: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.int32]:
+    from prefmover._angles import PARALLEL
+
+    steps = np.ceil(D / unit)
+    steps[PARALLEL * (unit / ANGLE_UNIT) > D] = 0
+    return _frozen(steps.astype(np.int32))
+
+
+def _first(ids: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> str:
+    return repr(ids[np.flatnonzero(mask)[0]])
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array.flags.writeable = False
+    return array
