@@ -1,0 +1,93 @@
+"""The scale that ratings are given on: its ends, its step, its levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+__all__ = ["Scale"]
+
+GRID = 1e9  # steps are recognised on a grid of 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale that ratings are given on.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        The ends of the scale.
+    step : float
+        Distance from one level to the next; 0 if the scale is continuous.
+
+    Examples
+    --------
+    >>> stars = Scale(0.5, 5.0, 0.5)
+    >>> stars.middle
+    2.75
+    >>> len(stars.levels())
+    10
+    """
+
+    lowest: float
+    highest: float
+    step: float
+
+    def __post_init__(self) -> None:
+        values = (self.lowest, self.highest, self.step)
+        if not np.isfinite(values).all() or not 0 <= self.lowest <= self.highest or self.step < 0:
+            raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
+        if self.step:
+            steps = (self.highest - self.lowest) / self.step
+            if abs(steps - round(steps)) > 1e-6:
+                raise InputError(
+                    f"scale {values} will not do: {self.highest:g} cannot be reached from "
+                    f"{self.lowest:g} in steps of {self.step:g}"
+                )
+
+    @property
+    def middle(self) -> float:
+        """The middle of the scale, halfway between its ends (r_med in the literature)."""
+        return (self.lowest + self.highest) / 2
+
+    def levels(self) -> npt.NDArray[np.float64]:
+        """Return all the levels from the lowest to the highest."""
+        if not self.step:
+            raise InputError(
+                f"the scale from {self.lowest:g} to {self.highest:g} is continuous and has no "
+                "levels; pass scale=Scale(lowest, highest, step) if it should have them"
+            )
+        n = round((self.highest - self.lowest) / self.step)
+        return np.round((self.lowest + self.step * np.arange(n + 1)) * GRID) / GRID
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float64]) -> Scale:
+        """Return the scale that a collection of ratings shows.
+
+        The ends are the lowest and the highest rating seen. The step is the greatest one with
+        which every rating can be reached from the lowest, 0 if the ratings are not on a grid
+        of 1e-9.
+
+        >>> Scale.of(np.array([1.0, 2.5, 4.0, 4.5]))
+        Scale(lowest=1.0, highest=4.5, step=0.5)
+        >>> Scale.of(np.array([1.0, 2**0.5]))
+        Scale(lowest=1.0, highest=1.4142135623730951, step=0.0)
+        """
+        levels = np.unique(values)
+        lowest, highest = float(levels[0]), float(levels[-1])
+        if highest * GRID > 2.0**62:
+            return cls(lowest, highest, 0.0)
+        units = np.round(levels * GRID)
+        # Beyond 2^53 / 1e9 a float's own spacing is wider than a millesimal of the grid.
+        tolerance = np.maximum(1e-3, 4 * np.spacing(units))
+        if (np.abs(levels * GRID - units) > tolerance).any():
+            return cls(lowest, highest, 0.0)
+        steps = np.diff(units.astype(np.int64))
+        # One level alone shows no step; that of the whole numbers is the likeliest.
+        step = np.gcd.reduce(steps) if len(steps) else np.gcd(int(units[0]), int(GRID))
+        return cls(lowest, highest, float(step) / GRID)
