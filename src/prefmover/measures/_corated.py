@@ -1,0 +1,129 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Sums over the items that two users both rated, for one user against many.
+
+All walk the same way: for each item of the query, for each rater of that item, add to the rater's cell.
+That touches each co-rated item of each pair once, and nothing else. ``first`` and ``last`` bound the
+query's ratings; ``indptr``, ``others`` are the raters of each item.
+"""
+
+import numpy as np
+
+from prefmover._jit import kernel
+
+
+@kernel
+def count_rows(starts, stops, items, indptr, others, out):
+    """Fill out[k, v] with n, the number of co-rated items."""
+    for k in range(starts.size):
+        row = out[k]
+        row[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i = items[e]
+            for r in range(indptr[i], indptr[i + 1]):
+                row[others[r]] += 1.0
+
+
+@kernel
+def cosine_rows(starts, stops, items, a, indptr, others, b, out):
+    """Fill out[k, v] with Σab / sqrt(Σa² Σb²) over co-rated items; NaN where the denominator is 0."""
+    sums = np.empty((out.shape[1], 3))
+    for k in range(starts.size):
+        sums[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i, x = items[e], a[e]
+            xx = x * x
+            for r in range(indptr[i], indptr[i + 1]):
+                cell, y = sums[others[r]], b[r]
+                cell[0] += x * y
+                cell[1] += xx
+                cell[2] += y * y
+        for v in range(out.shape[1]):
+            out[k, v] = _ratio(sums[v, 0], sums[v, 1], sums[v, 2])
+
+
+@kernel
+def pearson_rows(starts, stops, items, a, indptr, others, b, out):
+    """Fill out[k, v] with the correlation of the co-rated ratings about their own two means."""
+    sums = np.empty((out.shape[1], 6))
+    for k in range(starts.size):
+        sums[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i, x = items[e], a[e]
+            for r in range(indptr[i], indptr[i + 1]):
+                cell, y = sums[others[r]], b[r]
+                cell[0] += 1.0
+                cell[1] += x
+                cell[2] += y
+                cell[3] += x * y
+                cell[4] += x * x
+                cell[5] += y * y
+        for v in range(out.shape[1]):
+            n, x, y, xy, xx, yy = sums[v]
+            out[k, v] = _ratio(n * xy - x * y, _spread(n, x, xx), _spread(n, y, yy))
+
+
+@kernel
+def difference_rows(starts, stops, items, a, indptr, others, b, out, n_out):
+    """Fill out[k, v] with Σ(a - b)² over co-rated items and n_out[k, v] with their number."""
+    for k in range(starts.size):
+        row, count = out[k], n_out[k]
+        row[:] = 0.0
+        count[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i, x = items[e], a[e]
+            for r in range(indptr[i], indptr[i + 1]):
+                v, d = others[r], x - b[r]
+                row[v] += d * d
+                count[v] += 1.0
+
+
+@kernel
+def pss_rows(starts, stops, items, a, indptr, others, b, levels, means, middle, out, n_out):
+    """Fill out[k, v] with Σ PSS(a, b, μ_i) over co-rated items and n_out[k, v] with their number.
+
+    With few levels, ``a`` and ``b`` are codes into ``levels`` and PSS is evaluated once for each of the
+    query's ratings and each level; with ``levels`` empty they are the ratings themselves.
+    """
+    table = np.empty(levels.size)
+    for k in range(starts.size):
+        row, count = out[k], n_out[k]
+        row[:] = 0.0
+        count[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i = items[e]
+            if levels.size > 0:
+                x = levels[int(a[e])]
+                for q in range(levels.size):
+                    table[q] = _pss(x, levels[q], means[i], middle)
+                for r in range(indptr[i], indptr[i + 1]):
+                    row[others[r]] += table[int(b[r])]
+                    count[others[r]] += 1.0
+            else:
+                for r in range(indptr[i], indptr[i + 1]):
+                    row[others[r]] += _pss(a[e], b[r], means[i], middle)
+                    count[others[r]] += 1.0
+
+
+@kernel
+def _pss(a, b, mean, middle):
+    # 1 - sig(x) = 1 / (1 + e^x): an overflowing exponential gives 0, which is the limit.
+    proximity = 1.0 / (1.0 + np.exp(abs(a - b)))
+    significance = 1.0 / (1.0 + np.exp(-abs(a - middle) * abs(b - middle)))
+    singularity = 1.0 / (1.0 + np.exp(abs((a + b) / 2.0 - mean)))
+    return proximity * significance * singularity
+
+
+@kernel
+def _spread(n, x, xx):
+    # n Σx² - (Σx)²: exact on whole numbers; a remainder of rounding counts as 0.
+    s = n * xx - x * x
+    return s if s > 1e-12 * n * xx else 0.0
+
+
+@kernel
+def _ratio(xy, xx, yy):
+    # sqrt(xx * yy), not sqrt(xx) * sqrt(yy): equal rows then give exactly 1.
+    norm = np.sqrt(xx * yy)
+    if not norm > 0.0:
+        return np.nan
+    return min(1.0, max(-1.0, xy / norm))

@@ -1,0 +1,104 @@
+"""URP and NHSM: how two users use the scale."""
+
+import numpy as np
+
+from prefmover.measures.pairs import Floats, Index, Pairs, Rows
+
+__all__ = ["MOST_LEVELS", "levels", "nhsm", "urp", "user_deviations", "user_means"]
+
+MOST_LEVELS = 64
+"""Up to here a factor of PSS is tabulated for every level of the scale; above, ratings are continuous."""
+
+
+def urp(pairs: Pairs) -> Rows:
+    """URP: 1 - sig(|μ_u - μ_v| · |σ_u - σ_v|), between 0 and ½; defined for all users with ratings.
+
+    A user with one rating, or with one same rating throughout, has σ = 0. The value depends on the unit
+    of the scale (half a star on 1-5 is one point on 2-10), as published.
+    """
+    from scipy.special import expit
+
+    means, deviations = user_means(pairs), user_deviations(pairs)
+
+    def rows(users: Index) -> Floats:
+        gap = np.abs(means[users, None] - means[pairs.others])
+        gap *= np.abs(deviations[users, None] - deviations[pairs.others])
+        return expit(np.negative(gap, out=gap), out=gap)
+
+    return rows
+
+
+def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
+    """NHSM: [Σ_C PSS(r_ui, r_vi, μ_i)] · J' · URP; undefined for users without a co-rated item.
+
+    PSS(a, b, μ) = (1 - sig|a - b|) · sig(|a - r_med| |b - r_med|) · (1 - sig|(a + b)/2 - μ|).
+
+    Parameters
+    ----------
+    overlap
+        ``"product"``: J' = n / (|I_u| |I_v|), as published; ``"union"``: Jaccard's J.
+    """
+    from prefmover.measures._corated import pss_rows
+    from prefmover.measures.overlap import jaccard_of
+
+    counts, means = pairs.counts(), pairs.item_means()
+    alike = urp(pairs)
+    values, codes = levels(pairs)
+    codes.flags.writeable = False  # one type for Numba, one compilation
+    raters = pairs.raters(codes)
+
+    def rows(users: Index) -> Floats:
+        pss = np.empty((len(users), len(pairs.others)))
+        n = np.empty_like(pss)
+        # fmt: off
+        pss_rows(*pairs.spans(users), pairs.matrix.indices, codes, raters.indptr, raters.others,
+                 raters.values, values, means, pairs.ratings.scale.middle, pss, n)
+        # fmt: on
+        of_users, of_others = counts[users], counts[pairs.others]
+        if overlap == "product":
+            pss *= n / np.maximum(of_users[:, None] * of_others, 1)
+        else:
+            pss *= jaccard_of(n, of_users, of_others)
+        pss[n == 0] = np.nan
+        return pss * alike(users)
+
+    return rows
+
+
+def user_means(pairs: Pairs) -> Floats:
+    """Return μ_u over I_u; NaN for a user without ratings."""
+    owner, n = _owner(pairs), pairs.counts()
+    total = np.bincount(owner, pairs.matrix.data, minlength=len(n))
+    mean: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+    first = pairs.matrix.indptr[:-1][n > 0]
+    if len(first):
+        # The mean of equal numbers is that number, also where their sum is rounded (3 x 0.1).
+        lowest = np.minimum.reduceat(pairs.matrix.data, first)
+        flat = lowest == np.maximum.reduceat(pairs.matrix.data, first)
+        mean[n > 0] = np.where(flat, lowest, mean[n > 0])
+    return mean
+
+
+def user_deviations(pairs: Pairs) -> Floats:
+    """Return σ_u, the population standard deviation over I_u; exactly 0 where all ratings are equal."""
+    owner, n = _owner(pairs), pairs.counts()
+    squares = (pairs.matrix.data - user_means(pairs)[owner]) ** 2
+    total = np.bincount(owner, squares, minlength=len(n))
+    deviation: Floats = np.sqrt(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
+    return deviation
+
+
+def levels(pairs: Pairs) -> tuple[Floats, Floats]:
+    """Return the different ratings that occur, and for each rating which of them it is.
+
+    With more than :data:`MOST_LEVELS` of them: an empty array, and the ratings themselves.
+    """
+    values, codes = np.unique(pairs.matrix.data, return_inverse=True)
+    if len(values) > MOST_LEVELS:
+        return np.empty(0), pairs.matrix.data.copy()
+    return values, codes.astype(np.float64)
+
+
+def _owner(pairs: Pairs) -> Index:
+    n = pairs.counts()
+    return np.repeat(np.arange(len(n)), n)

@@ -1,0 +1,221 @@
+"""BCF, HUSM and their normalised forms: all ratings of one user against all ratings of the other.
+
+Every rating of u meets every rating of v, weighted by the similarity of the two items, so that users
+without a co-rated item can be compared. Done pair by pair this is Σ_u Σ_v |I_u| |I_v| terms (10¹² on
+MovieLens-1M). But the sum over u's items does not depend on v once it is kept for each item j (and, for
+HUSM, for each rating that j could have): it is made once for a user, and each v only adds up their own
+items' entries.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.measures.distribution import levels, urp, user_deviations, user_means
+from prefmover.measures.overlap import co_rated_counts, jaccard_of
+from prefmover.measures.pairs import Floats, Index, Pairs, Rows
+
+__all__ = ["STRIPE_BYTES", "bcf", "husm", "local_values"]
+
+STRIPE_BYTES = 2**28
+"""Item similarities are held for all items if they fit in this; else made anew, a stripe at a time."""
+
+WIDEST = 600.0
+"""Scales wider than this would overflow the tabulated exponentials and are summed term by term."""
+
+
+def bcf(
+    pairs: Pairs,
+    *,
+    local: str = "correlation",
+    flat: str = "nothing",
+    normalised: bool = False,
+) -> Rows:
+    """BCF: J + Σ_i∈I_u Σ_j∈I_v s(i, j) · loc(r_ui, r_vj); N-BCF divides the double sum by |I_u| |I_v|.
+
+    Parameters
+    ----------
+    local
+        ``"correlation"``: loc = (r_ui - μ_u)(r_vj - μ_v) / (σ_u σ_v). ``"median"``: ratings centred on
+        r_med, divided by the two L2 norms. ``"zero-filled"``: as the correlation, with mean and
+        deviation of the whole row, unrated items counted as 0 (the reconstruction of Table 1).
+    flat
+        What a user with σ = 0 contributes (with ``"median"``: one whose ratings are all r_med), for whom
+        loc is 0/0. ``"nothing"``: loc = 0, and the value is J. ``"one"``: loc = 1.
+    normalised
+        Divide the double sum (not J) by |I_u| |I_v|.
+    """
+    counts, n = pairs.counts(), co_rated_counts(pairs)
+    values, is_flat = local_values(pairs, local)
+    double_sum = _bilinear(pairs, values)
+    plain_sum = _bilinear(pairs, np.ones_like(values)) if flat == "one" and is_flat.any() else None
+
+    def rows(users: Index) -> Floats:
+        of_users, of_others = counts[users], counts[pairs.others]
+        total = double_sum(users)
+        if plain_sum is not None:
+            either = is_flat[users, None] | is_flat[pairs.others]
+            total = np.where(either, plain_sum(users), total)
+        if normalised:
+            total /= np.maximum(of_users[:, None] * of_others, 1)
+        total += jaccard_of(n(users), of_users, of_others)
+        return total
+
+    return rows
+
+
+def local_values(pairs: Pairs, local: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return u's share of ``loc`` for every rating, and which users are flat (see :func:`bcf`)."""
+    data, n = pairs.matrix.data, pairs.counts()
+    owner = np.repeat(np.arange(len(n)), n)
+    if local == "correlation":
+        centre, spread = user_means(pairs), user_deviations(pairs)
+        flat = ~(spread > 0)
+    elif local == "median":
+        centre = np.full(len(n), pairs.ratings.scale.middle)
+        spread = np.sqrt(np.bincount(owner, (data - centre[owner]) ** 2, minlength=len(n)))
+        flat = spread == 0
+    else:
+        n_items = pairs.matrix.shape[1]
+        centre = np.bincount(owner, data, minlength=len(n)) / n_items
+        rated = np.bincount(owner, (data - centre[owner]) ** 2, minlength=len(n))
+        spread = np.sqrt((rated + (n_items - n) * centre**2) / n_items)
+        flat = ~(user_deviations(pairs) > 0)
+    values = (data - centre[owner]) / np.where(flat, 1.0, spread)[owner]
+    values[flat[owner]] = 0.0
+    return values, flat
+
+
+def husm(pairs: Pairs, *, normalised: bool = False) -> Rows:
+    """HUSM: [Σ_i Σ_j s(i, j) · PSS(r_ui, r_vj)] · sig(n / |I_u|) · URP; N-HUSM divides by |I_u| |I_v|.
+
+    PSS is that of NHSM, with (μ_i + μ_j)/2 in place of μ_i. Not symmetric: the second factor is the
+    share of u's items that v rated too, seen from u (the row).
+    """
+    from scipy.special import expit
+
+    counts, n = pairs.counts(), co_rated_counts(pairs)
+    alike, double_sum = urp(pairs), _pss_sum(pairs)
+
+    def rows(users: Index) -> Floats:
+        of_users, of_others = counts[users, None], counts[pairs.others]
+        total = double_sum(users)
+        if normalised:
+            total /= np.maximum(of_users * of_others, 1)
+        total *= expit(n(users) / np.maximum(of_users, 1))
+        total *= alike(users)  # NaN where a user has no ratings
+        return total
+
+    return rows
+
+
+def _bilinear(pairs: Pairs, values: Floats) -> Rows:
+    """Return Σ_i Σ_j x_ui s(i, j) x_vj for one number x per rating."""
+    from scipy.sparse import csr_array
+
+    indptr = pairs.matrix.indptr
+    square = csr_array((values, pairs.matrix.indices, indptr), shape=pairs.matrix.shape)
+    stripes = _Stripes(pairs)
+    theirs = square[pairs.others][:, stripes.columns]
+    mine = square[:, stripes.rows]
+
+    def rows(users: Index) -> Floats:
+        out = np.zeros((len(pairs.others), len(users)))
+        for first, last, similarity in stripes:
+            # Sparse x dense both times: rows are added up in the order of their items, whatever the block.
+            carried = mine[users] @ similarity
+            out += theirs[:, first:last] @ np.ascontiguousarray(carried.T)
+        return np.ascontiguousarray(out.T)
+
+    return rows
+
+
+def _pss_sum(pairs: Pairs) -> Rows:
+    from scipy.sparse import csr_array
+    from scipy.special import expit
+
+    matrix, means, middle = pairs.matrix, pairs.item_means(), pairs.ratings.scale.middle
+    values, codes = levels(pairs)
+    tabulated = len(values) > 0 and values[-1] - values[0] <= WIDEST
+    data = codes if tabulated else matrix.data
+    stripes = _Stripes(pairs)
+    coded = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    theirs = coded[pairs.others][:, stripes.columns]
+    place = np.zeros(matrix.shape[1], np.int64)
+    place[stripes.rows] = np.arange(len(stripes.rows))
+    items = place[matrix.indices]
+    kinds = data.astype(np.int64) if tabulated else data
+
+    if tabulated:
+        gap = np.abs(values[:, None] - values)
+        away = np.abs(values - middle)
+        factor = expit(-gap) * expit(away[:, None] * away)
+        lift = np.exp((values[:, None] - means) / 2)
+
+    def rows(users: Index) -> Floats:
+        from prefmover.measures._item_aware import husm_pairs, husm_rows
+
+        out = np.zeros((len(users), len(pairs.others)))
+        starts, stops = pairs.spans(users)
+        for first, last, similarity in stripes:
+            part = theirs[:, first:last] if last - first < theirs.shape[1] else theirs
+            columns = stripes.columns[first:last]
+            if tabulated:
+                cells = part.data.astype(np.int64) * (last - first) + part.indices
+                # fmt: off
+                husm_rows(starts, stops, items, kinds, similarity, factor,
+                          lift[:, stripes.rows], lift[:, columns], part.indptr, cells, out)
+            else:
+                husm_pairs(
+                    starts,
+                    stops,
+                    items,
+                    kinds,
+                    means[stripes.rows],
+                    similarity,
+                    part.indptr,
+                    part.indices,
+                    part.data,
+                    means[columns],
+                    middle,
+                    out,
+                )
+                # fmt: on
+        return out
+
+    return rows
+
+
+class _Stripes:
+    """Item similarities of the users' items x the others' items, some columns at a time."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        assert pairs.geometry is not None
+        self.geometry = pairs.geometry
+        self.rows, self.columns = _rated(pairs, pairs.users), _rated(pairs, pairs.others)
+        self.width = max(1, STRIPE_BYTES // (8 * max(1, len(self.rows))))
+        self.whole = self._block(0) if len(self.columns) <= self.width else None
+
+    def __iter__(self) -> Iterator[tuple[int, int, Floats]]:
+        if self.whole is not None:
+            yield 0, len(self.columns), self.whole
+            return
+        for first in range(0, len(self.columns), self.width):
+            yield first, min(first + self.width, len(self.columns)), self._block(first)
+
+    def _block(self, first: int) -> Floats:
+        columns = self.columns[first : first + self.width]
+        return np.ascontiguousarray(self.geometry.similarity(self.rows, columns))
+
+
+def _rated(pairs: Pairs, users: Index) -> Index:
+    """Return the items that any of these users rated, ascending."""
+    seen = np.zeros(pairs.matrix.shape[1], bool)
+    if len(users) == pairs.matrix.shape[0]:
+        seen[pairs.matrix.indices] = True
+    else:
+        from prefmover.measures.pairs import select_rows
+
+        seen[pairs.matrix.indices[select_rows(pairs.matrix.indptr, users)[1]]] = True
+    return np.flatnonzero(seen)

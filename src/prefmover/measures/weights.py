@@ -1,0 +1,91 @@
+"""How a distance becomes a neighbour's weight: a choice of its own, with a name.
+
+The paper derives a similarity from PMD "easily" and prints ``1 - PMD``, but with d = arccos(s) a distance
+can reach π/2, where that is negative. Three named rules:
+
+=====================  ==============  ==========================================================
+name                   weight          remarks
+=====================  ==============  ==========================================================
+``one-minus``          1 - D           the paper's; negative where D > 1, and left so
+``cosine``             cos D           undoes the arccos: for two users with one item each, the
+                                       similarity of the two items; 0 from a right angle on
+``exponential(g)``     exp(-g D)       always positive; g sets how fast a neighbour's say fades
+``as-is``              the value       for measures that are similarities already
+=====================  ==============  ==========================================================
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+__all__ = ["WEIGHTS", "Weight", "weight"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A rule that turns values of a measure into weights; undefined (NaN) stays undefined.
+
+    Examples
+    --------
+    >>> weight("exponential(4)")(np.array([0.0, 0.25, np.nan]))
+    array([1.        , 0.36787944,        nan])
+    >>> print(weight("exponential(4)"))
+    exponential(4)
+    """
+
+    name: str
+    rule: Callable[[Floats], Floats]
+
+    def __call__(self, values: npt.ArrayLike) -> Floats:
+        """Return the weights of an array of values."""
+        return self.rule(np.asarray(values, dtype=np.float64))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+WEIGHTS: dict[str, str] = {
+    "as-is": "the value itself, for similarities",
+    "one-minus": "1 - D, negative where D > 1",
+    "cosine": "cos D, 0 from a right angle on",
+    "exponential(g)": "exp(-g D), with a number from 0 for g",
+}
+"""The names that :func:`weight` takes, and what they mean."""
+
+
+def weight(rule: str | Weight) -> Weight:
+    """Return the rule of that name; ``"exponential(2.5)"`` names its rate.
+
+    Examples
+    --------
+    >>> weight("one-minus")(np.array([0.25, 1.5]))
+    array([ 0.75, -0.5 ])
+    >>> weight("cosine")(np.arccos([0.8, 0.0])).round(12)
+    array([0.8, 0. ])
+    """
+    if isinstance(rule, Weight):
+        return rule
+    if rule == "as-is":
+        return Weight(rule, lambda values: values.copy())
+    if rule == "one-minus":
+        return Weight(rule, lambda distance: 1.0 - distance)
+    if rule == "cosine":
+        return Weight(rule, lambda distance: np.cos(np.minimum(distance, np.pi / 2)))
+    found = re.fullmatch(r"exponential\(\s*([^()\s]+)\s*\)", str(rule))
+    if found:
+        try:
+            gamma = float(found[1])
+        except ValueError:
+            gamma = math.nan
+        if 0 <= gamma < math.inf:
+            return Weight(f"exponential({gamma:g})", lambda distance: np.exp(-gamma * distance))
+    names = ", ".join(f'"{name}"' for name in WEIGHTS)
+    raise InputError(f'weight is {rule!r}; choose one of {names}, such as "exponential(4)"')
