@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = ["IdIndex", "as_ids", "close_names", "encode", "integers_if_canonical"]
+__all__ = ["IdIndex", "as_ids", "close_names", "encode", "integers_if_canonical", "show"]
 
 Ids = npt.NDArray[Any]  # int64, or object holding str
 
@@ -34,6 +34,11 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
     for candidate in names:
         by_folded.setdefault(candidate.casefold(), candidate)
     return [by_folded[f] for f in get_close_matches(name.casefold(), by_folded, n, cutoff=0.5)]
+
+
+def show(id_: Any) -> str:
+    """Return an id as Python would write it, for messages: 10 or 'ann', not np.int64(10)."""
+    return repr(id_.item() if isinstance(id_, np.generic) else id_)
 
 
 def as_ids(values: Any, kind: str) -> Ids:
@@ -61,7 +66,7 @@ def as_ids(values: Any, kind: str) -> Ids:
     if len(ids.unique()) < len(ids):
         _, first, counts = np.unique(out, return_index=True, return_counts=True)
         twice = out[first[counts > 1].min()]
-        raise InputError(f"{kind} id {twice!r} is given more than once; ids must be unique")
+        raise InputError(f"{kind} id {show(twice)} is given more than once; ids must be unique")
     out.flags.writeable = False
     return out
 
@@ -178,7 +183,7 @@ class IdIndex:
         return np.array([self.position(i) for i in listed], dtype=np.int64)
 
     def _unknown(self, id_: Any) -> str:
-        sentence = f"there is no {self.kind} {id_!r}"
+        sentence = f"there is no {self.kind} {show(id_)}"
         if not len(self.ids):
             return f"{sentence}; there are no {self.kind}s at all"
         integers = self.ids.dtype == np.int64
@@ -209,7 +214,9 @@ def _to_arrow(values: Any, kind: str) -> Any:
             raise InputError(f"expected a column of {kind} ids, got the single value {values!r}")
         try:
             values = pa.array(values, from_pandas=True)
-        except (pa.ArrowException, TypeError, OverflowError) as error:
+        except OverflowError as error:
+            raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
+        except (pa.ArrowException, TypeError) as error:
             raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

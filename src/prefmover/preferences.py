@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.errors import InputError, UndefinedDistanceError
+from prefmover.ids import show
 from prefmover.ratings import Ratings
 
 __all__ = ["Preferences", "masses", "preferences"]
@@ -127,7 +128,7 @@ def preferences(ratings: Ratings) -> Preferences:
 
 def undefined_because(n_ratings: int, user: Any = None) -> str:
     """Return the sentence that tells why a user has no distribution."""
-    who = "a user" if user is None else f"user {user!r}"
+    who = "a user" if user is None else f"user {show(user)}"
     why = "has no ratings" if n_ratings == 0 else f"has no positive rating among {n_ratings:,}"
     return f"{who} {why}, hence no distribution over items and no distance; leave this user out"
 

@@ -12,6 +12,7 @@ from prefmover.errors import InputError
 __all__ = ["Scale"]
 
 GRID = 1e9  # steps are recognised on a grid of 1e-9
+MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Scale:
             raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
         if self.step:
             steps = (self.highest - self.lowest) / self.step
-            if abs(steps - round(steps)) > 1e-6:
+            if abs(steps - round(steps)) > 1e-3:
                 raise InputError(
                     f"scale {values} will not do: {self.highest:g} cannot be reached from "
                     f"{self.lowest:g} in steps of {self.step:g}"
@@ -71,7 +72,7 @@ class Scale:
 
         The ends are the lowest and the highest rating seen. The step is the greatest one with
         which every rating can be reached from the lowest, 0 if the ratings are not on a grid
-        of 1e-9.
+        of 1e-9, or if there would be more than a million levels.
 
         >>> Scale.of(np.array([1.0, 2.5, 4.0, 4.5]))
         Scale(lowest=1.0, highest=4.5, step=0.5)
@@ -80,14 +81,15 @@ class Scale:
         """
         levels = np.unique(values)
         lowest, highest = float(levels[0]), float(levels[-1])
-        if highest * GRID > 2.0**62:
+        grid = GRID
+        while highest * grid > 2.0**40:  # beyond, floats lie too far apart to tell
+            grid /= 10
+        units = np.round(levels * grid)
+        if grid < 1 or (np.abs(levels * grid - units) > 4 * np.spacing(units)).any():
             return cls(lowest, highest, 0.0)
-        units = np.round(levels * GRID)
-        # Beyond 2^53 / 1e9 a float's own spacing is wider than a millesimal of the grid.
-        tolerance = np.maximum(1e-3, 4 * np.spacing(units))
-        if (np.abs(levels * GRID - units) > tolerance).any():
-            return cls(lowest, highest, 0.0)
-        steps = np.diff(units.astype(np.int64))
         # One level alone shows no step; that of the whole numbers is the likeliest.
-        step = np.gcd.reduce(steps) if len(steps) else np.gcd(int(units[0]), int(GRID))
-        return cls(lowest, highest, float(step) / GRID)
+        steps = np.diff(units if len(units) > 1 else np.array([0, units[0], grid])).astype(np.int64)
+        step = int(np.gcd.reduce(steps))
+        if (units[-1] - units[0]) / step > MOST_LEVELS:
+            return cls(lowest, highest, 0.0)
+        return cls(lowest, highest, step / grid)

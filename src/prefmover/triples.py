@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.errors import InputError
-from prefmover.ids import Ids
+from prefmover.ids import Ids, show
 from prefmover.readers import Origin
 from prefmover.scale import Scale
 
@@ -70,7 +70,7 @@ class Triples:
         value = "" if np.isnan(self.values[k]) else f" {self.values[k]:g}"
         others = int(wrong.sum()) - 1
         raise InputError(
-            f"{self.origin.at(k, self.name)}: the rating{value} of item {item!r} by user {user!r} "
+            f"{self.origin.at(k, self.name)}: the rating{value} of item {show(item)} by user {show(user)} "
             f"{reason}{f' ({others:,} more like it)' if others else ''}"
         )
 
@@ -120,7 +120,7 @@ class Triples:
         user, item = self.users[self.rows[a]], self.items[self.columns[a]]
         others = f" ({len(again) - 1:,} more like it)" if len(again) > 1 else ""
         raise InputError(
-            f"{self.origin.both(a, b)}: user {user!r} rated item {item!r} twice "
+            f"{self.origin.both(a, b)}: user {show(user)} rated item {show(item)} twice "
             f"({self.values[a]:g} and {self.values[b]:g}){others}; "
             "drop one, or pass duplicates='last' or duplicates='mean'"
         )

@@ -1,0 +1,20 @@
+"""Settings and fixtures that all tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# No deadline: the first example may compile a kernel, and a busy machine is no defect.
+settings.register_profile("prefmover", deadline=None, print_blob=True)
+settings.load_profile("prefmover")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder with the MovieLens files; tests that ask for it are marked ``real_data``."""
+    folder = os.environ.get("PREFMOVER_DATA")
+    if not folder:
+        pytest.skip("PREFMOVER_DATA is not set: it names a folder that has ml-100k/ and ml-1m/")
+    return Path(folder)
