@@ -1,0 +1,363 @@
+"""cinema: the built-in data set, 485 films that exist and 800 viewers who do not.
+
+The films are real: title, year, country, genres, and how much each has of some eighty tags, scored
+by hand from 1 (a touch) to 5 (what the film is about). The viewers are **simulated**. Each belongs
+to a taste group (``cinema_tastes.csv``), with a second and a third interest and whims of their own;
+they mostly watch what is famous and what they expect to like, and rate it in half stars.
+
+So cinema has what no collected data set has: a right answer. Who is like-minded is known, and a
+measure can be asked whether the nearest neighbours that it names are (:doc:`/guide/cinema`).
+
+Both files and the ratings drawn from them are ours and free of rights (CC0 1.0).
+
+>>> alien = films().ids.index("alien-1979")
+>>> films().titles[alien], int(films().years[alien]), films().genres[alien]
+('Alien', 1979, ('Science Fiction', 'Horror'))
+>>> audience = viewers()
+>>> len(audience.ids), audience.ids[0], audience.tastes[0]
+(800, 'ada-b', 'frights')
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from prefmover.datasets.catalogue import Dataset
+    from prefmover.items import ItemGeometry
+    from prefmover.ratings import Ratings
+
+__all__ = [
+    "Films",
+    "Viewers",
+    "films",
+    "geometry",
+    "load",
+    "ratings",
+    "recovery",
+    "tastes",
+    "vectors",
+    "viewers",
+]
+
+TERMS = (
+    "Free of rights (CC0 1.0). The films are real, their tags our judgement. The viewers and their "
+    "ratings are simulated: nothing in them says what anybody thinks of a film."
+)
+CITATION = "The prefmover developers. cinema: 485 tagged films and 800 simulated viewers. CC0 1.0."
+
+SEED = 1895  # the Lumières' first public screening
+GIVEN_NAMES = (
+    "ada aiko amir ana anders anika astrid bela bianca bruno camila carlos chen chiara clara dana "
+    "daniel dario elena elif emil emma enzo eva farid fatima felix fiona freya gabriel georg greta "
+    "hana hassan hugo ida imani ines ingrid ivan jamal jana jonas julia kai karin kofi lars layla "
+    "lena leo lina luca lucia maja malik marco maria mateo mei mila mina nadia naomi nils nina noor "
+    "olga omar oskar paolo petra pia priya rafael ravi rosa ruth samir sara selma simon sofia sven "
+    "tara tariq teo tessa thea tomas vera viktor wanda xenia yara yuki yusuf zara zeno zoe"
+)
+INITIALS = "bdhklmrt"
+SPARSE_SHARE = 0.2  # of the viewers have rated 3 to 8 films, the others 9 to 80
+EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # by fame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Films:
+    """The films of cinema, oldest first.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        Such as ``"alien-1979"``.
+    titles, countries : tuple of str
+        English title where one is in use; ISO 3166 code of the main country.
+    years, fame : int64 array of shape (n_films,)
+        Year of release; how widely seen, 1 to 5.
+    genres : tuple of tuple of str
+    tags : tuple of str
+        Names of the tags, sorted.
+    scores : int64 array of shape (n_films, n_tags)
+        0 (nothing of it) to 5 (what the film is about).
+    """
+
+    ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    years: npt.NDArray[np.int64]
+    countries: tuple[str, ...]
+    genres: tuple[tuple[str, ...], ...]
+    fame: npt.NDArray[np.int64]
+    tags: tuple[str, ...]
+    scores: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Viewers:
+    """Simulated viewers, their true tastes, and their ratings.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        Such as ``"ada-b"``, sorted.
+    tastes : tuple of str
+        The taste group of each viewer: the right answer.
+    rows, films : int64 array of shape (n_ratings,)
+        Position of viewer and of film of each rating.
+    ratings : float64 array of shape (n_ratings,)
+        1 to 5 in half stars.
+    """
+
+    ids: tuple[str, ...]
+    tastes: tuple[str, ...]
+    rows: npt.NDArray[np.int64]
+    films: npt.NDArray[np.int64]
+    ratings: npt.NDArray[np.float64]
+
+
+def load() -> Dataset:
+    """Return cinema as a data set: ratings of simulated viewers, films, and their geometry.
+
+    >>> cinema = load()
+    >>> cinema.items.label("spirited-away-2001")
+    'Spirited Away (2001)'
+    >>> cinema.ratings.of("ada-b")["the-thing-1982"]
+    4.0
+    """
+    from prefmover.datasets.catalogue import Catalogue, Dataset
+
+    f = films()
+    catalogue = Catalogue(f.ids, f.titles, f.years, f.genres)
+    return Dataset("cinema", ratings(), catalogue, TERMS, CITATION, geometry)
+
+
+@cache
+def films() -> Films:
+    """Return the films, as they stand in ``cinema_films.csv``."""
+    rows = list(_read("cinema_films.csv"))
+    scored = [_scores(row["tags"]) for row in rows]
+    tags = tuple(sorted({tag for scores in scored for tag in scores}))
+    table = np.array([[scores.get(tag, 0) for tag in tags] for scores in scored])
+    return Films(
+        ids=tuple(row["film"] for row in rows),
+        titles=tuple(row["title"] for row in rows),
+        years=_frozen([int(row["year"]) for row in rows]),
+        countries=tuple(row["country"] for row in rows),
+        genres=tuple(tuple(row["genres"].split("|")) for row in rows),
+        fame=_frozen([int(row["fame"]) for row in rows]),
+        tags=tags,
+        scores=_frozen(table),
+    )
+
+
+def vectors() -> npt.NDArray[np.float64]:
+    """Return the films as vectors over the tags, (n_films, n_tags), none of them negative.
+
+    A score weighs ``sqrt(log(n_films / films with the tag))``: that two films are melancholy, as
+    four in ten are, says less than that both have robots. Of plain scores, this weight and its
+    square, this one gave the neighbours that a film lover would name.
+    """
+    scores = films().scores
+    weights: npt.NDArray[np.float64] = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
+    return scores * weights
+
+
+@cache
+def tastes() -> tuple[tuple[str, ...], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return names, shares (in percent) and tag weights (n_tastes, n_tags) of the taste groups."""
+    rows = list(_read("cinema_tastes.csv"))
+    scored = [_scores(row["tags"]) for row in rows]
+    return (
+        tuple(row["taste"] for row in rows),
+        _frozen([int(row["share"]) for row in rows]),
+        _frozen([[scores.get(tag, 0) for tag in films().tags] for scores in scored]),
+    )
+
+
+@cache
+def viewers(seed: int = SEED) -> Viewers:
+    """Simulate the viewers: what they like, what they come to see, and how they rate it.
+
+    A viewer's weights for tags are those of three taste groups, the first with 50 to 85 percent,
+    plus a whim for every tag. How well a film suits a viewer, z, is the sum of weight times score
+    over the film's tags, divided by the length of the film's score vector; minus its mean over the
+    films, divided by its mean absolute deviation, kept within -2 and 3. Then
+
+    - the chance to see a film is proportional to fame (2 to 40) times ``(1 + z/4)⁴``;
+    - the rating is ``3.3 + 2z/5`` plus the viewer's leniency (standard deviation .35), the film's
+      quality (.3) and chance (.6), rounded to half stars between 1 and 5.
+
+    Every number is made from the raw words of PCG64, which NumPy promises never to change, with
+    integer arithmetic and IEEE operations that are exactly rounded everywhere. The same seed
+    gives the same ratings on every machine and with every version.
+    """
+    dice = _Dice(seed)
+    names, shares, weights = tastes()
+    catalogue = films()
+    ids = sorted(f"{name}-{initial}" for name in GIVEN_NAMES.split() for initial in INITIALS)
+    n, n_tastes = len(ids), len(names)
+
+    first = np.searchsorted(np.cumsum(shares), dice.below(100, n), side="right")
+    second = (first + 1 + dice.below(n_tastes - 1, n)) % n_tastes
+    third = (first + 1 + dice.below(n_tastes - 1, n)) % n_tastes
+    percent = 50 + dice.below(36, n)
+    mixture = np.zeros((n, n_tastes), np.int64)
+    everyone = np.arange(n)
+    mixture[everyone, first] = 3 * percent
+    mixture[everyone, second] += 2 * (100 - percent)
+    mixture[everyone, third] += 100 - percent
+    likes = mixture @ weights + np.rint(200 * dice.bell(n, len(catalogue.tags))).astype(np.int64)
+
+    length = np.sqrt((catalogue.scores**2).sum(axis=1))
+    suits = np.floor(likes @ catalogue.scores.T / length).astype(np.int64)
+    n_films = len(catalogue.ids)
+    centred = n_films * suits - suits.sum(axis=1, keepdims=True)
+    spread = np.abs(centred).sum(axis=1, keepdims=True) / n_films
+    z = np.clip(centred / spread, -2.0, 3.0)
+
+    near = 1.0 + z / 4
+    chances = np.floor(1000 * EXPOSURE[catalogue.fame] * (near * near) * (near * near)).astype(np.int64)
+    u = dice.uniform(n)
+    counts = np.where(dice.uniform(n) < SPARSE_SHARE, 3 + np.floor(6 * u), 9 + np.floor(72 * u * u)).astype(
+        np.int64
+    )
+    seen = [_draw(chances[v], dice.uniform(int(counts[v]))) for v in range(n)]
+
+    rows = np.repeat(everyone, counts)
+    columns = np.concatenate(seen)
+    leniency, quality = 0.35 * dice.bell(n), 0.3 * dice.bell(n_films)
+    stars = 3.3 + 0.4 * z[rows, columns] + leniency[rows] + quality[columns] + 0.6 * dice.bell(len(rows))
+    return Viewers(
+        ids=tuple(ids),
+        tastes=tuple(names[g] for g in first),
+        rows=_frozen(rows),
+        films=_frozen(columns),
+        ratings=_frozen(np.clip(np.rint(2 * stars) / 2, 1.0, 5.0)),
+    )
+
+
+def ratings(seed: int = SEED) -> Ratings:
+    """Return the simulated ratings, 800 viewers x 485 films.
+
+    >>> ratings()
+    Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
+    """
+    from prefmover.ratings import Ratings
+    from prefmover.scale import Scale
+
+    audience, ids = viewers(seed), films().ids
+    return Ratings.from_arrays(
+        [audience.ids[v] for v in audience.rows],
+        [ids[f] for f in audience.films],
+        audience.ratings,
+        scale=Scale(1.0, 5.0, 0.5),
+    )
+
+
+def geometry() -> ItemGeometry:
+    """Return the films with the angle between their vectors as distance.
+
+    >>> [film for film, _ in geometry().near("alien-1979", 3)]
+    ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
+    """
+    from prefmover.items import ItemGeometry
+
+    catalogue = films()
+    name = f"cinema: {len(catalogue.tags)} hand-scored tags, angle"
+    return ItemGeometry.from_vectors(np.array(catalogue.ids, dtype=object), vectors(), name=name)
+
+
+def recovery(
+    values: npt.NDArray[np.floating[Any]],
+    users: npt.NDArray[np.int64],
+    truth: npt.NDArray[Any],
+    *,
+    larger_is_closer: bool,
+    k: int = 10,
+) -> npt.NDArray[np.float64]:
+    """Return which share of the k nearest of each user is of the user's own group.
+
+    Parameters
+    ----------
+    values : array of shape (n_queries, n_users)
+        A measure from some users to all; NaN where it is undefined, which makes no neighbour. A
+        user with fewer than k neighbours misses the others.
+    users : array of shape (n_queries,)
+        Who the rows belong to. Nobody is their own neighbour.
+    truth : array of shape (n_users,)
+        The group of every user.
+    larger_is_closer : bool
+        Whether ``values`` are similarities. Equal values come in the order of users.
+    k : int
+        Number of neighbours.
+
+    Examples
+    --------
+    >>> distance = np.array([[0.0, 0.1, 0.2, np.nan]])
+    >>> recovery(distance, np.array([0]), np.array(list("abaa")), larger_is_closer=False, k=2)
+    array([0.5])
+    """
+    if values.shape != (len(users), len(truth)):
+        raise InputError(f"values have shape {values.shape}, not {(len(users), len(truth))}")
+    distance = np.array(-values if larger_is_closer else values, dtype=np.float64)
+    distance[np.arange(len(users)), users] = np.nan
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :k]  # NaN sorts last
+    known = ~np.isnan(np.take_along_axis(distance, nearest, axis=1))
+    return np.asarray(((truth[nearest] == truth[users][:, None]) & known).sum(axis=1) / k)
+
+
+class _Dice:
+    """Random numbers that are the same everywhere: raw words, no library's distributions."""
+
+    def __init__(self, seed: int) -> None:
+        self._words = np.random.PCG64(seed)
+
+    def _raw(self, *shape: int) -> npt.NDArray[np.uint64]:
+        return np.asarray(self._words.random_raw(int(np.prod(shape))), np.uint64).reshape(shape)
+
+    def uniform(self, *shape: int) -> npt.NDArray[np.float64]:
+        """Multiples of 2^-53 in [0, 1)."""
+        return (self._raw(*shape) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def below(self, n: int, *shape: int) -> npt.NDArray[np.int64]:
+        """Whole numbers from 0 to n - 1."""
+        return np.floor(n * self.uniform(*shape)).astype(np.int64)
+
+    def bell(self, *shape: int) -> npt.NDArray[np.float64]:
+        """Nearly normal, mean 0 and variance 1: the sum of the four 16-bit parts of a word."""
+        word = self._raw(*shape)
+        parts = sum((word >> np.uint64(k)) & np.uint64(0xFFFF) for k in (0, 16, 32, 48))
+        return (np.asarray(parts, np.float64) - 131070.0) / 37837.22
+
+
+def _draw(chances: npt.NDArray[np.int64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Draw ``len(u)`` different films, one after the other, each in proportion to its chance."""
+    left = chances.copy()
+    drawn = np.empty(len(u), np.int64)
+    for k, share in enumerate(u):
+        up_to = np.cumsum(left)
+        drawn[k] = np.searchsorted(up_to, int(share * up_to[-1]), side="right")
+        left[drawn[k]] = 0
+    return drawn
+
+
+def _read(name: str) -> Iterator[dict[str, str]]:
+    lines = files("prefmover.datasets").joinpath(name).read_text(encoding="utf-8").splitlines()
+    yield from csv.DictReader(line for line in lines if not line.startswith("#"))
+
+
+def _scores(cell: str) -> dict[str, int]:
+    return {tag: int(score) for tag, score in (pair.split(":") for pair in cell.split())}
+
+
+def _frozen(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    array.flags.writeable = False
+    return array
