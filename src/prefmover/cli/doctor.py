@@ -1,0 +1,143 @@
+"""``prefmover doctor``: is everything here that prefmover needs, and if not, how to get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["doctor", "examine"]
+
+REQUIRED = (
+    "numpy",
+    "scipy",
+    "numba",
+    "pyarrow",
+    "narwhals",
+    "pydantic",
+    "safetensors",
+    "pooch",
+    "typer",
+    "rich",
+)
+EXTRAS = {
+    "plot": ("matplotlib",),
+    "peers": ("POT", "scikit-learn", "scikit-surprise"),
+}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show versions, threads, caches and data, and how to get what is missing."""
+    found = examine()
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        typer.echo(_table(found))
+    if not found["healthy"]:
+        raise typer.Exit(1)
+
+
+def examine() -> dict[str, Any]:
+    """Return what ``prefmover doctor`` shows, as JSON types."""
+    versions = {name: _version(name) for name in REQUIRED}
+    extras = {extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()}
+    lacking = [name for name, version in versions.items() if version is None]
+    remedies = [f"pip install prefmover: {', '.join(lacking)} is missing"] if lacking else []
+    remedies += [
+        f"pip install 'prefmover[{extra}]': {', '.join(n for n, v in names.items() if v is None)}"
+        for extra, names in extras.items()
+        if None in names.values()
+    ]
+    kernels = _kernels()
+    data = _data()
+    remedies += [r for r in (kernels.pop("remedy", None), data.pop("remedy", None)) if r]
+    return {
+        "prefmover": _version("prefmover"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "threads": _threads(),
+        "versions": versions,
+        "extras": extras,
+        "kernels": kernels,
+        "data": data,
+        "remedies": remedies,
+        "healthy": not lacking and bool(kernels["writable"]),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _threads() -> int:
+    from prefmover.parallel import resolve_jobs
+
+    return resolve_jobs(None)
+
+
+def _kernels() -> dict[str, Any]:
+    """Return where compiled kernels are kept, and whether there are any yet."""
+    try:
+        from prefmover._jit import cache_folder
+
+        folder = cache_folder()
+    except (ImportError, OSError) as error:
+        return {
+            "folder": None,
+            "writable": False,
+            "compiled": 0,
+            "remedy": f"set NUMBA_CACHE_DIR to a folder that can be written to: {error}",
+        }
+    return {
+        "folder": str(folder),
+        "writable": os.access(folder, os.W_OK),
+        "compiled": sum(1 for _ in folder.rglob("*.nbc")),
+    }
+
+
+def _data() -> dict[str, Any]:
+    """Return which data sets are in the folder that PREFMOVER_DATA names."""
+    named = os.environ.get("PREFMOVER_DATA")
+    if not named:
+        return {
+            "folder": None,
+            "found": [],
+            "remedy": "set PREFMOVER_DATA to a folder with ml-100k/ or ml-1m/ ('prefmover data --help')",
+        }
+    folder = Path(named)
+    if not folder.is_dir():
+        return {"folder": named, "found": [], "remedy": f"PREFMOVER_DATA names {named}, which is no folder"}
+    return {"folder": named, "found": sorted(p.name for p in folder.iterdir() if p.is_dir())}
+
+
+def _table(found: dict[str, Any]) -> str:
+    """Return the findings as aligned text."""
+    missing = "not installed"
+    rows = [
+        ("prefmover", found["prefmover"] or missing),
+        ("python", f"{found['python']} on {found['platform']}"),
+        ("threads", str(found["threads"])),
+        *((name, version or missing) for name, version in found["versions"].items()),
+    ]
+    for extra, names in found["extras"].items():
+        rows += [(name, f"{version or missing} (extra {extra!r})") for name, version in names.items()]
+    kernels, data = found["kernels"], found["data"]
+    rows.append(("compiled code", f"{kernels['folder']} ({kernels['compiled']} kernels)"))
+    rows.append(
+        ("data", f"{data['folder'] or 'PREFMOVER_DATA is not set'}: {', '.join(data['found']) or '-'}")
+    )
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:<{width}}  {value}" for name, value in rows]
+    if found["remedies"]:
+        lines += ["", "To get what is missing:", *(f"  {remedy}" for remedy in found["remedies"])]
+    return "\n".join(lines)
