@@ -43,23 +43,39 @@ def cosine_rows(starts, stops, items, a, indptr, others, b, out):
 
 @kernel
 def pearson_rows(starts, stops, items, a, indptr, others, b, out):
-    """Fill out[k, v] with the correlation of the co-rated ratings about their own two means."""
-    sums = np.empty((out.shape[1], 6))
+    """Fill out[k, v] with the correlation of the co-rated ratings about their own two means.
+
+    Two passes, means first: sums of squares about 0 would lose what nearly equal ratings differ by.
+    """
+    sums = np.empty((out.shape[1], 3))
+    means = np.empty((out.shape[1], 3))
+    tiny = 1e-10 * np.max(b) if b.size else 0.0
     for k in range(starts.size):
+        means[:] = 0.0
         sums[:] = 0.0
         for e in range(starts[k], stops[k]):
             i, x = items[e], a[e]
             for r in range(indptr[i], indptr[i + 1]):
-                cell, y = sums[others[r]], b[r]
-                cell[0] += 1.0
-                cell[1] += x
-                cell[2] += y
-                cell[3] += x * y
-                cell[4] += x * x
-                cell[5] += y * y
+                cell = means[others[r]]
+                cell[0] += x
+                cell[1] += b[r]
+                cell[2] += 1.0
         for v in range(out.shape[1]):
-            n, x, y, xy, xx, yy = sums[v]
-            out[k, v] = _ratio(n * xy - x * y, _spread(n, x, xx), _spread(n, y, yy))
+            means[v, 0] /= means[v, 2]
+            means[v, 1] /= means[v, 2]
+        for e in range(starts[k], stops[k]):
+            i = items[e]
+            for r in range(indptr[i], indptr[i + 1]):
+                v = others[r]
+                x, y, cell = a[e] - means[v, 0], b[r] - means[v, 1], sums[v]
+                # A rating equal to the mean must centre to 0, not to a remainder of rounding.
+                x = x if abs(x) > tiny else 0.0
+                y = y if abs(y) > tiny else 0.0
+                cell[0] += x * y
+                cell[1] += x * x
+                cell[2] += y * y
+        for v in range(out.shape[1]):
+            out[k, v] = _ratio(sums[v, 0], sums[v, 1], sums[v, 2])
 
 
 @kernel
@@ -111,13 +127,6 @@ def _pss(a, b, mean, middle):
     significance = 1.0 / (1.0 + np.exp(-abs(a - middle) * abs(b - middle)))
     singularity = 1.0 / (1.0 + np.exp(abs((a + b) / 2.0 - mean)))
     return proximity * significance * singularity
-
-
-@kernel
-def _spread(n, x, xx):
-    # n Σx² - (Σx)²: exact on whole numbers; a remainder of rounding counts as 0.
-    s = n * xx - x * x
-    return s if s > 1e-12 * n * xx else 0.0
 
 
 @kernel

@@ -41,12 +41,7 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
 
     from prefmover.measures._corated import pearson_rows
 
-    # The correlation does not change with origin and unit; on whole numbers the sums are exact.
-    scale = pairs.ratings.scale
-    values = pairs.matrix.data - scale.lowest
-    if scale.step > 0:
-        values = np.rint(values / scale.step)
-    return _filled_by(pearson_rows, pairs, values)
+    return _filled_by(pearson_rows, pairs, pairs.matrix.data)
 
 
 def mean_squared_difference(pairs: Pairs) -> Rows:

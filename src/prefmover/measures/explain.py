@@ -280,7 +280,7 @@ def _pearson(two: _Two, means: str = "all-rated") -> Explained:
     else:
         x, y = (float(np.mean(side)) for side in zip(*((a, b) for _, a, b in two.both), strict=True))
         over = "over the co-rated items"
-    tiny = 1e-10 * max(1.0, two.scale.highest)
+    tiny = 1e-10 * two.scale.highest
     centred = [(_snap(a - x, tiny), _snap(b - y, tiny)) for _, a, b in two.both]
     terms = two.co_rated_terms(lambda i, a, b: _snap(a - x, tiny) * _snap(b - y, tiny))
     value, parts, terms, reason = _normed(two, terms, centred, "(r-μ)")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from prefmover.errors import NotOptimalError
 from prefmover.measures.pairs import Floats, Index, Pairs
 from prefmover.parallel import Progress
 
@@ -52,14 +53,21 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
         (i, p), (j, q) = self._preference(u), self._preference(v)
         if not len(i) or not len(j):
             return np.nan
+        # Groups of items far apart in terms of ε exchange mass slowly: marginals
+        # to the default 1e-9 would take for ever, and the cost does not move any more.
         cost = 1.0 - self.pairs.geometry.similarity(i, j)
-        return float(sinkhorn(p, q, cost, TABLE_1_EPSILON).cost)
+        plan = sinkhorn(p, q, cost, TABLE_1_EPSILON, tolerance=1e-5)
+        if not plan.converged:
+            names = self.pairs.ratings.users[[u, v]].tolist()
+            raise NotOptimalError(
+                f"Sinkhorn did not converge for users {names[0]!r} and {names[1]!r} "
+                f"(marginal error {plan.marginal_error:.2g} after {plan.iterations:,} rounds)"
+            )
+        return float(plan.cost)
 
     def _preference(self, user: int) -> tuple[Index, Floats]:
+        """Return the items that a user gave more than 0, and the ratings: masses, not yet normalised."""
         matrix = self.pairs.matrix
         own = slice(matrix.indptr[user], matrix.indptr[user + 1])
         liked = matrix.data[own] > 0
-        ratings = matrix.data[own][liked]
-        return matrix.indices[own][liked].astype(
-            np.int64
-        ), ratings / ratings.sum() if liked.any() else ratings
+        return matrix.indices[own][liked].astype(np.int64), matrix.data[own][liked]

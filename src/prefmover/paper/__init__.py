@@ -1,0 +1,4 @@
+"""The paper as data: its settings, its printed numbers, and the doubts about them.
+
+``table_1.toml`` is read by :mod:`prefmover.paper.table_1`.
+"""

@@ -1,0 +1,179 @@
+"""Table 1 of the paper, computed against printed, cell by cell.
+
+>>> table = table_1()
+>>> table.counts("table-1")
+{'rounded': 44, 'truncated': 4, 'differs': 0}
+"""
+
+import tomllib
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+from functools import cached_property
+from importlib.resources import files
+from math import isnan, nan
+from typing import Any, Literal
+
+import numpy as np
+
+from prefmover.items import ItemGeometry
+from prefmover.measures import MEASURES, similarities
+from prefmover.ratings import Ratings, Scale
+
+__all__ = ["PRESETS", "Agreement", "Cell", "Table1", "agreement", "table_1"]
+
+Agreement = Literal["rounded", "truncated", "differs"]
+PRESETS = ("published", "table-1")
+
+GRID = 1e-6
+"""Item distances lie on a grid of 2⁻²⁵, so computed values are off by less than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of Table 1(c): what was printed, and what two sets of conventions give."""
+
+    measure: str
+    label: str
+    users: tuple[str, str]
+    printed: str
+    published: float
+    reconstructed: float
+
+    def computed(self, preset: str) -> float:
+        """Return the value under a preset, ``"published"`` or ``"table-1"``; NaN if undefined."""
+        return self.published if preset == "published" else self.reconstructed
+
+    def agreement(self, preset: str) -> Agreement:
+        """Return how the computed value agrees with the printed one."""
+        return agreement(self.printed, self.computed(preset))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cell as plain Python, undefined values as None."""
+        return {
+            "measure": self.measure,
+            "column": self.label,
+            "users": list(self.users),
+            "printed": None if self.printed == "---" else float(self.printed),
+            **{
+                preset: {
+                    "value": None if isnan(self.computed(preset)) else self.computed(preset),
+                    "agreement": self.agreement(preset),
+                }
+                for preset in PRESETS
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Table1:
+    """The table's data, as in ``table_1.toml``, and its 48 cells."""
+
+    settings: dict[str, Any]
+
+    @cached_property
+    def geometry(self) -> ItemGeometry:
+        """Table 1(b), d = arccos s."""
+        rows = self.settings["similarity"]["rows"]
+        return ItemGeometry.from_similarity(self.settings["items"], rows, name="Table 1(b)")
+
+    def ratings(self, users: list[str] | None = None) -> Ratings:
+        """Return Table 1(a), or the part of some users, over all five items."""
+        from scipy.sparse import csr_array
+
+        items, rows = self.settings["items"], self.settings["ratings"]
+        chosen = list(rows) if users is None else users
+        dense = np.array([[rows[user].get(item, 0) for item in items] for user in chosen], dtype=float)
+        scale = Scale(**self.settings["scale"])
+        return Ratings.from_csr(csr_array(dense), users=chosen, items=items, scale=scale)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells, column after column."""
+        values = {preset: self._computed(preset) for preset in PRESETS}
+        pairs = [tuple(pair) for case in self.settings["cases"] for pair in case["pairs"]]
+        return tuple(
+            Cell(name, self.label(name), pair, printed, *(values[preset][name, pair] for preset in PRESETS))
+            for column in self.settings["columns"]
+            for name in [column["measure"]]
+            for pair, printed in zip(pairs, column["printed"], strict=True)
+        )
+
+    def label(self, measure: str) -> str:
+        """Return the column's heading: a distance is shown as 1 - distance."""
+        row = MEASURES[measure]
+        return row.label if row.larger_is_closer else f"1-{row.label}"
+
+    def doubts(self) -> dict[str, str]:
+        """Return, by measure, what the printed values need that the definitions do not say."""
+        return {c["measure"]: c["doubt"] for c in self.settings["columns"] if "doubt" in c}
+
+    def counts(self, preset: str) -> dict[Agreement, int]:
+        """Return how many cells agree by rounding, by truncation only, or not."""
+        found = [cell.agreement(preset) for cell in self.cells]
+        kinds: tuple[Agreement, ...] = ("rounded", "truncated", "differs")
+        return {kind: found.count(kind) for kind in kinds}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return cells, counts and doubts as plain Python, ready for JSON."""
+        return {
+            "title": self.settings["title"],
+            "cells": [cell.to_dict() for cell in self.cells],
+            "counts": {preset: self.counts(preset) for preset in PRESETS},
+            "conventions": {
+                name: {preset: MEASURES[name].conventions[preset].summary for preset in PRESETS}
+                for name in (column["measure"] for column in self.settings["columns"])
+            },
+            "doubts": self.doubts(),
+        }
+
+    def _computed(self, preset: str) -> dict[tuple[str, Any], float]:
+        values = {}
+        for case in self.settings["cases"]:
+            ratings = self.ratings(case["users"])
+            for column in self.settings["columns"]:
+                row = MEASURES[column["measure"]]
+                for u, v in case["pairs"]:
+                    value = similarities(
+                        ratings,
+                        row,
+                        geometry=self.geometry,
+                        users=[u],
+                        others=[v],
+                        convention=preset,
+                        n_jobs=1,
+                    ).item()
+                    values[row.name, (u, v)] = value if row.larger_is_closer else 1.0 - value
+        return values
+
+
+def table_1() -> Table1:
+    """Return the paper's Table 1."""
+    text = files("prefmover.paper").joinpath("table_1.toml").read_text(encoding="utf-8")
+    return Table1(tomllib.loads(text))
+
+
+def agreement(printed: str, value: float) -> Agreement:
+    """Return whether a value, rounded or cut off, is what was printed.
+
+    Numbers printed short ("1", "0.5") count as printed to three places, as most of the table is: 0.6 does
+    not agree with "1".
+
+    Examples
+    --------
+    >>> agreement("0.892", 0.89257), agreement("0.892", 0.8922), agreement("1", 0.6)
+    ('truncated', 'rounded', 'differs')
+    >>> agreement("---", float("nan"))
+    'rounded'
+    """
+    target = nan if printed == "---" else float(printed)
+    if isnan(target) or isnan(value):
+        return "rounded" if isnan(target) and isnan(value) else "differs"
+    exponent = Decimal(printed).as_tuple().exponent
+    assert isinstance(exponent, int)
+    place = Decimal(1).scaleb(-max(3, -exponent))
+    if abs(value - target) <= float(place) / 2 + GRID:
+        return "rounded"
+    for near in (value - GRID, value, value + GRID):
+        if Decimal(near).quantize(place, ROUND_DOWN) == Decimal(printed):
+            return "truncated"
+    return "differs"

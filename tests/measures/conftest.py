@@ -1,0 +1,67 @@
+"""Small random ratings, on every kind of scale, with item similarities."""
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from prefmover.items import ItemGeometry
+from prefmover.ratings import Ratings, Scale
+from tests.oracles.measures import Twin
+
+SCALES = {
+    "stars": Scale(1, 5, 1),
+    "half stars": Scale(0.5, 5, 0.5),
+    "ten": Scale(1, 10, 1),
+    "from zero": Scale(0, 5, 1),
+    "tenths": Scale(0.1, 0.9, 0.1),
+    "continuous": Scale(0, 1, 0),
+}
+
+
+@st.composite
+def small_worlds(draw, scales=tuple(SCALES)):
+    """Return ratings (some users may have none), a geometry over their items, and the slow twin."""
+    scale = SCALES[draw(st.sampled_from(scales))]
+    n_users, n_items = draw(st.integers(2, 6)), draw(st.integers(1, 6))
+    level = (
+        st.sampled_from(scale.levels().tolist())
+        if scale.step
+        else st.integers(0, 2**20).map(lambda k: k / 2**20)
+    )
+    cell = st.one_of(st.none(), level) if draw(st.booleans()) else st.one_of(level, st.none(), level)
+    rows = [{} for _ in range(n_users)]
+    for row in rows:
+        for i in range(n_items):
+            rating = draw(cell)
+            if rating is not None:
+                row[i] = rating
+    rows[0].setdefault(0, draw(level))  # no ratings at all is no Ratings
+    rows[0] = dict(sorted(rows[0].items()))
+    seed = draw(st.integers(0, 2**16))
+    return world(rows, n_items, scale, seed)
+
+
+def world(rows, n_items, scale, seed=0):
+    u = [k for k, row in enumerate(rows) for _ in row]
+    i = [i for row in rows for i in row]
+    values = np.array([x for row in rows for x in row.values()], dtype=float)
+    indptr = np.searchsorted(u, np.arange(len(rows) + 1))
+    # From the three arrays: from dense, stored zeros would be lost.
+    matrix = csr_array((values, np.array(i, dtype=np.int32), indptr), shape=(len(rows), n_items))
+    ratings = Ratings.from_csr(matrix, scale=scale)
+    vectors = np.random.default_rng(seed).random((n_items, 3)) + 0.01
+    geometry = ItemGeometry.from_vectors(np.arange(n_items), vectors, name="random")
+    twin = Twin(rows, scale.lowest, scale.highest, geometry.similarity().tolist(), n_items)
+    return ratings, geometry, twin
+
+
+@pytest.fixture(scope="session")
+def big_world():
+    """Some hundred users: more than a thread's share of rows."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {int(i): float(rng.integers(1, 6)) for i in sorted(rng.choice(40, rng.integers(0, 12), replace=False))}
+        for _ in range(150)
+    ]
+    return world(rows, 40, SCALES["stars"])
