@@ -20,7 +20,7 @@ from prefmover.errors import InputError, UndefinedDistanceError
 from prefmover.ids import show
 from prefmover.ratings import Ratings
 
-__all__ = ["Preferences", "masses", "preferences"]
+__all__ = ["Preferences", "masses", "preferences", "undefined_because"]
 
 BINARY = 2.0**20  # grids on which ratings are taken as exact: multiples of 2^-20 ...
 DECIMAL = 1e6  # ... and of 10^-6
