@@ -80,10 +80,11 @@ def test_agreement_marks():
     assert agreement("0.3", 0.34) == "differs"
     assert agreement("1", 0.9994) == "differs"
     assert agreement("---", 0.0) == agreement("0", float("nan")) == "differs"
-    assert agreement("-0.5", -0.5006) == "differs"
+    assert agreement("-0.5", -0.5006) == "truncated"
+    assert agreement("-0.5", 0.5) == "differs"
 
 
-def test_command(capsys):
+def test_command():
     from typer.testing import CliRunner
 
     from prefmover.cli.paper import app

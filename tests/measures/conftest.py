@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from prefmover.items import ItemGeometry
+from prefmover.measures import MEASURES
 from prefmover.ratings import Ratings, Scale
 from tests.oracles.measures import Twin
 
@@ -17,6 +18,15 @@ SCALES = {
     "tenths": Scale(0.1, 0.9, 0.1),
     "continuous": Scale(0, 1, 0),
 }
+
+
+# Every measure under every convention that differs from its others.
+ROWS = [
+    (name, convention)
+    for name, row in MEASURES.items()
+    for convention in row.conventions
+    if convention != "table-1" or row.options("table-1") != row.options("published")
+]
 
 
 @st.composite
@@ -61,7 +71,10 @@ def big_world():
     """Some hundred users: more than a thread's share of rows."""
     rng = np.random.default_rng(5)
     rows = [
-        {int(i): float(rng.integers(1, 6)) for i in sorted(rng.choice(40, rng.integers(0, 12), replace=False))}
+        {
+            i: float(rng.integers(1, 6))
+            for i in sorted(rng.choice(40, rng.integers(0, 12), replace=False).tolist())
+        }
         for _ in range(150)
     ]
     return world(rows, 40, SCALES["stars"])

@@ -95,10 +95,7 @@ def test_own_function_by_object_and_by_name(big_world):
         "overlap", lambda u, v: len(u.keys() & v.keys()) or None, symmetric=True, summary="shared items"
     )
     expected = np.array(
-        [
-            [len(a.keys() & b.keys()) or np.nan if a and b else np.nan for b in twin.rows]
-            for a in twin.rows
-        ]
+        [[len(a.keys() & b.keys()) or np.nan if a and b else np.nan for b in twin.rows] for a in twin.rows]
     )
     np.testing.assert_array_equal(similarities(ratings, row), expected)
     register(row)

@@ -7,7 +7,11 @@ import typer
 if TYPE_CHECKING:
     from prefmover.paper.table_1 import Table1
 
-app = typer.Typer(help="The paper's own tables, computed and compared with print.", no_args_is_help=True)
+app = typer.Typer(
+    help="The paper's own tables, computed and compared with print.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 MARKS = {"rounded": "=", "truncated": "~", "differs": "x"}
 
@@ -73,13 +77,18 @@ def _in_words(table: "Table1") -> list[str]:
     from textwrap import wrap
 
     paragraphs = [
-        "What this means. The paper does not state the conventions behind its Table 1. Under the measures' "
-        "published definitions a part of the cells comes out; under the conventions below all of them do. "
-        "Those are inferred from the numbers, so they show how the table may have been made, not how "
-        "it was.",
-        "Every other command uses the published definitions, and exact PMD over arccos(similarity), unless "
-        "convention table-1 is asked for. With arccos a distance can exceed 1, so 1-PMD can be negative: it "
-        "is not a similarity. See docs/measures.md for the ways to turn a distance into a weight.",
+        (
+            "What this means. The paper does not state the conventions behind its Table 1. Under the "
+            "measures' published definitions a part of the cells comes out; under the conventions below "
+            "all of them do. Those are inferred from the numbers, so they show how the table may have "
+            "been made, not how it was."
+        ),
+        (
+            "Every other command uses the published definitions, and exact PMD over arccos(similarity), "
+            "unless convention table-1 is asked for. With arccos a distance can exceed 1, so 1-PMD can be "
+            "negative: it is not a similarity. See docs/measures.md for the ways to turn a distance into "
+            "a weight."
+        ),
         *(f"{table.label(name)}: {' '.join(doubt.split())}" for name, doubt in table.doubts().items()),
     ]
     return [

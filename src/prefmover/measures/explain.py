@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prefmover.errors import InputError
-from prefmover.measures import corated, distribution, item_aware, overlap
+from prefmover.measures import corated, distribution, item_aware, mover, overlap
 from prefmover.measures.pairs import Floats, Pairs
 from prefmover.measures.pairwise import bind
 from prefmover.measures.table import Measure, find_measure
@@ -388,6 +388,35 @@ def _husm(two: _Two, normalised: bool) -> Explained:
     return value / pairs.value, [*parts, pairs], terms, None
 
 
+def _pmd(two: _Two, transport: str) -> Explained:
+    for user in (two.u, two.v):
+        if not (two.row[user] > 0).any():
+            return nan, [], [], f"user {two.pairs.ratings.users[user]!r} has no rating above 0"
+    if transport == "entropic":
+        value = float(mover.preference_mover(two.pairs, transport=transport)(two.pairs.users)[0, 0])
+        epsilon = Part("ε", mover.TABLE_1_EPSILON, "blur of the plan")
+        return value, [epsilon, Part("cost", value, "of the blurred plan, at 1 - s")], [], None
+
+    from prefmover.measures.pmd import pmd
+
+    ratings, geometry = two.pairs.ratings, two.pairs.geometry
+    assert geometry is not None
+    answer = pmd(ratings, geometry, *ratings.users[[two.u, two.v]].tolist())
+    mine, theirs = ({two.ids[i]: rating for i, rating in side.items()} for side in (two.mine, two.theirs))
+    terms = [
+        Term(flow.source, flow.target, mine[flow.source], theirs[flow.target], flow.mass * flow.distance)
+        for flow in answer.flows
+    ]
+    stays = sum(flow.mass for flow in answer.flows if flow.source == flow.target)
+    parts = [
+        two.n_part(),
+        Part("stays", stays, "share of the preference that stays on its item"),
+        Part("moves", 1 - stays, "share that moves to another item"),
+        Part("D", answer.distance, "cost of all moves: Σ mass · distance"),
+    ]
+    return answer.distance, parts, terms, None
+
+
 _EXPLAINERS: dict[Callable[..., Any], Callable[..., Explained]] = {
     corated.cosine: _cosine,
     corated.pearson: _pearson,
@@ -398,4 +427,5 @@ _EXPLAINERS: dict[Callable[..., Any], Callable[..., Explained]] = {
     distribution.nhsm: _nhsm,
     item_aware.bcf: _bcf,
     item_aware.husm: _husm,
+    mover.preference_mover: _pmd,
 }

@@ -39,12 +39,12 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
 
         from prefmover.measures.pmd import distances
 
-        everyone = np.arange(pairs.ratings.n_users)
-        ids = [
-            None if np.array_equal(side, everyone) else pairs.ratings.users[side]
-            for side in (users, pairs.others)
-        ]
-        return distances(pairs.ratings, pairs.geometry, *ids, n_jobs=n_jobs, progress=progress)
+        assert pairs.geometry is not None
+        ids = pairs.ratings.users
+        values: Floats = distances(
+            pairs.ratings, pairs.geometry, ids[users], ids[pairs.others], n_jobs=n_jobs, progress=progress
+        )
+        return values
 
     def _entropic(self, u: int, v: int) -> float:
         from prefmover.transport import sinkhorn

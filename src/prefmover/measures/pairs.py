@@ -75,6 +75,9 @@ class Pairs:
         values
             Numbers to carry in place of the ratings, one for each, in the order of ``matrix.data``.
         """
+        from prefmover._jit import announce_compilation
+
+        announce_compilation()  # every compiled kernel of ours walks over raters
         rows, spots = select_rows(self.matrix.indptr, self.others)
         items = self.matrix.indices[spots]
         order = np.argsort(items, kind="stable")

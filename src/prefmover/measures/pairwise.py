@@ -59,7 +59,7 @@ def similarities(
     n_jobs
         Threads; None means all cores. The result does not depend on it.
     progress
-        Called with (rows done, rows in all).
+        Called with (rows done, rows in all); PMD counts pairs.
     dtype
         ``float64``, or ``float32`` for half the memory.
 

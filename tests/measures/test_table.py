@@ -1,0 +1,88 @@
+"""What each row of the table says of its measure, held against the measure."""
+
+from math import pi
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from prefmover.errors import InputError
+from prefmover.measures import MEASURES, find_measure, similarities, weight
+from tests.measures.conftest import small_worlds
+
+PAPER = ["cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"]
+
+
+def test_the_twelve_in_the_order_of_the_paper():
+    assert list(MEASURES) == PAPER
+
+
+@pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
+def test_rows_are_complete(row):
+    assert row.name == row.label.lower()
+    assert row.summary
+    assert row.reference
+    assert row.default in row.conventions
+    assert {"published", "table-1"} <= set(row.conventions)
+    assert row.range[0] < row.range[1]
+    assert weight(row.weight)
+    assert (row.weight == "as-is") == row.larger_is_closer
+    assert repr(row).startswith(f"Measure('{row.name}', a ")
+    assert find_measure(row.label) is find_measure(row) is row
+
+
+@pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
+@given(small_worlds())
+@settings(max_examples=40, deadline=None)
+def test_rows_tell_the_truth(row, case):
+    ratings, geometry, twin = case
+    values = similarities(ratings, row, geometry=geometry, n_jobs=1)
+    defined = values[~np.isnan(values)]
+    assert (defined >= row.range[0] - 1e-9).all()
+    assert (defined <= row.range[1] + 1e-9).all()
+    if row.symmetric:
+        np.testing.assert_allclose(values, values.T, rtol=1e-9, atol=1e-12)
+    for u, a in enumerate(twin.rows):
+        for v, b in enumerate(twin.rows):
+            if not a or not b or (row.needs_overlap and not a.keys() & b.keys()):
+                assert np.isnan(values[u, v])
+            elif row.name == "pmd":
+                assert np.isnan(values[u, v]) == (max(a.values()) == 0 or max(b.values()) == 0)
+            elif not row.needs_overlap:
+                assert not np.isnan(values[u, v])
+    if row.metric:
+        around = values[:, :, None] + values[None, :, :]
+        assert not (values[:, None, :] > around + 1e-9).any()
+        assert (np.diagonal(values)[~np.isnan(np.diagonal(values))] == 0).all()
+
+
+def test_the_asymmetric_ones_are():
+    from prefmover.items import ItemGeometry
+    from prefmover.ratings import Ratings, Scale
+
+    ratings = Ratings.from_arrays([1, 1, 1, 2], list("xyzx"), [5, 3, 1, 4], scale=Scale(1, 5, 1))
+    geometry = ItemGeometry.from_similarity(list("xyz"), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    for row in MEASURES.values():
+        values = similarities(ratings, row, geometry=geometry)
+        assert (values[0, 1] == pytest.approx(values[1, 0], rel=1e-9, nan_ok=True)) == row.symmetric
+
+    # Seen from user 1, a third of the items is shared; from user 2, all.
+    def sig(x):
+        return 1 / (1 + np.exp(-x))
+
+    husm = similarities(ratings, "husm", geometry=geometry)
+    assert husm[0, 1] / husm[1, 0] == pytest.approx(sig(1 / 3) / sig(1))
+
+
+def test_pmd_reaches_its_range():
+    from prefmover.items import ItemGeometry
+    from prefmover.ratings import Ratings
+
+    ratings = Ratings.from_arrays([1, 2], ["x", "y"], [5, 3])
+    geometry = ItemGeometry.from_vectors(["x", "y"], np.eye(2))
+    assert similarities(ratings, "pmd", geometry=geometry)[0, 1] == pytest.approx(pi / 2, abs=1e-7)
+
+
+def test_unknown_convention_lists_the_known():
+    with pytest.raises(InputError, match='"published", "median", "table-1"'):
+        MEASURES["bcf"].convention("medain")
