@@ -1,0 +1,168 @@
+import importlib
+import json
+import logging
+import sys
+import warnings
+
+import pytest
+
+from prefmover.cli import VERBS, main, terminal
+from prefmover.errors import InputError, MissingExtraError, NotOptimalError
+
+
+@pytest.fixture(autouse=True)
+def _restore_the_terminal(monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    logger = logging.getLogger("prefmover")
+    before = list(logger.handlers), logger.level
+    yield
+    terminal.STATE.debug = terminal.STATE.quiet = False
+    logger.handlers, logger.level = before
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line; return exit code, stdout and stderr."""
+
+    def run(*args):
+        with pytest.raises(SystemExit) as caught:
+            main(args)
+        out, err = capsys.readouterr()
+        return caught.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make `prefmover doctor` raise."""
+
+    def fail_with(error):
+        def doctor():
+            raise error
+
+        monkeypatch.setattr(importlib.import_module("prefmover.cli.doctor"), "doctor", doctor)
+
+    return fail_with
+
+
+def test_help_lists_all_verbs(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for verb in VERBS:
+        assert f"\n  {verb} " in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(run, verb):
+    code, out, err = run(verb, "--help")
+    assert (code, err) == (0, "")
+    assert f"Usage: prefmover {verb}" in out
+
+
+def test_version(run):
+    from importlib.metadata import version
+
+    assert run("--version") == (0, f"prefmover {version('prefmover')}\n", "")
+
+
+def test_a_misspelt_verb(run):
+    code, _, err = run("doktor")
+    assert code == 2
+    assert "'doctor'" in err
+
+
+def test_an_input_error_is_one_line(run, failing):
+    failing(InputError("ratings.csv, line 3:\n  no good"))
+    assert run("doctor") == (2, "", "prefmover: error: ratings.csv, line 3: no good\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MissingExtraError("pip install prefmover[plot]"), 2),
+        (NotOptimalError("no proof"), 1),
+        (PermissionError(13, "Permission denied", "out.csv"), 2),
+    ],
+)
+def test_other_errors(run, failing, error, code):
+    failing(error)
+    found, _, err = run("doctor")
+    assert found == code
+    assert err.startswith("prefmover: error: ")
+    assert err.count("\n") == 1
+
+
+def test_debug_shows_the_traceback(failing):
+    failing(InputError("no good"))
+    with pytest.raises(InputError, match="no good"):
+        main(["--debug", "doctor"])
+
+
+def test_a_defect_of_ours_is_not_hidden(failing):
+    failing(ZeroDivisionError("ours"))
+    with pytest.raises(ZeroDivisionError):
+        main(["doctor"])
+
+
+def test_interrupt(run, failing):
+    failing(KeyboardInterrupt())
+    assert run("doctor")[0] == 130
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
+def test_notes_and_warnings_go_to_stderr_unless_quiet(run, monkeypatch, options):
+    def doctor():
+        terminal.tell("a note")
+        warnings.showwarning(UserWarning("mind"), UserWarning, "file", 1)
+        logging.getLogger("prefmover").warning("compiling")
+        print("result")
+
+    monkeypatch.setattr(importlib.import_module("prefmover.cli.doctor"), "doctor", doctor)
+    code, out, err = run(*options, "doctor")
+    assert (code, out) == (0, "result\n")
+    assert err == ("" if options else "a note\nprefmover: warning: mind\ncompiling\n")
+
+
+def test_progress_draws_on_a_terminal(monkeypatch, capsys):
+    with terminal.progress("work") as callback:
+        assert callback is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with terminal.progress("work") as callback:
+        callback(1, 2)
+        callback(2, 2)
+    assert "work" in capsys.readouterr().err
+
+
+def test_doctor(run, monkeypatch, tmp_path):
+    (tmp_path / "ml-100k").mkdir()
+    monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path))
+    code, out, err = run("doctor", "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert found["healthy"]
+    assert found["data"]["found"] == ["ml-100k"]
+    assert found["versions"]["numpy"]
+    assert found["kernels"]["writable"]
+
+
+def test_doctor_says_what_is_missing(run, monkeypatch):
+    doctor = importlib.import_module("prefmover.cli.doctor")
+    monkeypatch.delenv("PREFMOVER_DATA", raising=False)
+    monkeypatch.setitem(doctor.EXTRAS, "plot", ("no-such-package",))
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert "pip install 'prefmover[plot]': no-such-package" in out
+    assert "PREFMOVER_DATA is not set" in out
+    monkeypatch.setattr(doctor, "REQUIRED", ("no-such-package",))
+    assert run("doctor")[0] == 1
+
+
+def test_demo_is_the_worked_example(run):
+    code, out, _ = run("demo")
+    assert code == 0
+    for pair, distance in {"u1 and u2": ".321751", "u2 and u3": ".633052"}.items():
+        assert f"{pair}: distance 0{distance}" in out
+    assert "u4 and u5: distance 1.266104" in out
+    assert "u5 and u6: distance 0.643501" in out
+    assert "4 of 4" in out

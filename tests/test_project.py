@@ -1,0 +1,109 @@
+"""What the repository promises about itself: versions, exports, import direction, lightness."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import prefmover
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "prefmover"
+FILES = sorted(PACKAGE.rglob("*.py"))
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def module_of(file):
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_one_version():
+    version = PYPROJECT["project"]["version"]
+    changelog = re.search(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    citation = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert changelog[1] == version
+    assert citation[1] == version
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.name != "__main__.py"], ids=module_of)
+def test_exports_are_sorted_and_there(file):
+    module = importlib.import_module(module_of(file))
+    exported = getattr(module, "__all__", [])
+    # CONSTANTS, then Classes, then functions, as ruff sorts them.
+    assert list(exported) == sorted(exported, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
+    for name in exported:
+        assert getattr(module, name) is not None
+
+
+def test_the_package_exports_something():
+    assert len(prefmover.__all__) > 5
+    assert set(prefmover.__all__) <= set(dir(prefmover))
+
+
+def import_order():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    block = re.search(r"<!-- order of imports -->\n```text\n(.*?)```", page, re.DOTALL)
+    return block[1].split()
+
+
+def imports(file):
+    """Yield the modules of this package that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("prefmover"))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name}:{node.lineno}: a relative import"
+            if node.module == "prefmover":
+                yield from (f"prefmover.{alias.name}" for alias in node.names)
+            elif node.module.startswith("prefmover."):
+                yield node.module
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.parent != PACKAGE or f.name != "__init__.py"], ids=module_of
+)
+def test_imports_go_one_way(file):
+    order = import_order()
+    room = module_of(file).split(".")[1]
+    assert room in order, f"{room} has no place in the order of docs/architecture.md"
+    for imported in imports(file):
+        other = imported.split(".")[1]
+        assert other in order, f"{imported}: import from the module that defines it"
+        assert order.index(other) <= order.index(room), f"{room} may not import {imported}"
+
+
+def test_mypy_knows_the_kernels():
+    """Only modules of kernels may be without annotations, and all of them are listed."""
+    kernels = {module_of(f) for f in FILES if f.name != "_jit.py" and "_jit import kernel" in f.read_text()}
+    assert all(name.split(".")[-1].startswith("_") for name in kernels)
+    listed = [o["module"] for o in PYPROJECT["tool"]["mypy"]["overrides"] if "disallow_untyped_defs" in o]
+    assert set(*listed) == kernels
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import prefmover",
+        "from prefmover.cli import main\ntry:\n  main(['--help'])\nexcept SystemExit:\n  pass",
+    ],
+    ids=["import", "help"],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement):
+    heavy = "{'numba', 'scipy', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn', 'ot'}"
+    probe = f"{statement}\nimport sys\nprint('heavy:', *sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].split() == ["heavy:"]
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt", "Makefile"]
+)
+def test_no_addresses_of_indexes_or_of_this_machine(name):
+    text = (ROOT / name).read_text()
+    assert not re.search(r"index-url|file://|(^|\s)-e |/root/|/home/|/work/", text, re.MULTILINE)
