@@ -32,8 +32,8 @@ FAVOURITE, OTHER = 0.6, 0.85  # cumulative: favourite taste, second taste, and t
 
 
 def synthetic(
-    users: int,
-    items: int,
+    users: int = 1000,
+    items: int = 500,
     *,
     ratings: tuple[int, int] = (20, 60),
     tastes: int = 24,
