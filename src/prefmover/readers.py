@@ -175,7 +175,7 @@ def _bytes_of(path: str | PathLike[str]) -> bytes:
 def _to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     """Return the text as UTF-8 without a byte order mark; bytes that make no sense are errors."""
     try:
-        plain = data.isascii() and b"".decode(encoding) == "" and "a".encode(encoding) == b"a"
+        plain = "a".encode(encoding) == b"a" and data.isascii()
         text = data if plain else data.decode(encoding).encode()
     except LookupError:
         raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None

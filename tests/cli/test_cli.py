@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from prefmover.cli import VERBS, main, terminal
+from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
 
 
@@ -136,24 +137,26 @@ def test_progress_draws_on_a_terminal(monkeypatch, capsys):
 
 def test_doctor(run, monkeypatch, tmp_path):
     (tmp_path / "ml-100k").mkdir()
+    for name in SOURCES["ml-100k"].needs:
+        (tmp_path / "ml-100k" / name).touch()
     monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path))
     code, out, err = run("doctor", "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert found["healthy"]
-    assert found["data"]["found"] == ["ml-100k"]
+    assert found["data"]["found"]["ml-100k"] == str(tmp_path / "ml-100k")
     assert found["versions"]["numpy"]
     assert found["kernels"]["writable"]
 
 
-def test_doctor_says_what_is_missing(run, monkeypatch):
+def test_doctor_says_what_is_missing(run, monkeypatch, tmp_path):
     doctor = importlib.import_module("prefmover.cli.doctor")
-    monkeypatch.delenv("PREFMOVER_DATA", raising=False)
+    monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setitem(doctor.EXTRAS, "plot", ("no-such-package",))
     code, out, _ = run("doctor")
     assert code == 0
     assert "pip install 'prefmover[plot]': no-such-package" in out
-    assert "PREFMOVER_DATA is not set" in out
+    assert "which is not a folder" in out
     monkeypatch.setattr(doctor, "REQUIRED", ("no-such-package",))
     assert run("doctor")[0] == 1
 

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 from importlib import metadata
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -106,18 +105,20 @@ def _kernels() -> dict[str, Any]:
 
 
 def _data() -> dict[str, Any]:
-    """Return which data sets are in the folder that PREFMOVER_DATA names."""
-    named = os.environ.get("PREFMOVER_DATA")
-    if not named:
-        return {
-            "folder": None,
-            "found": [],
-            "remedy": "set PREFMOVER_DATA to a folder with ml-100k/ or ml-1m/ ('prefmover data --help')",
-        }
-    folder = Path(named)
-    if not folder.is_dir():
-        return {"folder": named, "found": [], "remedy": f"PREFMOVER_DATA names {named}, which is no folder"}
-    return {"folder": named, "found": sorted(p.name for p in folder.iterdir() if p.is_dir())}
+    """Return where data sets are looked for, and which are there."""
+    from prefmover.datasets.folders import data_folders, find
+    from prefmover.datasets.registry import SOURCES
+    from prefmover.errors import InputError
+
+    try:
+        folders = data_folders()
+        found = {name: str(files.path) for name, source in SOURCES.items() if (files := find(source))}
+    except InputError as error:
+        return {"folders": [], "found": {}, "remedy": str(error)}
+    data: dict[str, Any] = {"folders": [str(folder) for folder in folders], "found": found}
+    if not found:
+        data["remedy"] = "prefmover data get ml-100k, or set PREFMOVER_DATA to a folder that has data sets"
+    return data
 
 
 def _table(found: dict[str, Any]) -> str:
@@ -133,9 +134,8 @@ def _table(found: dict[str, Any]) -> str:
         rows += [(name, f"{version or missing} (extra {extra!r})") for name, version in names.items()]
     kernels, data = found["kernels"], found["data"]
     rows.append(("compiled code", f"{kernels['folder']} ({kernels['compiled']} kernels)"))
-    rows.append(
-        ("data", f"{data['folder'] or 'PREFMOVER_DATA is not set'}: {', '.join(data['found']) or '-'}")
-    )
+    rows.append(("data folders", ", ".join(data["folders"]) or "-"))
+    rows += list(data["found"].items())
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
     if found["remedies"]:
