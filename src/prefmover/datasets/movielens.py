@@ -1,0 +1,184 @@
+"""The MovieLens files: three families of layout, one result.
+
+============================== ================= ========================= =================
+data set                       ratings           movies                    user tags
+============================== ================= ========================= =================
+ml-100k                        ``u.data`` (tabs) ``u.item`` (bars)         none
+ml-1m, ml-10m                  ``ratings.dat``   ``movies.dat`` (``::``)   ``tags.dat`` (10m)
+ml-20m, 25m, 32m, latest-small ``ratings.csv``   ``movies.csv``            ``tags.csv``
+============================== ================= ========================= =================
+
+ml-100k and ml-1m are Latin-1; the others are UTF-8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.datasets.catalogue import Catalogue, Fold, split_year
+from prefmover.datasets.files import Files
+from prefmover.datasets.registry import Source
+from prefmover.datasets.tables import Layout
+from prefmover.errors import InputError
+from prefmover.ratings import Ratings, Scale
+
+__all__ = ["Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
+
+# fmt: off
+GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama",
+    "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
+)
+# fmt: on
+
+RATINGS = {
+    "u": Layout("\t", {"user": "int", "item": "int", "rating": "float", "timestamp": "skip"}),
+    "dat": Layout("::", {"user": "int", "item": "int", "rating": "float", "timestamp": "skip"}),
+    "csv": Layout(
+        ",", {"userId": "int", "movieId": "int", "rating": "float", "timestamp": "skip"}, header=True
+    ),
+}
+ITEMS = {
+    "u": Layout(
+        "|",
+        {
+            "item": "int",
+            "title": "text",
+            "released": "text",
+            "video": "skip",
+            "address": "skip",
+            **dict.fromkeys(GENRES_100K, "int"),
+        },
+        encoding="latin-1",
+    ),
+    "dat": Layout("::", {"item": "int", "title": "text", "genres": "text"}, encoding="latin-1"),
+    "csv": Layout(",", {"movieId": "int", "title": "text", "genres": "text"}, header=True),
+}
+TAGS = {
+    "dat": Layout("::", {"user": "skip", "item": "int", "tag": "text", "timestamp": "skip"}),
+    "csv": Layout(",", {"userId": "skip", "movieId": "int", "tag": "text", "timestamp": "skip"}, header=True),
+}
+MOVIE_TAGS = Layout(",", {"movieId": "int", "tag": "text", "count": "int", "source": "skip"}, header=True)
+
+Form = Literal["u", "dat", "csv"]
+
+
+class Tags(NamedTuple):
+    """Tags of items, one row for each (item, tag) pair."""
+
+    items: npt.NDArray[np.int64]
+    tags: list[str]
+    counts: npt.NDArray[np.int64]
+
+
+def read_ratings(files: Files, source: Source) -> Ratings:
+    """Return the ratings; each user and movie at most once, on the scale of the data set."""
+    name = {"u": "u.data", "dat": "ratings.dat", "csv": "ratings.csv"}[source.form]
+    return _ratings(files, name, RATINGS[source.form], half_stars=source.half_stars)
+
+
+def read_folds(files: Files) -> list[Fold]:
+    """Return the publisher's five 4:1 folds of ml-100k as (train, test) pairs: u1 to u5."""
+    names = [(f"u{k}.base", f"u{k}.test") for k in range(1, 6)]
+    files.require(name for pair in names for name in pair)
+    layout = RATINGS["u"]
+    return [
+        (
+            _ratings(files, base, layout, half_stars=False),
+            _ratings(files, test, layout, half_stars=False),
+        )
+        for base, test in names
+    ]
+
+
+def read_items(files: Files, source: Source) -> Catalogue:
+    """Return the movies: ids, titles, years, genres."""
+    name = {"u": "u.item", "dat": "movies.dat", "csv": "movies.csv"}[source.form]
+    layout = ITEMS[source.form]
+    if source.name != "ml-1m" and source.form == "dat":
+        layout = replace(layout, encoding="utf-8")
+    data, where = files.read(name), files.where(name)
+    columns = layout.parse(data, where)
+    ids = columns["movieId" if source.form == "csv" else "item"]
+    repeated = _first_repeat(ids)
+    if repeated is not None:
+        line = layout.line_of(data, repeated, where)
+        raise InputError(f"{where}, line {line:,}: movie {ids[repeated]} is listed a second time")
+    split = [split_year(title) for title in columns["title"].to_pylist()]
+    years = [year for _, year in split]
+    if source.form == "u":
+        flags = np.column_stack([columns[genre] for genre in GENRES_100K])
+        genres = [[GENRES_100K[k] for k in np.flatnonzero(row) if k > 0] for row in flags]
+        # A few titles carry no year; the date of release does ("01-Jan-1995").
+        dates = columns["released"].to_pylist()
+        years = [y or (int(d[-4:]) if d[-4:].isdigit() else 0) for y, d in zip(years, dates, strict=True)]
+    else:
+        listed = columns["genres"].to_pylist()
+        genres = [[g for g in some.split("|") if g and g != "(no genres listed)"] for some in listed]
+    return Catalogue(ids, [title for title, _ in split], years, genres)
+
+
+def read_user_tags(files: Files, source: Source) -> Tags | None:
+    """Return how often each movie got each tag, or None if the data set has no tags."""
+    if source.form not in ("dat", "csv") or f"tags.{source.form}" not in files:
+        return None
+    name = f"tags.{source.form}"
+    columns = TAGS[source.form].parse(files.read(name), files.where(name))
+    return _counted(columns["movieId" if source.form == "csv" else "item"], columns["tag"], None)
+
+
+def read_movie_tags(files: Files) -> Tags:
+    """Return the tags of a ``tags.csv`` with the columns movieId, tag, count, source."""
+    columns = MOVIE_TAGS.parse(files.read("tags.csv"), files.where("tags.csv"))
+    counts = columns["count"]
+    if (counts < 1).any():
+        row = int((counts < 1).argmax())
+        where = files.where("tags.csv")
+        line = MOVIE_TAGS.line_of(files.read("tags.csv"), row, where)
+        raise InputError(f"{where}, line {line:,}: a count of {counts[row]}; expected 1 or more")
+    return _counted(columns["movieId"], columns["tag"], counts)
+
+
+def _ratings(files: Files, name: str, layout: Layout, *, half_stars: bool) -> Ratings:
+    where = files.where(name)
+    data = files.read(name)
+    user, item, rating = list(layout.columns)[:3]
+    columns = layout.parse(data, where)
+    scale = Scale(0.5, 5.0, 0.5) if half_stars else Scale(1.0, 5.0, 1.0)
+    stars = columns[rating]
+    wrong = (stars < scale.lowest) | (stars > scale.highest) | (stars / scale.step % 1 != 0)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"{where}, line {layout.line_of(data, row, where):,}: a rating of {stars[row]:g}; expected "
+            f"{scale.lowest:g} to {scale.highest:g} in steps of {scale.step:g}"
+        )
+    try:
+        return Ratings.from_arrays(columns[user], columns[item], stars, scale=scale)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _counted(items: npt.NDArray[np.int64], tags: Any, counts: Any) -> Tags:
+    """Return distinct (item, tag) pairs, sorted, with their counts added up."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(tags))
+    table = pa.table(
+        {"item": items, "tag": plain, "count": np.ones(len(items), np.int64) if counts is None else counts}
+    )
+    table = table.filter(pc.not_equal(table["tag"], ""))
+    grouped = table.group_by(["item", "tag"]).aggregate([("count", "sum")])
+    grouped = grouped.sort_by([("item", "ascending"), ("tag", "ascending")])
+    return Tags(grouped["item"].to_numpy(), grouped["tag"].to_pylist(), grouped["count_sum"].to_numpy())
+
+
+def _first_repeat(ids: npt.NDArray[np.int64]) -> int | None:
+    _, first = np.unique(ids, return_index=True)
+    repeats = np.setdiff1d(np.arange(len(ids)), first)
+    return int(repeats[0]) if repeats.size else None
