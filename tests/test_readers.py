@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -204,3 +206,14 @@ def test_a_parquet_file_without_the_column(tmp_path):
         Ratings.read(tmp_path / "r.parquet")
     with pytest.raises(InputError, match="none at position 5"):
         Ratings.read(tmp_path / "r.parquet", item=5)
+
+
+def test_reading_does_not_import_pandas(write):
+    """Arrow imports it, where it is installed, for conversions that can be had without."""
+    path = write(lines("::"))
+    probe = (
+        f"from prefmover.ratings import Ratings; Ratings.read({str(path)!r}); import sys; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert "pyarrow" in done.stdout.split()
+    assert "pandas" not in done.stdout.split()

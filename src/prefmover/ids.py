@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = ["IdIndex", "as_ids", "close_names", "encode", "integers_if_canonical", "show"]
+__all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "integers_if_canonical", "show"]
 
 Ids = npt.NDArray[Any]  # int64, or object holding str
 
@@ -39,6 +39,14 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
 def show(id_: Any) -> str:
     """Return an id as Python would write it, for messages: 10 or 'ann', not np.int64(10)."""
     return repr(id_.item() if isinstance(id_, np.generic) else id_)
+
+
+def from_arrow(array: Any) -> npt.NDArray[Any]:
+    """Return the values of an Arrow array of numbers without nulls, not copied.
+
+    Arrow's own ``to_numpy`` imports pandas where it is installed, which takes longer than reading a file.
+    """
+    return np.from_dlpack(array)
 
 
 def as_ids(values: Any, kind: str) -> Ids:
@@ -115,23 +123,23 @@ def encode(
         raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
 
     def where_value(k: int) -> str:
-        return where(int(np.argmax(codes.to_numpy(zero_copy_only=False) == k)))
+        return where(int(np.argmax(from_arrow(codes) == k)))
 
     if parse:
         # Different texts may become one id (" a" and "a"), hence the second encoding.
         distinct = pc.utf8_trim_whitespace(distinct)
         _checked(distinct, kind, where_value)
         encoded = integers_if_canonical(distinct).dictionary_encode()
-        inner, distinct = encoded.indices.to_numpy(), encoded.dictionary
+        inner, distinct = from_arrow(encoded.indices), encoded.dictionary
     else:
         distinct = _checked(distinct, kind, where_value)
         inner = np.arange(len(distinct))
-    order = pc.array_sort_indices(distinct).to_numpy()
+    order = pc.array_sort_indices(distinct)
     rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    ids = _to_numpy(distinct.take(pa.array(order)))
+    rank[from_arrow(order)] = np.arange(len(order))
+    ids = _to_numpy(distinct.take(order))
     ids.flags.writeable = False
-    return ids, rank[inner][codes.to_numpy()]
+    return ids, rank[inner][from_arrow(codes)]
 
 
 def integers_if_canonical(texts: Any) -> Any:
@@ -243,9 +251,11 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
     if pa.types.is_string_view(ids.type):
         ids = ids.cast(pa.string())
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
-        empty = pc.index(ids, pa.scalar("", ids.type)).as_py()
-        if empty >= 0:
-            raise InputError(f"{where(empty)}: the {kind} id is missing; fill it in or drop the row")
+        empty = from_arrow(pc.binary_length(ids)) == 0
+        if empty.any():
+            raise InputError(
+                f"{where(int(np.argmax(empty)))}: the {kind} id is missing; fill it in or drop the row"
+            )
         return ids.cast(pa.string())
     example = f" such as {ids[0].as_py()!r}" if len(ids) else ""
     raise InputError(f"{kind} ids must be integers or strings, not {ids.type}{example}; convert the column")
@@ -256,5 +266,5 @@ def _to_numpy(ids: Any) -> Ids:
     import pyarrow as pa
 
     if pa.types.is_int64(ids.type):
-        return np.array(ids.to_numpy(zero_copy_only=False))
+        return from_arrow(ids).copy()
     return np.array(ids.to_pylist(), dtype=object)

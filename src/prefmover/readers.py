@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.errors import InputError
-from prefmover.ids import close_names
+from prefmover.ids import close_names, from_arrow
 
 __all__ = ["Columns", "Origin", "find_column", "read_columns"]
 
@@ -391,10 +391,10 @@ def _numbers_in(column: Any, origin: Origin, name: str | int, sheet: _Sheet) -> 
     import pyarrow.compute as pc
 
     encoded = column.dictionary_encode().combine_chunks()
-    codes = encoded.indices.to_numpy()
+    codes = from_arrow(encoded.indices)
     texts = pc.utf8_trim_whitespace(encoded.dictionary)
     try:
-        values = texts.cast(pa.float64()).to_numpy()
+        values = from_arrow(texts.cast(pa.float64()))
     except pa.ArrowInvalid:
         listed = texts.to_pylist()
         good = np.array([_is_number(text) for text in listed])

@@ -136,6 +136,8 @@ def numbers(values: Any, origin: Origin, name: str | int | None) -> npt.NDArray[
     """
     import pyarrow as pa
 
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values.copy()  # Arrow would look for pandas first, and importing that takes long
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         try:
             values = pa.array(values, from_pandas=True)
