@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import ot
-from bench import arguments, dataset, publish, table
 from ot.lp.emd_wrap import emd_c
 
+from bench import arguments, dataset, publish, table
 from prefmover.items import ItemGeometry
 from prefmover.measures import _pmd as kernels
 from prefmover.measures.pmd import distances

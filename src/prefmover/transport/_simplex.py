@@ -1,9 +1,9 @@
 """The transportation simplex on exact integers.
 
-A basis is a spanning tree of the n + m nodes (rows 0..n-1, columns n..n+m-1). The tree is kept in
-preorder, so that a subtree is an interval of positions: changing its prices is one pass without
-branches, and moving it is a copy. Masses and costs are whole numbers; nothing is rounded, no tolerance
-decides anything, and an optimal basis proves itself: primal = dual, to the last digit.
+A basis is a spanning tree of the n + m nodes (rows 0..n-1, columns n..n+m-1), kept as parents, sizes of
+subtrees, and a *thread*: a circular list of the nodes in preorder, in which a subtree is a run. Masses and
+costs are whole numbers; nothing is rounded, no tolerance decides anything, and an optimal basis proves
+itself: primal = dual, to the last digit.
 
 No cycling: the tree is *strongly feasible* (every column that hangs below a row carries positive flow)
 at the start, and the leaving arc is the last blocking one on the cycle, which keeps it so
@@ -23,8 +23,9 @@ from prefmover.transport._dual import ascend, row_argminimum, row_minimum
 NO_PARENT = np.uint32(2**32 - 1)
 UNBOUNDED = np.int64(2**63 - 1)
 
-ROWS_PRICED = 16  # a pivot enters the best arc of at least so many rows
-DUAL_STEPS = 16
+LISTED = 24  # arcs priced out before one enters
+ENTERED = 12  # pivots from one list
+DUAL_STEPS = 12
 
 OPTIMAL, OVERFLOW, STALLED = 0, 1, 2
 
@@ -41,9 +42,12 @@ class Workspace(NamedTuple):
 
     parent: npt.NDArray[np.uint32]
     size: npt.NDArray[np.uint32]  # of the subtree below and including a node
-    order: npt.NDArray[np.uint32]  # node at each preorder position
-    position: npt.NDArray[np.uint32]  # preorder position of each node
-    moved: npt.NDArray[np.uint32]
+    after: npt.NDArray[np.uint32]  # the thread, forwards
+    before: npt.NDArray[np.uint32]  # and backwards
+    path: npt.NDArray[np.uint32]  # nodes in the order they closed; later, a stem
+    ends: npt.NDArray[np.uint32]  # for each node of the stem: the last one of its subtree,
+    follows: npt.NDArray[np.uint32]  # the one that comes after,
+    places: npt.NDArray[np.uint32]  # and how many come before that
     flow: npt.NDArray[np.int64]  # on the arc from a node to its parent
     price: npt.NDArray[np.signedinteger]  # f of the rows, then g of the columns
     f: npt.NDArray[np.signedinteger]
@@ -58,11 +62,16 @@ class Workspace(NamedTuple):
 def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
     """Return a workspace for problems of up to n rows and m columns."""
     nodes, side = n + m, max(n, m)
-    tree = [np.empty(nodes, np.uint32) for _ in range(5)]
+    tree = [np.empty(nodes, np.uint32) for _ in range(8)]
     prices = [np.empty(side, cost_type) for _ in range(4)]
     masses = [np.empty(side, np.int64) for _ in range(2)]
     return Workspace(
-        *tree, np.empty(nodes, np.int64), np.empty(nodes, cost_type), *prices, np.empty(side, np.int32), *masses
+        *tree,
+        np.empty(nodes, np.int64),
+        np.empty(nodes, cost_type),
+        *prices,
+        np.empty(side, np.int32),
+        *masses,
     )
 
 
@@ -102,13 +111,13 @@ def start_greedily(c, p, q, n, m, w):
                 w.p_left[i] -= w.q_left[j]
                 w.open_g[j] = closed
                 columns_left -= 1
-                w.order[k] = n + j
+                w.path[k] = n + j
                 k += 1
             else:
                 w.parent[i] = n + j
                 w.flow[i] = w.p_left[i]
                 w.q_left[j] -= w.p_left[i]
-                w.order[k] = i
+                w.path[k] = i
                 k += 1
                 break
     w.parent[root] = NO_PARENT
@@ -117,32 +126,33 @@ def start_greedily(c, p, q, n, m, w):
 
 @kernel
 def hang_tree(c, n, m, root, w):
-    """From parents and the order in which nodes closed: sizes, preorder, and prices along the arcs."""
+    """From parents and the order in which nodes closed: sizes, the thread, and prices along the arcs."""
     last = n + m - 2
     w.size[: n + m] = 1
-    w.moved[: last + 1] = w.order[: last + 1]
-    for k in range(last + 1):  # children close before their parents
-        x = w.moved[k]
-        w.size[w.parent[x]] += w.size[x]
-    place = w.position  # until its children are placed: the next free position below a node
-    w.order[0] = root
-    place[root] = 1
+    w.after[root] = w.before[root] = root
     w.price[root] = w.f[root]
+    for k in range(last + 1):  # children close before their parents
+        x = w.path[k]
+        w.size[w.parent[x]] += w.size[x]
     for k in range(last, -1, -1):
-        x = w.moved[k]
+        x = w.path[k]
         y = w.parent[x]
-        w.order[place[y]] = x
-        place[x] = place[y] + 1
-        place[y] += w.size[x]
+        link(y, x, x, w)
         w.price[x] = (c[x, y - n] if x < n else c[y, x - n]) - w.price[y]
-    for k in range(n + m):
-        w.position[w.order[k]] = k
 
 
 @kernel
-def pivot(n, m, i, j, reduced, w):
+def link(y, first, last, w):
+    """Put the run from first to last behind y in the thread."""
+    z = w.after[y]
+    w.after[y], w.before[first] = first, y
+    w.after[last], w.before[z] = z, last
+
+
+@kernel
+def pivot(n, i, j, reduced, w):
     """Enter the arc from row i to column node j, whose reduced cost is negative."""
-    parent, size, order, position, flow = w.parent, w.size, w.order, w.position, w.flow
+    parent, size, flow = w.parent, w.size, w.flow
     # Climb from both ends to where the paths meet, noting the arc that limits the flow on each: flow
     # falls on arcs from a row up on i's side, from a column up on j's. Ties go to the last arc of the
     # cycle, which runs from the meeting point down to i, over to j, and up again.
@@ -163,121 +173,148 @@ def pivot(n, m, i, j, reduced, w):
         delta, leaving, inner, outer = limit_j, leaving_j, np.uint32(j), np.uint32(i)
     else:
         delta, leaving, inner, outer = limit_i, leaving_i, np.uint32(i), np.uint32(j)
-    if delta > 0:
-        x = np.uint32(i)
-        while x != meeting:
-            flow[x] += -delta if x < n else delta
-            x = parent[x]
-        x = np.uint32(j)
-        while x != meeting:
-            flow[x] += delta if x < n else -delta
-            x = parent[x]
     # The subtree below the leaving arc moves from the one path to the other.
     moving = size[leaving]
-    x = parent[leaving]
-    while x != meeting:
-        size[x] -= moving
-        x = parent[x]
     x = outer
     while x != meeting:
+        flow[x] += -delta if (x < n) == (outer < n) else delta
         size[x] += moving
         x = parent[x]
-    change_prices(n, m, position[leaving], moving, reduced if inner == i else -reduced, w)
-    start = position[leaving]
-    turn_over(inner, outer, leaving, delta, w)
-    # Put it right behind its new parent, and close the gap.
-    if position[outer] < start:
-        first, stop = position[outer] + 1, start + moving
-        for k in range(start - 1, first - 1, -1):
-            order[k + moving] = order[k]
-        place = first
-    else:
-        first, stop = start, position[outer] + 1
-        for k in range(start + moving, stop):
-            order[k - moving] = order[k]
-        place = stop - moving
-    order[place : place + moving] = w.moved[:moving]
-    for k in range(first, stop):
-        position[order[k]] = k
+    x = parent[leaving]
+    while x != meeting:
+        flow[x] += -delta if (x < n) == (inner < n) else delta
+        size[x] -= moving
+        x = parent[x]
+    length = mark_stem(n, inner, leaving, reduced, w)
+    turn_over(n, outer, delta, length, w)
 
 
 @kernel
-def change_prices(n, m, start, count, change, w):
-    """Add ``change`` to the rows and take it off the columns at ``count`` positions from ``start``."""
-    narrow = w.price.dtype.type
-    up, none, start, count = narrow(change), narrow(0), np.uint32(start), np.uint32(count)
-    for x in range(n):
-        w.price[x] += up if np.uint32(w.position[x] - start) < count else none
-    for x in range(n, n + m):
-        w.price[x] -= up if np.uint32(w.position[x] - start) < count else none
+def mark_stem(n, inner, leaving, reduced, w):
+    """Change the prices below the leaving arc; note the path from inner up to it, and what it carries.
 
-
-@kernel
-def turn_over(inner, outer, leaving, delta, w):
-    """Root the subtree below ``leaving`` at ``inner``, hang it below ``outer``; its preorder to moved.
-
-    From inner upwards, each ancestor becomes the last child of the one before: the new preorder is the
-    subtree of inner, then what each ancestor has besides.
+    The one walk along the thread that this takes also finds where the subtree of each stem node ends.
+    Prices rise by ``reduced`` (which is negative) on inner's side of the bipartition, and fall by it on
+    the other.
     """
-    order, position, size = w.order, w.position, w.size
-    whole = size[leaving]
-    x, above, carried, taken = inner, outer, delta, np.uint32(0)
-    low = high = position[inner]  # positions copied so far
-    k = 0
-    while True:
-        start, stop = position[x], position[x] + size[x]
-        for t in range(start, low):
-            w.moved[k + t - start] = order[t]
-        k += low - start
-        for t in range(high, stop):
-            w.moved[k + t - high] = order[t]
-        k += stop - high
-        low, high = start, stop
-        old_parent = w.parent[x]
-        w.parent[x] = above
-        carried, w.flow[x] = w.flow[x], carried
+    after, price = w.after, w.price
+    length = 0
+    x = inner
+    while x != leaving:
+        w.path[length] = x
+        length += 1
+        x = w.parent[x]
+    w.path[length] = leaving
+    length += 1
+    narrow = price.dtype.type
+    of_row = narrow(reduced if inner < n else -reduced)
+    of_column = narrow(-of_row)
+    passed = np.uint32(0)
+    for k in range(length - 1, 0, -1):
+        w.places[k] = passed + w.size[x]
+        down = w.path[k - 1]
+        while x != down:
+            price[x] += of_row if x < n else of_column
+            x = after[x]
+            passed += np.uint32(1)
+    w.places[0] = passed + w.size[x]
+    end = x
+    for k in range(length):
+        stop = w.places[k]
+        while passed < stop:
+            price[x] += of_row if x < n else of_column
+            end = x
+            x = after[x]
+            passed += np.uint32(1)
+        w.ends[k], w.follows[k] = end, x
+    return length
+
+
+@kernel
+def turn_over(n, outer, delta, length, w):
+    """Root the marked subtree at its inner node and hang it below ``outer``.
+
+    Each node of the stem becomes the last child of the one before. In the thread the subtree is then: all
+    below the inner node, and for each further node of the stem what it has besides.
+    """
+    parent, size, flow, after, before = w.parent, w.size, w.flow, w.after, w.before
+    inner = w.path[0]
+    whole = size[w.path[length - 1]]
+    above, carried, taken = outer, delta, np.uint32(0)
+    tail, in_front = w.ends[0], before[inner]
+    for k in range(length):
+        x = w.path[k]
+        if k > 0:
+            ahead = before[x]
+            after[tail], before[x] = x, tail
+            tail, in_front = in_front, ahead
+            if w.ends[k] != w.ends[k - 1]:
+                rest = w.follows[k - 1]
+                after[tail], before[rest] = rest, tail
+                tail = w.ends[k]
+        parent[x] = above
+        carried, flow[x] = flow[x] + (-delta if (x < n) == (inner < n) else delta), carried
         taken, size[x] = size[x], whole - taken
-        if x == leaving:
-            break
-        x, above = old_parent, x
+        above = x
+    follow = w.follows[length - 1]
+    after[in_front], before[follow] = follow, in_front
+    link(outer, inner, tail, w)
 
 
 @kernel
 def improve(c, n, m, w):
-    """Pivot until no arc has negative reduced cost; return (status, pivots)."""
+    """Pivot until no arc has negative reduced cost; return (status, pivots).
+
+    Arcs are priced row by row, round and round. The best arc of each row that has one goes on a list;
+    when the list is full, its best arc enters, again and again with the others priced anew, until it has
+    given its share. (Mulvey, "Pivot strategies for primal-simplex network codes", J. ACM 25, 1978.)
+    """
     g = w.price[n : n + m]
     narrow = c.dtype.type
     room = np.int64(2 ** (8 * c.itemsize - 3))
     drift = room  # bounds how far prices can have moved; measured anew when it reaches the room
-    # Far beyond what any basis sequence has been seen to need; a guard against our own mistakes.
-    most = 1000 * (n + m) + 1000 * np.int64(min(n, m))
+    # Far beyond what any problem has been seen to need; a guard against our own mistakes.
+    most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
+    listed_row, listed_column = np.empty(LISTED, np.int32), np.empty(LISTED, np.int32)
     pivots = np.int64(0)
     i, clean = 0, 0
     while clean < n:
-        best, best_i, priced = narrow(0), -1, 0
-        while clean < n and not (best_i >= 0 and priced >= ROWS_PRICED):
-            reduced = narrow(row_minimum(c, g, i, m) - w.price[i])
-            if reduced < best:
-                best, best_i = reduced, i
+        listed = 0
+        while clean < n and listed < LISTED:
+            least = row_minimum(c, g, i, m)
+            if least < w.price[i]:
+                listed_row[listed] = i
+                listed_column[listed] = row_argminimum(c, g, i, m, least)
+                listed += 1
             clean += 1
-            priced += 1
             i = i + 1 if i + 1 < n else 0
-        if best_i < 0:
-            break
-        drift -= best
-        if drift >= room:
-            drift = np.int64(0)
-            for x in range(n + m):
-                drift = max(drift, abs(np.int64(w.price[x])))
-            if drift - best >= room:
-                return OVERFLOW, pivots
+        for _ in range(ENTERED):
+            best, entering, k = narrow(0), 0, 0
+            while k < listed:
+                row, column = listed_row[k], listed_column[k]
+                reduced = narrow(c[row, column] - w.price[row] - g[column])
+                if reduced < best:
+                    best, entering = reduced, k
+                if reduced >= 0:
+                    listed -= 1
+                    listed_row[k], listed_column[k] = listed_row[listed], listed_column[listed]
+                else:
+                    k += 1
+            if best == 0:
+                break
             drift -= best
-        j = row_argminimum(c, g, best_i, m, narrow(best + w.price[best_i]))
-        pivot(n, m, best_i, n + j, best, w)
-        pivots += 1
+            if drift >= room:
+                drift = np.int64(0)
+                for x in range(n + m):
+                    drift = max(drift, abs(np.int64(w.price[x])))
+                drift -= best
+                if drift >= room:
+                    return OVERFLOW, pivots
+            pivot(n, listed_row[entering], n + listed_column[entering], best, w)
+            pivots += 1
+            clean = 0
         if pivots > most:
             return STALLED, pivots
-        clean = 0
     return OPTIMAL, pivots
 
 

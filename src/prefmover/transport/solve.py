@@ -190,7 +190,5 @@ def _extend(
     else:
         twin = {}
     for i in unpriced.tolist():
-        full_f[i] = (
-            -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
-        )
+        full_f[i] = -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
     return full_f, full_g
