@@ -1,9 +1,10 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 """Sums over the items that two users both rated, for one user against many.
 
 All walk the same way: for each item of the query, for each rater of that item, add to the rater's cell.
-That touches each co-rated item of each pair once, and nothing else. ``first`` and ``last`` bound the
-query's ratings; ``indptr``, ``others`` are the raters of each item.
+That touches each co-rated item of each pair once, and nothing else. ``starts`` and ``stops`` bound the
+query's ratings; ``indptr``, ``others`` are the raters of each item, and ``begins`` says where in them a
+rating's walk begins: at the item's first rater, or, where only half of a symmetric result is wanted, at the
+query itself.
 """
 
 import numpy as np
@@ -12,19 +13,19 @@ from prefmover._jit import kernel
 
 
 @kernel
-def count_rows(starts, stops, items, indptr, others, out):
+def count_rows(starts, stops, items, begins, indptr, others, out):
     """Fill out[k, v] with n, the number of co-rated items."""
     for k in range(starts.size):
         row = out[k]
         row[:] = 0.0
         for e in range(starts[k], stops[k]):
             i = items[e]
-            for r in range(indptr[i], indptr[i + 1]):
+            for r in range(begins[e], indptr[i + 1]):
                 row[others[r]] += 1.0
 
 
 @kernel
-def cosine_rows(starts, stops, items, a, indptr, others, b, out):
+def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] with Σab / sqrt(Σa² Σb²) over co-rated items; NaN where the denominator is 0."""
     sums = np.empty((out.shape[1], 3))
     for k in range(starts.size):
@@ -32,7 +33,7 @@ def cosine_rows(starts, stops, items, a, indptr, others, b, out):
         for e in range(starts[k], stops[k]):
             i, x = items[e], a[e]
             xx = x * x
-            for r in range(indptr[i], indptr[i + 1]):
+            for r in range(begins[e], indptr[i + 1]):
                 cell, y = sums[others[r]], b[r]
                 cell[0] += x * y
                 cell[1] += xx
@@ -42,7 +43,7 @@ def cosine_rows(starts, stops, items, a, indptr, others, b, out):
 
 
 @kernel
-def pearson_rows(starts, stops, items, a, indptr, others, b, out):
+def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] with the correlation of the co-rated ratings about their own two means.
 
     Two passes, means first: sums of squares about 0 would lose what nearly equal ratings differ by.
@@ -55,7 +56,7 @@ def pearson_rows(starts, stops, items, a, indptr, others, b, out):
         sums[:] = 0.0
         for e in range(starts[k], stops[k]):
             i, x = items[e], a[e]
-            for r in range(indptr[i], indptr[i + 1]):
+            for r in range(begins[e], indptr[i + 1]):
                 cell = means[others[r]]
                 cell[0] += x
                 cell[1] += b[r]
@@ -65,7 +66,7 @@ def pearson_rows(starts, stops, items, a, indptr, others, b, out):
             means[v, 1] /= means[v, 2]
         for e in range(starts[k], stops[k]):
             i = items[e]
-            for r in range(indptr[i], indptr[i + 1]):
+            for r in range(begins[e], indptr[i + 1]):
                 v = others[r]
                 x, y, cell = a[e] - means[v, 0], b[r] - means[v, 1], sums[v]
                 # A rating equal to the mean must centre to 0, not to a remainder of rounding.
@@ -79,7 +80,7 @@ def pearson_rows(starts, stops, items, a, indptr, others, b, out):
 
 
 @kernel
-def difference_rows(starts, stops, items, a, indptr, others, b, out, n_out):
+def difference_rows(starts, stops, items, a, begins, indptr, others, b, out, n_out):
     """Fill out[k, v] with Σ(a - b)² over co-rated items and n_out[k, v] with their number."""
     for k in range(starts.size):
         row, count = out[k], n_out[k]
@@ -87,14 +88,14 @@ def difference_rows(starts, stops, items, a, indptr, others, b, out, n_out):
         count[:] = 0.0
         for e in range(starts[k], stops[k]):
             i, x = items[e], a[e]
-            for r in range(indptr[i], indptr[i + 1]):
+            for r in range(begins[e], indptr[i + 1]):
                 v, d = others[r], x - b[r]
                 row[v] += d * d
                 count[v] += 1.0
 
 
 @kernel
-def pss_rows(starts, stops, items, a, indptr, others, b, levels, means, middle, out, n_out):
+def pss_rows(starts, stops, items, a, begins, indptr, others, b, levels, means, middle, out, n_out):
     """Fill out[k, v] with Σ PSS(a, b, μ_i) over co-rated items and n_out[k, v] with their number.
 
     With few levels, ``a`` and ``b`` are codes into ``levels`` and PSS is evaluated once for each of the
@@ -111,11 +112,11 @@ def pss_rows(starts, stops, items, a, indptr, others, b, levels, means, middle, 
                 x = levels[int(a[e])]
                 for q in range(levels.size):
                     table[q] = _pss(x, levels[q], means[i], middle)
-                for r in range(indptr[i], indptr[i + 1]):
+                for r in range(begins[e], indptr[i + 1]):
                     row[others[r]] += table[int(b[r])]
                     count[others[r]] += 1.0
             else:
-                for r in range(indptr[i], indptr[i + 1]):
+                for r in range(begins[e], indptr[i + 1]):
                     row[others[r]] += _pss(a[e], b[r], means[i], middle)
                     count[others[r]] += 1.0
 

@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 """HUSM's double sum over all pairs of items, for one user against many."""
 
 import numpy as np

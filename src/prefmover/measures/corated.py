@@ -73,7 +73,7 @@ def squared_differences(pairs: Pairs) -> Callable[[Index], tuple[Floats, Floats]
         n = np.empty_like(total)
         # fmt: off
         difference_rows(*pairs.spans(users), matrix.indices, matrix.data,
-                        raters.indptr, raters.others, raters.values, total, n)
+                        raters.begins, raters.indptr, raters.others, raters.values, total, n)
         # fmt: on
         total /= width**2
         return total, n
@@ -104,7 +104,7 @@ def _filled_by(kernel: Callable[..., None], pairs: Pairs, values: Floats) -> Row
         out = np.empty((len(users), len(pairs.others)))
         # fmt: off
         kernel(*pairs.spans(users), pairs.matrix.indices, values,
-               raters.indptr, raters.others, raters.values, out)
+               raters.begins, raters.indptr, raters.others, raters.values, out)
         # fmt: on
         return out
 

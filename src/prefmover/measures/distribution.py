@@ -51,8 +51,9 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
         pss = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(pss)
         # fmt: off
-        pss_rows(*pairs.spans(users), pairs.matrix.indices, codes, raters.indptr, raters.others,
-                 raters.values, values, means, pairs.ratings.scale.middle, pss, n)
+        pss_rows(*pairs.spans(users), pairs.matrix.indices, codes,
+                 raters.begins, raters.indptr, raters.others, raters.values,
+                 values, means, pairs.ratings.scale.middle, pss, n)
         # fmt: on
         of_users, of_others = counts[users], counts[pairs.others]
         if overlap == "product":

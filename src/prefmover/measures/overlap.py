@@ -34,7 +34,10 @@ def co_rated_counts(pairs: Pairs) -> Rows:
 
     def rows(users: Index) -> Floats:
         n = np.empty((len(users), len(pairs.others)))
-        count_rows(*pairs.spans(users), pairs.matrix.indices, raters.indptr, raters.others, n)
+        # fmt: off
+        count_rows(*pairs.spans(users), pairs.matrix.indices,
+                   raters.begins, raters.indptr, raters.others, n)
+        # fmt: on
         return n
 
     return rows

@@ -39,12 +39,15 @@ class Pairs:
         Item similarities, over the same items in the same order, for the measures that need them.
     users, others
         Positions in ``ratings.users`` of the rows and of the columns of the result.
+    upper
+        Users and others are the same, and only columns from the row's own on are wanted.
     """
 
     ratings: "Ratings"
     geometry: "ItemGeometry | None"
     users: Index
     others: Index
+    upper: bool = False
 
     @property
     def matrix(self) -> "csr_array":
@@ -83,17 +86,21 @@ class Pairs:
         order = np.argsort(items, kind="stable")
         n = np.bincount(items, minlength=self.matrix.shape[1])
         data = self.matrix.data if values is None else values
-        return Raters(
-            indptr=np.concatenate([[0], np.cumsum(n)]).astype(np.int64),
-            others=rows[order].astype(np.int32),
-            values=data[spots[order]],
-        )
+        indptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        begins = indptr[self.matrix.indices]
+        if self.upper:
+            begins[spots[order]] = np.arange(len(order))
+        return Raters(begins, indptr, rows[order].astype(np.int32), data[spots[order]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raters:
-    """For each item, who rated it: ``others[indptr[i]:indptr[i + 1]]`` are columns of the result."""
+    """For each item, who rated it: ``others[indptr[i]:indptr[i + 1]]`` are columns of the result.
 
+    ``begins`` has one entry for each rating in the matrix: where in ``others`` its walk begins.
+    """
+
+    begins: Index
     indptr: Index
     others: npt.NDArray[np.int32]
     values: npt.NDArray[Any]

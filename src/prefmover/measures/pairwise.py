@@ -86,11 +86,13 @@ def similarities(
     >>> similarities(ratings, "cos", users=["ann"])  # nothing in common with cid
     array([[ 1.,  1., nan]])
     """
-    rows, pairs = bind(ratings, measure, geometry, users, others, convention)
+    rows, pairs = bind(ratings, measure, geometry, users, others, convention, whole=True)
     if isinstance(rows, preference_mover):
         return rows.block(pairs.users, n_jobs, progress).astype(dtype, copy=False)
     out = np.empty((len(pairs.users), len(pairs.others)), dtype)
     _fill(out, rows, pairs.users, n_jobs, progress)
+    if pairs.upper:
+        _mirror(out, n_jobs)
     return out
 
 
@@ -140,8 +142,13 @@ def bind(
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     convention: str | None = None,
+    *,
+    whole: bool = False,
 ) -> tuple[Rows, Pairs]:
-    """Check the arguments, let the measure prepare, and return its function from users to rows."""
+    """Check the arguments, let the measure prepare, and return its function from users to rows.
+
+    With ``whole``, the rows may lack their lower half if the result is symmetric: see ``pairs.upper``.
+    """
     row = find_measure(measure)
     options = row.options(convention)
     if row.needs_geometry:
@@ -153,11 +160,14 @@ def bind(
         from prefmover.items import align
 
         ratings, geometry = align(ratings, geometry)
+    rows, columns = ratings.user_indices(users), ratings.user_indices(others)
+    same = np.array_equal(rows, columns) and len(np.unique(rows)) == len(rows)
     pairs = Pairs(
         ratings,
         geometry if row.needs_geometry else None,
-        ratings.user_indices(users),
-        ratings.user_indices(others),
+        rows,
+        columns,
+        upper=whole and row.halves and same,
     )
     return row.kernel(pairs, **options), pairs
 
@@ -191,3 +201,17 @@ def _fill(
         out[part] = rows(users[part])
 
     run(work, parts, n_jobs=n_jobs, sizes=[len(users[part]) for part in parts], progress=progress)
+
+
+def _mirror(out: npt.NDArray[Any], n_jobs: int | None) -> None:
+    """Copy the part above the diagonal to below it, in tiles that fit the cache."""
+    n, tile = len(out), 256
+
+    def work(first: int) -> None:
+        rows = slice(first, first + tile)
+        for start in range(first + tile, n, tile):
+            out[start : start + tile, rows] = out[rows, start : start + tile].T
+        corner = out[rows, rows]
+        corner[:] = np.where(np.tri(len(corner), k=-1, dtype=bool), corner.T, corner)
+
+    run(work, range(0, n, tile), n_jobs=n_jobs)

@@ -19,7 +19,7 @@ from prefmover.ids import IdIndex, as_ids, close_names
 from prefmover.measures import corated, distribution, item_aware, mover, overlap
 from prefmover.measures.pairs import Floats, Index, Kernel, Pairs, Rows
 
-__all__ = ["MEASURES", "Convention", "Measure", "find_measure", "register"]
+__all__ = ["MEASURES", "Convention", "Measure", "find_measure", "properties", "register"]
 
 PUBLISHED = "published"
 TABLE_1 = "table-1"
@@ -72,6 +72,8 @@ class Measure:
         By name; ``"published"`` and ``"table-1"`` are always there.
     default
         The convention used unless another is named.
+    halves
+        Whether the kernel can leave out the lower half of a symmetric result (``pairs.upper``).
     weight
         The rule that makes a neighbour's weight of a value; see :mod:`prefmover.measures.weights`.
     reference
@@ -90,6 +92,7 @@ class Measure:
     needs_overlap: bool = False
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     default: str = PUBLISHED
+    halves: bool = False
     weight: str = "as-is"
     reference: str = ""
 
@@ -260,6 +263,37 @@ def find_measure(measure: str | Measure) -> Measure:
     return row
 
 
+def properties() -> str:
+    """Return the table of properties in Markdown, as ``docs/measures.md`` shows it."""
+
+    def yes(flag: bool) -> str:
+        return "yes" if flag else "no"
+
+    def end(x: float) -> str:
+        named = {inf: "∞", -inf: "-∞", pi / 2: "π/2", 1 / 8: "1/8", _SIG_1 / 8: "sig(1)/8", 0.5: "1/2"}
+        return named.get(x, f"{x:g}")
+
+    head = ["measure", "name", "closer is", "range", "symmetric", "metric", "item geometry"]
+    head += ["without a co-rated item", "conventions (default first)", "weight"]
+    lines = [head, ["---"] * len(head)]
+    lines += [
+        [
+            row.label,
+            f"`{row.name}`",
+            "larger" if row.larger_is_closer else "smaller",
+            f"{end(row.range[0])} to {end(row.range[1])}",
+            yes(row.symmetric),
+            yes(row.metric),
+            "needed" if row.needs_geometry else "no",
+            "undefined" if row.needs_overlap else "defined",
+            ", ".join(f"`{name}`" for name in sorted(row.conventions, key=lambda n: n != row.default)),
+            f"`{row.weight}`",
+        ]
+        for row in _ROWS
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def _checked_name(name: str) -> str:
     if not name or name != name.strip().lower():
         raise InputError(f"measure name {name!r}: use lower case and no blanks around it, as in 'n-bcf'")
@@ -383,24 +417,24 @@ _SIG_1 = 1 / (1 + exp(-1))
 _ROWS = [
     _row(
         "cos", "COS", "angle between the co-rated ratings",
-        corated.cosine, (0, 1), BREESE, _PLAIN, needs_overlap=True,
+        corated.cosine, (0, 1), BREESE, _PLAIN, needs_overlap=True, halves=True,
     ),
     _row(
         "pcc", "PCC", "correlation of the co-rated ratings",
         corated.pearson, (-1, 1), BREESE,
         Convention("centred on the mean of all of a user's ratings"),
         {"co-rated-means": Convention("centred on the mean over the co-rated items", {"means": "co-rated"})},
-        needs_overlap=True,
+        needs_overlap=True, halves=True,
     ),
     _row(
         "msd", "MSD", "mean squared difference of the co-rated ratings",
         corated.mean_squared_difference, (0, 1), SHARDANAND,
         Convention("differences as a share of the scale"),
-        larger_is_closer=False, needs_overlap=True, weight="one-minus",
+        larger_is_closer=False, needs_overlap=True, halves=True, weight="one-minus",
     ),
     _row(
         "jaccard", "Jaccard", "share of the items of either that both rated",
-        overlap.jaccard, (0, 1), KOUTRIKA, _PLAIN,
+        overlap.jaccard, (0, 1), KOUTRIKA, _PLAIN, halves=True,
     ),
     _row(
         "urp", "URP", "likeness of the means and deviations of two users' ratings",
@@ -408,14 +442,14 @@ _ROWS = [
     ),
     _row(
         "jmsd", "JMSD", "Jaccard times 1 - MSD",
-        overlap.jaccard_msd, (0, 1), BOBADILLA, _PLAIN, needs_overlap=True,
+        overlap.jaccard_msd, (0, 1), BOBADILLA, _PLAIN, needs_overlap=True, halves=True,
     ),
     _row(
         "nhsm", "NHSM", "proximity, significance and singularity of co-rated ratings, times overlap and URP",
         distribution.nhsm, (0, 1 / 8), LIU,
         Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
         {TABLE_1: Convention("overlap is Jaccard's", {"overlap": "union"})},
-        needs_overlap=True,
+        needs_overlap=True, halves=True,
     ),
     _row(
         "bcf", "BCF", "Jaccard plus all pairs of ratings, weighted by item similarity",

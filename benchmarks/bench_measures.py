@@ -1,0 +1,148 @@
+"""Every measure between all pairs of users: time and peak memory; COS, PCC and MSD against Surprise.
+
+``python benchmarks/bench_measures.py [--datasets ml-100k ml-1m] [--pmd-rows 8] [--write]``. Data come from
+the folder that PREFMOVER_DATA names. Rows are made block by block and let go, as search and prediction use
+them, on all cores. PMD is timed on some rows only: nobody needs all its pairs, see the benchmark of search.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import arguments, dataset, publish, table
+from prefmover.measures import MEASURES, blocks, similarities
+from prefmover.parallel import resolve_jobs
+
+
+def memory(field: str) -> float:
+    """Return a line of this process's memory use, in MB: ``VmHWM`` is the peak, ``VmRSS`` now."""
+    text = Path("/proc/self/status").read_text()
+    return int(text.split(f"{field}:")[1].split()[0]) / 1024
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """Return seconds, and how many MB the peak was above what was in use before."""
+    Path("/proc/self/clear_refs").write_text("5")  # from here on a new peak
+    before, start = memory("VmRSS"), time.perf_counter()
+    work()
+    return time.perf_counter() - start, memory("VmHWM") - before
+
+
+def all_rows(data: Any, name: str, convention: str, users: Any = None) -> None:
+    for _ in blocks(data.ratings, name, geometry=data.geometry, convention=convention, users=users):
+        pass
+
+
+def measure_rows(data: Any, pmd_rows: int) -> list[list[str]]:
+    """Time every convention that differs from the others of its measure."""
+    rows, n = [], data.ratings.n_users
+    for name, row in MEASURES.items():
+        for convention in row.conventions:
+            if convention == "table-1" and (name == "pmd" or row.options(convention) == row.options()):
+                continue
+            few = np.random.default_rng(0).choice(data.ratings.users, 2, replace=False)
+            all_rows(data, name, convention, few)  # compile
+            users = data.ratings.users
+            if name == "pmd":
+                users = np.random.default_rng(0).choice(users, min(pmd_rows, n), replace=False)
+            seconds, peak = timed(lambda m=name, c=convention, u=users: all_rows(data, m, c, u))
+            rate = len(users) * n / seconds
+            note = "" if len(users) == n else f" ({len(users)} rows)"
+            rows.append(
+                [row.label, convention, f"{seconds:.2f}{note}", f"{rate / 1e6:.3g}", f"{max(peak, 0):.0f}"]
+            )
+            print(*rows[-1], flush=True)
+    return rows
+
+
+def best(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the least seconds of three runs (of one, if that takes long), and the result."""
+    seconds = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        result = work()
+        seconds = min(seconds, time.perf_counter() - start)
+        if seconds > 5:
+            break
+    return seconds, result
+
+
+def surprise_rows(data: Any) -> list[list[str]]:
+    """Time Surprise's similarity functions and ours, whole matrices, and compare the values."""
+    from surprise import similarities as surprise
+
+    ratings = data.ratings
+    columns = ratings.matrix.tocsc()
+    raters = {
+        i: list(
+            zip(
+                columns.indices[columns.indptr[i] : columns.indptr[i + 1]].tolist(),
+                columns.data[columns.indptr[i] : columns.indptr[i + 1]].tolist(),
+                strict=True,
+            )
+        )
+        for i in range(ratings.n_items)
+    }
+    width = ratings.scale.highest - ratings.scale.lowest
+    rows = []
+    for name, convention, theirs in (
+        ("cos", "published", surprise.cosine),
+        ("pcc", "co-rated-means", surprise.pearson),
+        ("msd", "published", surprise.msd),
+    ):
+        seconds, expected = best(lambda f=theirs: f(ratings.n_users, raters, 1))
+        ours = {}
+        for jobs in (1, resolve_jobs(None)):
+            ours[jobs], values = best(
+                lambda n=name, c=convention, j=jobs: similarities(ratings, n, convention=c, n_jobs=j)
+            )
+        if name == "msd":
+            values = 1 / (1 + values * width**2)
+        np.fill_diagonal(expected, np.nan)  # Surprise's is 1 by decree
+        gap = np.nanmax(np.abs(values - expected))
+        rows.append(
+            [
+                f"{MEASURES[name].label}, {convention}",
+                f"{seconds:.2f}",
+                *(f"{own:.2f} ({seconds / own:.1f}x)" for own in ours.values()),
+                f"{gap:.0e}",
+            ]
+        )
+        print(*rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    options = arguments(__doc__, pmd_rows=8)
+    if not options.datasets:
+        print("PREFMOVER_DATA does not name a folder with MovieLens: nothing to measure")
+        return
+    jobs, load = resolve_jobs(None), os.getloadavg()[0]
+    parts = [f"Load average before the run: {load:.1f} (what others did on the machine slows these figures)."]
+    for name in options.datasets:
+        data = dataset(name)
+        ratings = data.ratings
+        size = f"{ratings.n_users:,} users, {ratings.n_items:,} items, {ratings.n_ratings:,} ratings"
+        parts += [
+            f"### {name}: {size}",
+            f"All pairs, block by block, {jobs} threads. Item geometry: {data.geometry.name}.",
+            "Peak memory is above that of the loaded data.",
+            table(
+                ["measure", "convention", "seconds", "million pairs/s", "peak MB"],
+                measure_rows(data, options.pmd_rows),
+            ),
+            "The same numbers from Surprise, whole matrices in memory, seconds:",
+            table(
+                ["measure", "Surprise", "1 thread", f"{jobs} threads", "largest difference"],
+                surprise_rows(data),
+            ),
+        ]
+    publish("measures", "Measures between all pairs of users", parts, options)
+
+
+if __name__ == "__main__":
+    main()

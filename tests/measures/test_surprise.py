@@ -1,0 +1,51 @@
+"""COS, PCC and MSD against Surprise, where the definitions coincide.
+
+=========  ===================================================  =====================================
+           Surprise                                             here
+=========  ===================================================  =====================================
+cosine     0 without a co-rated item; 1 on the diagonal         undefined; 1
+pearson    0 where undefined; co-rated means                    undefined; convention co-rated-means
+msd        1 / (1 + mean squared difference), in rating units   a distance, as a share of the scale
+=========  ===================================================  =====================================
+
+So values are compared where ours are defined, and Surprise must say 0 where ours are not.
+"""
+
+import numpy as np
+import pytest
+
+from prefmover.measures import similarities
+from prefmover.ratings import Ratings, Scale
+
+
+def check(ratings):
+    surprise = pytest.importorskip("surprise.similarities", reason="needs the extra 'peers'")
+    columns = ratings.matrix.tocsc()
+    raters = {
+        i: [
+            (int(columns.indices[e]), float(columns.data[e]))
+            for e in range(columns.indptr[i], columns.indptr[i + 1])
+        ]
+        for i in range(ratings.n_items)
+    }
+    off = ~np.eye(ratings.n_users, dtype=bool)
+    width = ratings.scale.highest - ratings.scale.lowest
+    for ours, theirs in (
+        (similarities(ratings, "cos"), surprise.cosine),
+        (similarities(ratings, "pcc", convention="co-rated-means"), surprise.pearson),
+        (1 / (1 + similarities(ratings, "msd") * width**2), surprise.msd),
+    ):
+        expected = theirs(ratings.n_users, raters, 1)
+        defined = ~np.isnan(ours)
+        np.testing.assert_allclose(ours[defined & off], expected[defined & off], rtol=1e-9, atol=1e-9)
+        assert (expected[~defined & off] == 0).all()
+
+
+def test_synthetic(big_world):
+    check(big_world[0])
+
+
+@pytest.mark.real_data
+def test_movielens_100k(real_data):
+    path = real_data / "ml-100k" / "u.data"
+    check(Ratings.read(path, user=0, item=1, rating=2, scale=Scale(1, 5, 1)))
