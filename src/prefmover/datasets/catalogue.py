@@ -38,6 +38,7 @@ def plain_title(title: str) -> str:
     """
     text = unicodedata.normalize("NFKD", title).casefold()
     text = "".join(c for c in text if not unicodedata.combining(c)).replace("&", " and ").strip()
+    text = re.sub(r"^l['\u2019](?=\w)", "", text)
     text = re.sub(r"['\u2019`\u00b4*.]", "", TRAILING_ARTICLE.sub(r"\2 \1", text))
     text = " ".join(re.sub(r"[\W_]+", " ", text).split())
     return LEADING_ARTICLE.sub("", text)

@@ -97,7 +97,7 @@ class _Resuming:
                 f"trusted and {sorry}"
             ) from error
         except requests.exceptions.HTTPError as error:
-            raise InputError(f"{host} answered {_short(error)}; {sorry}") from error
+            raise InputError(f"{host} answered {str(error).split(' for url')[0]}; {sorry}") from error
         except (
             requests.exceptions.ChunkedEncodingError,
             requests.exceptions.ContentDecodingError,
@@ -163,7 +163,7 @@ def _chunks(response: Any) -> Any:
 
     try:
         yield from response.iter_content(CHUNK)
-    except requests.exceptions.ConnectionError as error:
+    except (requests.exceptions.ConnectionError, requests.exceptions.SSLError) as error:
         raise requests.exceptions.ChunkedEncodingError(error) from error
 
 

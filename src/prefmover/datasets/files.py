@@ -172,8 +172,9 @@ def writing(place: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
+        if error.errno is None:  # not from the system: damaged gzip, or a connection that broke
+            raise
         raise InputError(
-            f"{place} cannot be written: {reason}; nothing was installed. Make room or change the "
+            f"{place} cannot be written: {error.strerror}; nothing was installed. Make room or change the "
             "rights, or set PREFMOVER_DATA to a folder that has the data"
         ) from error

@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal, TextIO
 
 import numpy as np
 
@@ -72,9 +72,9 @@ class Layout:
         try:
             table = arrow_csv.read_csv(BufferReader(body), **self.options())
         except ArrowInvalid as error:
-            raise InputError(self.explain(text, file) or f"{file}: {error}") from error
+            raise InputError(self.explain(io.BytesIO(text), file) or f"{file}: {error}") from error
         if any(table.column(name).null_count for name in table.column_names):
-            raise InputError(self.explain(text, file) or f"{file} has empty fields")
+            raise InputError(self.explain(io.BytesIO(text), file) or f"{file} has empty fields")
         return {
             name: table.column(name).combine_chunks()
             if self.columns[name] == "text"
@@ -156,7 +156,7 @@ class Layout:
             return next(csv.reader([line]), [])
         return line.split(self.separator)
 
-    def explain(self, text: bytes, file: str) -> str:
+    def explain(self, text: BinaryIO, file: str) -> str:
         """Return what is wrong with the first line that is, or nothing."""
         for line, fields in self.lines(text):
             if len(fields) != len(self.columns):
@@ -177,16 +177,22 @@ class Layout:
                     return f"{file}, line {line:,}, column {name!r}: {why}{hint}"
         return ""
 
-    def lines(self, text: bytes) -> Iterator[tuple[int, list[str]]]:
+    def lines(self, text: BinaryIO) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each line of data and its fields: slow and exact."""
-        stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="" if self.quotes else None)
-        if not self.quotes:
-            for number, line in enumerate(stream, 1):
-                if line.strip("\r\n") and not (self.header and number == 1):
-                    yield number, line.rstrip("\r\n").split(self.separator)
-            return
-        reader = csv.reader(stream)
-        start = 1
+        newline = "" if self.quotes else None
+        stream = io.TextIOWrapper(text, "utf-8-sig", errors="replace", newline=newline)
+        try:
+            if self.quotes:
+                yield from self._quoted_lines(stream)
+            else:
+                for number, line in enumerate(stream, 1):
+                    if line.strip("\r\n") and not (self.header and number == 1):
+                        yield number, line.rstrip("\r\n").split(self.separator)
+        finally:
+            stream.detach()  # whoever opened it closes it
+
+    def _quoted_lines(self, stream: TextIO) -> Iterator[tuple[int, list[str]]]:
+        reader, start = csv.reader(stream), 1
         for fields in reader:
             if fields and not (self.header and start == 1):
                 yield start, fields
@@ -194,7 +200,8 @@ class Layout:
 
     def line_of(self, data: bytes, row: int, file: str) -> int:
         """Return the number of the line that row ``row`` (from 0) of the data begins at."""
-        return next(line for k, (line, _) in enumerate(self.lines(self.decode(data, file))) if k == row)
+        text = io.BytesIO(self.decode(data, file))
+        return next(line for k, (line, _) in enumerate(self.lines(text)) if k == row)
 
 
 def _is(kind: str, value: str) -> bool:

@@ -14,7 +14,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,10 @@ FORMS = {
 }
 FILES = tuple(name for scores, (_, tags, _) in FORMS.items() for name in (scores, tags))
 CACHE_VERSION = 1
+
+
+class UnreadableLineError(Exception):
+    """Arrow could not read a line, and does not say which."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,15 +101,20 @@ def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
         kept = (cache or cache_folder()) / f"genome-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         found = _from_cache(kept, len(tags))
         if found is None:
-            with files.stream(scores_name) as stream:
-                found = _stream(stream, layout, files.where(scores_name), tag_ids)
+            where = files.where(scores_name)
+            try:
+                with files.stream(scores_name) as stream:
+                    found = _stream(stream, layout, where, tag_ids)
+            except UnreadableLineError as error:
+                with files.stream(scores_name) as stream:  # once more, slowly, to find the line
+                    raise InputError(layout.explain(stream, where) or f"{where}: {error}") from error
             _to_cache(kept, *found)
         return Genome(found[0], tuple(tags), found[1])
     raise InputError(f"{files.path} has no Tag Genome: neither {' nor '.join(FORMS)}")
 
 
 def _stream(
-    stream: IO[bytes], layout: Layout, where: str, tag_ids: npt.NDArray[np.int64]
+    stream: BinaryIO, layout: Layout, where: str, tag_ids: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return movie ids, ascending, and the dense array of their scores."""
     import pyarrow as pa
@@ -120,7 +129,7 @@ def _stream(
         for batch in arrow_csv.open_csv(_Head(stream, layout, where), **layout.options()):
             movie, tag, relevance = (batch.column(k) for k in range(3))
             if any(column.null_count for column in (movie, tag, relevance)):
-                raise InputError(f"{where}: an empty field after line {line:,}")
+                raise UnreadableLineError("an empty field")
             movie, tag, relevance = movie.to_numpy(), tag.to_numpy(), relevance.to_numpy()
             at = np.minimum(np.searchsorted(tag_ids, tag, sorter=order), n_tags - 1)
             column = order[at]
@@ -139,7 +148,7 @@ def _stream(
             scores[rows, column] = relevance
             line += len(movie)
     except pa.ArrowInvalid as error:
-        raise InputError(f"{where}, at or after line {line:,}: {error}") from error
+        raise UnreadableLineError(str(error)) from error
     movies = np.array(sorted(row_of), dtype=np.int64)
     scores = scores[[row_of[m] for m in movies.tolist()]]
     lacking = np.isnan(scores).any(axis=1)
@@ -158,7 +167,7 @@ class _Head:
 
     closed = False
 
-    def __init__(self, stream: IO[bytes], layout: Layout, where: str) -> None:
+    def __init__(self, stream: BinaryIO, layout: Layout, where: str) -> None:
         first = stream.read(1 << 16)
         layout.check_start(layout.decode(first, where), where)
         self._first, self._stream = first.removeprefix(b"\xef\xbb\xbf"), stream

@@ -1,0 +1,120 @@
+"""``prefmover data`` and ``prefmover items``: what is printed, and the exit code of errors."""
+
+import json
+
+import pytest
+
+from prefmover.cli import main
+from prefmover.datasets import SOURCES, folders
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.delenv("PREFMOVER_DATA", raising=False)
+    monkeypatch.setenv("PREFMOVER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(folders, "data_folder", lambda: tmp_path / "data")
+
+    def runner(*args):
+        with pytest.raises(SystemExit) as exit_:
+            main(list(args))
+        said = capsys.readouterr()
+        return exit_.value.code, said.out, said.err
+
+    return runner
+
+
+@pytest.fixture
+def tags_folder(tmp_path):
+    home = tmp_path / "copy"
+    home.mkdir()
+    (home / "tags.csv").write_text("movieId,tag,count,source\n1,dark,2,us\n")
+    return home
+
+
+def test_list(run):
+    code, out, err = run("data", "list")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["cinema", "synthetic", *SOURCES]
+    assert "not here" in out
+    assert "data get NAME" in err
+    rows = json.loads(run("data", "list", "--json")[1])
+    assert rows[0] == {"name": "cinema", "title": "built in", "path": "built in"}
+
+
+def test_add_and_path(run, tmp_path, tags_folder):
+    assert run("data", "path")[1].strip() == str(tmp_path / "data")
+    code, _, err = run("data", "path", "movie-tags")
+    assert code == 2
+    assert "movie-tags is not here" in err
+    code, out, err = run("data", "add", "movie-tags", "--from", str(tags_folder))
+    assert (code, out.strip()) == (0, str(tmp_path / "data" / "movie-tags"))
+    assert "not by a published hash" in err
+    assert run("data", "path", "movie-tags")[1].strip() == out.strip()
+    done = json.loads(run("data", "add", "movie-tags", "--from", str(tags_folder), "--link", "--json")[1])
+    assert done["verified"] == "contents"
+    assert run("data", "get", "movie-tags")[2].count("already here") == 1
+
+
+def test_errors_are_one_line(run, tmp_path):
+    for args in (
+        ("data", "get", "cinema"),
+        ("data", "get", "ml1m"),
+        ("data", "path", "cinema"),
+        ("data", "add", "ml-1m", "--from", str(tmp_path / "none")),
+        ("items", "near", "No Such Film"),
+        ("items", "near", "x", "--items", str(tmp_path / "none.csv")),
+    ):
+        code, out, err = run(*args)
+        assert (code, out, len(err.splitlines())) == (2, "", 1), args
+
+
+def test_near(run):
+    code, out, err = run("items", "near", "alien", "-n", "3")
+    assert code == 0
+    assert len(out.splitlines()) == 3
+    assert "Aliens (1986)" in out
+    assert "Alien (1979)" in err
+    found = json.loads(run("items", "near", "Alien", "--json")[1])
+    assert found["item"] == "alien-1979"
+    assert len(found["near"]) == 10
+
+
+def test_summary(run):
+    code, out, _ = run("items", "summary")
+    assert code == 0
+    assert "median to the nearest item" in out
+    assert json.loads(run("items", "summary", "--json")[1])["metric"] == "yes"
+
+
+def test_a_table_of_ones_own(run, tmp_path):
+    table = tmp_path / "cheese.csv"
+    table.write_text(
+        "\ufeffid,name,genres,tags,text\r\n"
+        '7,Brie,soft,cow|france,"White rind, creamy."\r\n'
+        "8,Camembert,soft,cow|france,White rind and creamy\r\n"
+        "9,Manchego,hard,sheep|spain,Firm\r\n",
+        encoding="utf-8",
+    )
+    code, out, err = run("items", "near", "brie", "--items", str(table))
+    assert code == 0
+    assert "Camembert" in out.splitlines()[0]
+    assert "of cheese.csv" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,genres\nBrie,soft\n", "line 1: no column 'item'"),
+        ("item,title\n1,Brie\n", "needs a column genres, tags or text"),
+        ("item,genres\n", "has a header but no items"),
+        ("item,genres\n1,soft,x\n", "line 2: 3 columns where the header has 2"),
+        ("item,genres,year\n1,soft,old\n", "column 'year': 'old' is not a year"),
+        ("item,genres\n1,\n", "are empty for every item"),
+        ("item,genres\n1,a\n1,b\n", "more than once"),
+    ],
+)
+def test_bad_tables(run, tmp_path, text, message):
+    (tmp_path / "t.csv").write_text(text)
+    code, _, err = run("items", "near", "1", "--items", str(tmp_path / "t.csv"))
+    assert code == 2
+    assert message in err

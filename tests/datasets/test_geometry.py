@@ -1,0 +1,127 @@
+"""Which geometry a data set gets, and what its name says."""
+
+import numpy as np
+import pytest
+
+from prefmover import datasets
+from prefmover.datasets import SOURCES, folders
+from prefmover.datasets.geometry import movielens_ids
+from prefmover.datasets.movielens import read_items, read_movie_tags
+from prefmover.datasets.quality import agreement, summary
+from prefmover.datasets.tag_genome import FILES, read_genome
+from prefmover.errors import InputError
+from prefmover.items import ItemGeometry
+
+
+@pytest.fixture
+def installed(made_up, own_folders):
+    made_up.folder = own_folders / "data"
+    return made_up
+
+
+def movie_tags(made_up) -> None:
+    """Tags that twenty movies and more share, most of them not in the data set."""
+    home = made_up.folder / "movie-tags"
+    home.mkdir(parents=True)
+    rows = [f"{m},{t},1,us" for m in (10, 30, *range(100, 130)) for t in ("dark", "vienna")]
+    rows += [f"{m},{t},2,us" for m in (20, *range(130, 160)) for t in ("robots", "space")]
+    (home / "tags.csv").write_text("\n".join(["movieId,tag,count,source", *rows]) + "\n")
+
+
+def test_genres_when_there_is_nothing_else(installed):
+    installed.write("ml-1m")
+    geometry = datasets.load("ml-1m").geometry
+    assert geometry.name == "genres: 4 of ml-1m"
+    assert geometry.is_metric
+    # Nothing is known of movie 40: at a right angle to the rest, at zero only from itself.
+    assert np.allclose(geometry.block([3], None), [[np.pi / 2] * 3 + [0]])
+
+
+def test_tag_profiles_when_there_are_tags(installed):
+    installed.write("ml-1m")
+    installed.more_movies("ml-1m")
+    movie_tags(installed)
+    data = datasets.load("ml-1m")
+    assert data.geometry.name == (
+        "tag profiles (4 genres, 4 tags, SVD to 2) from movie-tags and the genres of ml-1m"
+    )
+    assert data.geometry is data.geometry
+    at = [data.items.index(m) for m in (10, 20, 30)]
+    D = data.geometry.block(at, at)
+    assert D[0, 2] < D[0, 1]
+
+
+def test_too_few_tags_are_no_geometry(installed):
+    installed.write("ml-latest-small")
+    assert datasets.load("ml-latest-small").geometry.name == "genres: 4 of ml-latest-small"
+
+
+def test_the_genome_when_it_covers_the_ratings(installed):
+    home = installed.write("ml-25m")
+    installed.genome(home)
+    # 6 of 7 ratings have a genome row, which is not nine in ten.
+    assert datasets.load("ml-25m").geometry.name.startswith("genres")
+    text = (home / "ratings.csv").read_text()
+    (home / "ratings.csv").write_text(text.replace("3,40,3.5,96498\n", ""))
+    data = datasets.load("ml-25m")
+    assert data.geometry.name == "Tag Genome (ml-25m, 4 tags, 100.0% of ratings)"
+    rows = read_genome(installed.files("ml-25m")).scores.astype(float)
+    cosine = rows[0] @ rows[1] / np.linalg.norm(rows[0]) / np.linalg.norm(rows[1])
+    assert np.isclose(data.geometry.block([0], [1])[0, 0], np.arccos(cosine), atol=1e-6)
+
+
+def test_the_genome_of_2012_serves_other_data_sets(installed):
+    home = installed.write("ml-1m")
+    installed.genome(installed.folder / "tag-genome", "dat")
+    (home / "ratings.dat").write_text("1::10::5::0\n1::20::3::0\n")
+    assert datasets.load("ml-1m").geometry.name == "Tag Genome (2012, 4 tags, 100.0% of ratings)"
+
+
+def test_ml_100k_without_a_list_of_movielens_ids(installed):
+    installed.write("ml-100k")
+    installed.more_movies("ml-100k")
+    movie_tags(installed)
+    assert datasets.load("ml-100k").geometry.name == "genres: 4 of ml-100k"
+    installed.write("ml-1m")
+    installed.more_movies("ml-1m")
+    assert "movies matched to ml-1m by title" in datasets.load("ml-100k").geometry.name
+
+
+def test_summary_and_agreement(made_up, tmp_path):
+    genome = read_genome(made_up.files("ml-25m", made_up.genome(tmp_path / "genome")))
+    same = ItemGeometry.from_vectors([1, 2, 3, 4], np.vstack([genome.scores, [[1, 0, 0, 0]]]))
+    assert agreement(same, genome, [10, 20, 30, -1]) == 1
+    with pytest.raises(InputError, match="2 items of the geometry have a genome row"):
+        agreement(same, genome, [10, 20, 30, -1], among=[10, 20])
+    with pytest.raises(InputError, match="two make a distance"):
+        summary(ItemGeometry.from_vectors([1], [[1, 0]]))
+    facts = summary(same)
+    assert facts["items"] == 4
+    assert facts["smallest"] <= facts["median"] <= facts["largest"] <= np.pi / 2 + 1e-7
+
+
+@pytest.mark.real_data
+def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, monkeypatch):
+    monkeypatch.setenv("PREFMOVER_DATA", str(real_data))
+    from prefmover.datasets.files import Files
+
+    genome = read_genome(Files.open(real_data / "tag-genome-sample", FILES))
+    for name in ("ml-1m", "ml-100k"):
+        data = datasets.load(name)
+        ids, _ = movielens_ids(SOURCES[name], data.items)
+        assert "genome" not in data.geometry.name.lower()
+        assert agreement(data.geometry, genome, ids) > 0.45
+
+
+@pytest.mark.real_data
+def test_the_default_geometry_is_the_same_every_time(real_data):
+    from prefmover import features
+
+    known = SOURCES["ml-1m"]
+    items = read_items(folders.locate(known), known)
+    tags = read_movie_tags(folders.locate(SOURCES["movie-tags"]))
+    made = [
+        features.tag_profiles(tags.items, tags.tags, tags.counts, of=items.ids, genres=items.genres)
+        for _ in range(2)
+    ]
+    assert made[0].vectors.tobytes() == made[1].vectors.tobytes()

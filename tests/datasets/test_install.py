@@ -1,0 +1,176 @@
+"""``data add``: verified, copied or linked, there at once or not at all."""
+
+import errno
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prefmover import datasets
+from prefmover.datasets import SOURCES, install
+from prefmover.errors import InputError
+
+
+def nothing_left(folder: Path, name: str = "ml-1m") -> bool:
+    """Whether neither the data set nor any half of it is in the data folder."""
+    return not (folder / "data").exists() or not list((folder / "data").iterdir())
+
+
+def test_a_folder_is_copied(made_up, own_folders):
+    home = made_up.write("ml-100k")
+    (home / "secrets.txt").write_text("not part of the data set")
+    done = install.add("ml-100k", home)
+    assert Path(done.path) == own_folders / "data" / "ml-100k"
+    assert done.verified == "contents"
+    assert not (Path(done.path) / "secrets.txt").exists()
+    assert json.loads((Path(done.path) / "installed.json").read_text())["origin"] == str(home)
+    assert datasets.load("ml-100k").ratings.n_ratings == 7
+    assert len(datasets.load("ml-100k").folds()) == 5
+
+
+def test_an_archive_is_unpacked_and_its_hash_told(made_up, own_folders, monkeypatch):
+    archive = made_up.zip("ml-1m")
+    digits = install.digest_of(archive, "md5")
+    monkeypatch.setitem(SOURCES, "ml-1m", replace(SOURCES["ml-1m"], digest=f"md5:{digits}"))
+    done = install.add("ML-1M", archive)
+    assert done.verified == "hash"
+    assert done.sha256 == install.digest_of(archive)
+    assert (own_folders / "data" / "ml-1m" / "ratings.dat").is_file()
+    assert datasets.load("ml-1m").ratings.n_ratings == 7
+
+
+def test_another_hash_is_verified_by_its_contents(made_up, monkeypatch):
+    archive = made_up.zip("ml-1m")
+    monkeypatch.setitem(SOURCES, "ml-1m", replace(SOURCES["ml-1m"], digest="md5:" + "0" * 32))
+    assert install.add("ml-1m", archive).verified == "contents"
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_links(made_up, own_folders, packed):
+    place = made_up.zip("ml-1m") if packed else made_up.write("ml-1m")
+    done = install.add("ml-1m", place, link=True)
+    assert any(p.is_symlink() for p in Path(done.path).iterdir())
+    assert datasets.load("ml-1m").ratings.n_ratings == 7
+
+
+def test_the_genome_and_tags_can_be_added(made_up, own_folders):
+    install.add("tag-genome", made_up.genome(made_up.folder / "g", "dat"))
+    (made_up.folder / "t").mkdir()
+    (made_up.folder / "t" / "tags.csv").write_text("movieId,tag,count,source\n1,dark,2,us\n")
+    install.add("movie-tags", made_up.folder / "t")
+    assert sorted(p.name for p in (own_folders / "data").iterdir()) == ["movie-tags", "tag-genome"]
+
+
+def test_a_damaged_copy_leaves_nothing_and_keeps_what_was_there(made_up, own_folders):
+    home = made_up.write("ml-1m")
+    bad = b"1::10::6::0\n"
+    good = (home / "ratings.dat").read_bytes()
+    (home / "ratings.dat").write_bytes(bad)
+    with pytest.raises(InputError, match=r"ratings\.dat, line 1: a rating of 6"):
+        install.add("ml-1m", home)
+    assert nothing_left(own_folders)
+    (home / "ratings.dat").write_bytes(good)
+    install.add("ml-1m", home)
+    (home / "ratings.dat").write_bytes(bad)
+    with pytest.raises(InputError):
+        install.add("ml-1m", home)
+    assert datasets.load("ml-1m").ratings.n_ratings == 7
+    assert [p.name for p in (own_folders / "data").iterdir()] == ["ml-1m"]
+
+
+def test_a_new_copy_replaces_the_old_one(made_up, own_folders):
+    home = made_up.write("ml-1m")
+    install.add("ml-1m", home)
+    (home / "ratings.dat").write_text("1::10::3::0\n")
+    install.add("ml-1m", home)
+    assert datasets.load("ml-1m").ratings.n_ratings == 1
+    assert [p.name for p in (own_folders / "data").iterdir()] == ["ml-1m"]
+
+
+@pytest.mark.parametrize("entry", ["../evil.txt", "/etc/evil.txt", "ml-1m/../../evil.txt", "C:\\evil.txt"])
+def test_an_archive_that_points_out_of_itself(made_up, own_folders, entry):
+    archive = made_up.zip("ml-1m")
+    with zipfile.ZipFile(archive, "a") as out:
+        out.writestr(entry, "boo")
+    with pytest.raises(InputError, match="points out of the archive; refused"):
+        install.add("ml-1m", archive)
+    assert nothing_left(own_folders)
+    assert not list(own_folders.rglob("evil.txt"))
+
+
+def test_a_zip_bomb(made_up, own_folders, monkeypatch):
+    archive = made_up.zip("ml-1m")
+    monkeypatch.setitem(SOURCES, "ml-1m", replace(SOURCES["ml-1m"], limit=1 << 20))
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("ml-1m/users.dat", bytes(1 << 24))
+    assert archive.stat().st_size < 1 << 15
+    with pytest.raises(InputError, match=r"users\.dat unpacks to more than the 1,048,576 bytes"):
+        install.add("ml-1m", archive)
+    assert nothing_left(own_folders)
+
+
+def test_a_file_twice_in_an_archive(made_up, own_folders):
+    archive = made_up.zip("ml-1m")
+    with zipfile.ZipFile(archive, "a") as out:
+        out.writestr("other/ratings.dat", "1::10::3::0\n")
+    with pytest.raises(InputError, match=r"has ratings\.dat twice"):
+        install.add("ml-1m", archive)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(errno.ENOSPC, "No space left on device"), (errno.EACCES, "Permission denied")]
+)
+def test_a_full_disk_or_no_permission(made_up, own_folders, monkeypatch, number, words):
+    # Simulated: a disk is hard to fill, and the tests may run as root, who may write everywhere.
+    home = made_up.write("ml-1m")
+    original = Path.open
+
+    def failing(self, mode="r", *args, **kwargs):
+        if mode == "xb" and self.name == "ratings.dat":
+            raise OSError(number, words, str(self))
+        return original(self, mode, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", failing)
+    with pytest.raises(InputError, match=rf"cannot be written: {words}; nothing was installed"):
+        install.add("ml-1m", home)
+    assert nothing_left(own_folders)
+
+
+def test_the_disk_is_full_in_the_middle_of_a_file(made_up, own_folders, monkeypatch):
+    home = made_up.write("ml-1m")
+    original = Path.open
+
+    class Full:
+        def __init__(self, opened):
+            self.opened = opened
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.opened.close()
+
+        def write(self, chunk):
+            self.opened.write(chunk[:10])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def failing(self, mode="r", *args, **kwargs):
+        opened = original(self, mode, *args, **kwargs)
+        return Full(opened) if mode == "xb" else opened
+
+    monkeypatch.setattr(Path, "open", failing)
+    with pytest.raises(InputError, match="No space left on device; nothing was installed"):
+        install.add("ml-1m", home)
+    assert nothing_left(own_folders)
+
+
+def test_what_cannot_be_added(made_up, own_folders, tmp_path):
+    with pytest.raises(InputError, match="cinema is built in"):
+        install.add("cinema", tmp_path)
+    with pytest.raises(InputError, match="there is no file or folder"):
+        install.add("ml-1m", tmp_path / "nowhere.zip")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"lacks ratings\.dat, movies\.dat"):
+        install.add("ml-1m", tmp_path / "empty")

@@ -1,0 +1,93 @@
+"""Movies of one catalogue found in another by title and year."""
+
+import csv
+
+import pytest
+
+from prefmover import datasets
+from prefmover.datasets import SOURCES, folders
+from prefmover.datasets.catalogue import Catalogue, split_year
+from prefmover.datasets.matching import match
+from prefmover.datasets.movielens import read_items
+
+
+def films(*labels: str, first: int = 1) -> Catalogue:
+    split = [split_year(label) for label in labels]
+    ids = list(range(first, first + len(labels)))
+    return Catalogue(ids, [t for t, _ in split], [y for _, y in split], [[] for _ in labels])
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "rule"),
+    [
+        ("Shining, The (1980)", "The Shining (1980)", "title and year"),
+        ("Seven (Se7en) (1995)", "Se7en (1995)", "title and year"),
+        ("Hard Eight (1996)", "Hard 8 (a.k.a. Sydney, a.k.a. Hard Eight) (1996)", "title and year"),
+        ("Postino, Il (1994)", "Postman, The (Postino, Il) (1994)", "title and year"),
+        ("Conan the Barbarian (1981)", "Conan the Barbarian (1982)", "title, year off by a little"),
+        ("Star Wars (1977)", "Star Wars: Episode IV - A New Hope (1977)", "part of the title, and year"),
+        ("Misson to Mars (2000)", "Mission to Mars (2000)", "similar title, and year"),
+        ("Metropolis", "Metropolis (1927)", "title, no year"),
+    ],
+)
+def test_rules(here, there, rule):
+    found = match(films(here), films("Something Else (1981)", there, first=70))
+    assert found.matched == {1: 71}
+    assert found.by == {1: rule}
+    assert not found.ambiguous
+    assert not found.unmatched
+    assert found.share == 1
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ("Solaris (1972)", "Solaris (2002)"),
+        ("Scream 2 (1997)", "Scream 3 (1997)"),
+        ("Rocky II (1979)", "Rocky III (1979)"),
+        ("Alien (1979)", "Manhattan (1979)"),
+    ],
+)
+def test_what_is_not_the_same(here, there):
+    found = match(films(here), films(there, first=70))
+    assert found.unmatched == [1]
+    assert not found.matched
+
+
+def test_ambiguous_titles_are_reported():
+    found = match(films("Hamlet (1996)"), films("Hamlet (1996)", "Hamlet (1996)", first=70))
+    assert found.matched == {1: 70}
+    assert found.ambiguous == {1: [70, 71]}
+    assert str(found) == ("1 of 1 items matched (100.0%): 1 by title and year; 1 ambiguous, 0 not found")
+
+
+def test_the_genres_decide_between_equal_titles():
+    here = Catalogue([1], ["Hamlet"], [1996], [["Comedy"]])
+    there = Catalogue([7, 8], ["Hamlet", "Hamlet"], [1996, 1996], [["Drama"], ["Comedy"]])
+    assert match(here, there).matched == {1: 8}
+
+
+@pytest.mark.real_data
+def test_ml_100k_by_movielens_ids(real_data):
+    here, there = (read_items(folders.locate(SOURCES[name]), SOURCES[name]) for name in ("ml-100k", "ml-1m"))
+    found = match(here, there)
+    assert found.share >= 0.98
+    with (real_data / "movie-tags" / "ml100k_to_movielens.csv").open() as file:
+        given = {int(row["ml100k_item"]): int(row["movieId"]) for row in csv.DictReader(file)}
+    listed = set(there.ids.tolist())
+    reachable = {item: movie for item, movie in given.items() if movie in listed}
+    agree = sum(found.matched.get(item) == movie for item, movie in reachable.items())
+    assert agree >= 0.98 * len(reachable)
+    wrong = [item for item, movie in reachable.items() if found.matched.get(item, movie) != movie]
+    assert not wrong
+    assert there.label(found.matched[50]) == "Star Wars: Episode IV - A New Hope (1977)"
+
+
+@pytest.mark.real_data
+def test_the_geometry_of_ml_100k_says_that_it_was_matched(real_data):
+    data = datasets.load("ml-100k")
+    assert "matched to ml-1m by title" in data.geometry.name
+    assert data.geometry.n_items == 1682
+    alien = data.items.find("Alien (1979)")
+    near = [data.items.label(item) for item, _ in data.geometry.near(alien, 5)]
+    assert "Alien 3 (1992)" in near

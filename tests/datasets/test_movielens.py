@@ -1,0 +1,155 @@
+"""Every layout of MovieLens, from a folder and from a zip archive; the real files where they are."""
+
+import numpy as np
+import pytest
+
+from prefmover import datasets
+from prefmover.datasets import SOURCES, movielens
+from prefmover.errors import InputError
+
+NAMES = ["ml-100k", "ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small"]
+PUBLISHED = dict(SOURCES)  # before the tests forget counts and hashes
+STARS = {"ml-100k": 5.0, "ml-1m": 4.0, "ml-10m": 4.5}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_data_set_is_read(made_up, name, packed):
+    path = (
+        made_up.zip(name, inner="ml-10M100K" if name == "ml-10m" else None) if packed else made_up.write(name)
+    )
+    data = datasets.read(SOURCES[name], made_up.files(name, path))
+    assert data.name == name
+    assert (data.ratings.n_ratings, data.ratings.n_users, data.ratings.n_items) == (7, 3, 4)
+    assert data.ratings.of(1)[10] == STARS.get(name, 4.5)
+    assert (data.ratings.scale.lowest, data.ratings.scale.step) == ((0.5, 0.5), (1, 1))[
+        name in ("ml-100k", "ml-1m")
+    ]
+    assert data.items.label(10) == "Café Noir, Le (1950)"
+    assert data.items.label(20) == 'Robots, Love & "Quotes" (1984)'
+    assert data.items.genres[0] == ("Drama", "Film-Noir")
+    assert data.items.genres[3] == ()
+    assert data.items.years.tolist() == [1950, 1984, 1949, 0]
+    assert "redistribution" in data.terms
+    assert "Harper" in data.citation
+
+
+def test_tags_are_counted_without_case(made_up):
+    for name in ("ml-10m", "ml-25m"):
+        made_up.write(name)
+        tags = movielens.read_user_tags(made_up.files(name), SOURCES[name])
+        assert list(zip(tags.items, tags.tags, tags.counts, strict=True)) == [
+            (10, "dark", 2),
+            (20, "robots", 1),
+            (30, "dark", 1),
+            (30, "vienna, at night", 1),
+        ]
+
+
+def test_ml_1m_has_no_tags(made_up):
+    made_up.write("ml-1m")
+    assert movielens.read_user_tags(made_up.files("ml-1m"), SOURCES["ml-1m"]) is None
+
+
+def test_the_publishers_folds(made_up):
+    made_up.write("ml-100k")
+    data = datasets.read(SOURCES["ml-100k"], made_up.files("ml-100k"))
+    folds = data.folds()
+    assert len(folds) == 5
+    train, test = folds[1]
+    assert (train.n_ratings, test.n_ratings) == (6, 1)
+    assert test.of(2) == {10: 4.0}
+
+
+def test_only_ml_100k_has_folds(made_up):
+    made_up.write("ml-1m")
+    with pytest.raises(InputError, match="without folds"):
+        datasets.read(SOURCES["ml-1m"], made_up.files("ml-1m")).folds()
+
+
+def test_a_converted_file_is_not_garbled(made_up):
+    # movies.dat of ml-1m is Latin-1; somebody saved it as UTF-8
+    home = made_up.write("ml-1m")
+    text = (home / "movies.dat").read_bytes().decode("latin-1")
+    (home / "movies.dat").write_bytes(text.encode("utf-8"))
+    assert movielens.read_items(made_up.files("ml-1m"), SOURCES["ml-1m"]).titles[0] == "Café Noir, Le"
+
+
+def test_load_looks_in_prefmover_data_first(made_up, own_folders, monkeypatch):
+    made_up.folder = own_folders / "data"
+    made_up.write("ml-1m")
+    assert datasets.load("ML-1M").ratings.n_ratings == 7
+    made_up.folder = own_folders / "first"
+    home = made_up.write("ml-1m")
+    (home / "ratings.dat").write_text("1::10::5::0\n")
+    monkeypatch.setenv("PREFMOVER_DATA", str(own_folders / "first"))
+    assert datasets.load("ml-1m").ratings.n_ratings == 1
+
+
+def test_load_says_how_to_get_it(own_folders):
+    with pytest.raises(InputError, match=r"ml-25m is not here.*data get ml-25m.*data add ml-25m --from"):
+        datasets.load("ml-25m")
+
+
+def test_load_of_an_unknown_name():
+    with pytest.raises(InputError, match="did you mean 'ml-20m'"):
+        datasets.load("ml20m")
+
+
+def test_a_data_folder_that_does_not_exist(monkeypatch, tmp_path):
+    monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match=r"PREFMOVER_DATA names .*nowhere"):
+        datasets.load("ml-1m")
+
+
+def test_another_size_than_published_is_refused(made_up, own_folders, monkeypatch):
+    made_up.folder = own_folders / "data"
+    made_up.write("ml-1m")
+    monkeypatch.setitem(SOURCES, "ml-1m", PUBLISHED["ml-1m"])
+    with pytest.raises(InputError, match=r"7 ratings by 3 users.*published are 1,000,209, 6,040 and 3,706"):
+        datasets.load("ml-1m")
+
+
+def test_tags_and_genome_alone_are_no_data_set(made_up):
+    made_up.genome(made_up.folder / "tag-genome", "dat")
+    with pytest.raises(InputError, match="has no ratings"):
+        datasets.read(SOURCES["tag-genome"], made_up.files("tag-genome"))
+
+
+def test_built_in_data_sets():
+    assert datasets.load("Cinema").name == "cinema"
+    assert datasets.load("synthetic").ratings.n_users > 0
+    assert datasets.synthetic(30, 40, ratings=(5, 5)).ratings.n_users == 30
+
+
+def test_the_registry_has_hashes_and_only_https():
+    for known in SOURCES.values():
+        assert known.url == "" or known.url.startswith("https://")
+        assert known.digest == "" or len(known.digest) == len("md5:") + 32
+    without = [name for name, known in SOURCES.items() if known.url and not known.digest]
+    assert without == ["ml-latest-small", "tag-genome"]
+
+
+@pytest.mark.real_data
+def test_ml_100k_as_published(real_data):
+    data = datasets.load("ml-100k")
+    r = data.ratings
+    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (100_000, 943, 1_682, 1_682)
+    assert r.of(196)[242] == 3  # the first line of u.data
+    assert r.of(186)[302] == 3
+    assert data.items.label(1) == "Toy Story (1995)"
+    assert data.items.genres[0] == ("Animation", "Children's", "Comedy")
+    assert "Misérables, Les" in data.items.titles
+    assert [(a.n_ratings, b.n_ratings) for a, b in data.folds()] == [(80_000, 20_000)] * 5
+
+
+@pytest.mark.real_data
+def test_ml_1m_as_published(real_data):
+    data = datasets.load("ml-1m")
+    r = data.ratings
+    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (1_000_209, 6_040, 3_706, 3_883)
+    assert r.of(1)[1193] == 5  # the first line of ratings.dat
+    assert r.of(6040)[1097] == 4  # the last
+    assert np.isclose(r.matrix.data.mean(), 3.5816, atol=1e-4)
+    assert data.items.label(1193) == "One Flew Over the Cuckoo's Nest (1975)"
+    assert np.isin(r.items, data.items.ids).all()
