@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefmover.measures import distribution, item_aware, similarities
+from prefmover.measures import corated, distribution, item_aware, similarities
 from tests.measures.conftest import ROWS, SCALES, small_worlds, world
 from tests.oracles.measures import all_values
 
@@ -30,6 +30,18 @@ def test_term_by_term_path_equals_the_tabulated_one(measure, case):
         patch.setattr(distribution, "MOST_LEVELS", 0)
         direct = similarities(ratings, measure, geometry=geometry, n_jobs=1)
     np.testing.assert_allclose(direct, tabulated, rtol=1e-12, atol=1e-15)
+
+
+@given(small_worlds())
+@settings(max_examples=30, deadline=None)
+def test_correlation_in_two_passes_equals_that_in_whole_numbers(case):
+    ratings = case[0]
+    whole = similarities(ratings, "pcc", convention="co-rated-means", n_jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corated, "MOST_STEPS", 0)
+        np.testing.assert_allclose(
+            similarities(ratings, "pcc", convention="co-rated-means", n_jobs=1), whole, rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("measure", ["husm", "nhsm"])

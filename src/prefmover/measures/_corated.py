@@ -43,6 +43,28 @@ def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
 
 
 @kernel
+def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
+    """Fill out[k, v] as :func:`pearson_rows`, for whole numbers, of which one pass has exact sums."""
+    sums = np.empty((out.shape[1], 6))
+    for k in range(starts.size):
+        sums[:] = 0.0
+        for e in range(starts[k], stops[k]):
+            i, x = items[e], a[e]
+            xx = x * x
+            for r in range(begins[e], indptr[i + 1]):
+                cell, y = sums[others[r]], b[r]
+                cell[0] += 1.0
+                cell[1] += x
+                cell[2] += y
+                cell[3] += x * y
+                cell[4] += xx
+                cell[5] += y * y
+        for v in range(out.shape[1]):
+            n, x, y, xy, xx, yy = sums[v]
+            out[k, v] = _ratio(n * xy - x * y, n * xx - x * x, n * yy - y * y)
+
+
+@kernel
 def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] with the correlation of the co-rated ratings about their own two means.
 

@@ -10,7 +10,10 @@ import numpy as np
 from prefmover.measures.distribution import user_means
 from prefmover.measures.pairs import Floats, Index, Pairs, Rows
 
-__all__ = ["cosine", "mean_squared_difference", "pearson", "squared_differences"]
+__all__ = ["MOST_STEPS", "cosine", "mean_squared_difference", "pearson", "squared_differences"]
+
+MOST_STEPS = 1000
+"""On scales of so many steps, sums of products over 90,000 co-rated items are exact in floating point."""
 
 
 def cosine(pairs: Pairs) -> Rows:
@@ -39,9 +42,13 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     if means == "all-rated":
         return _cosine_of(pairs, centred_ratings(pairs))
 
-    from prefmover.measures._corated import pearson_rows
+    from prefmover.measures._corated import pearson_rows, whole_pearson_rows
 
-    return _filled_by(pearson_rows, pairs, pairs.matrix.data)
+    scale, values = pairs.ratings.scale, pairs.matrix.data
+    if scale.step == 0 or scale.highest - scale.lowest > MOST_STEPS * scale.step:
+        return _filled_by(pearson_rows, pairs, values)
+    # The correlation does not change with origin and unit.
+    return _filled_by(whole_pearson_rows, pairs, np.rint((values - scale.lowest) / scale.step))
 
 
 def mean_squared_difference(pairs: Pairs) -> Rows:
