@@ -41,6 +41,15 @@ def test_list(run):
     assert rows[0] == {"name": "cinema", "title": "built in", "path": "built in"}
 
 
+def test_a_damaged_archive_does_not_hide_the_others(run, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "ml-1m.zip").write_bytes(b"PK, or not")
+    code, out, _ = run("data", "list")
+    assert code == 0
+    assert "unusable" in out
+    assert "ml-32m" in out
+
+
 def test_add_and_path(run, tmp_path, tags_folder):
     assert run("data", "path")[1].strip() == str(tmp_path / "data")
     code, _, err = run("data", "path", "movie-tags")

@@ -106,9 +106,13 @@ def test_a_zip_bomb(made_up, own_folders, monkeypatch):
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as out:
         out.writestr("ml-1m/users.dat", bytes(1 << 24))
     assert archive.stat().st_size < 1 << 15
-    with pytest.raises(InputError, match=r"users\.dat unpacks to more than the 1,048,576 bytes"):
+    with pytest.raises(InputError, match=r"unpacks to 16,777,\d+ bytes, more than the 1,048,576"):
         install.add("ml-1m", archive)
     assert nothing_left(own_folders)
+    # Nor can an archive that announces less than it holds grow beyond the limit.
+    files = made_up.files("ml-1m", archive)
+    with pytest.raises(InputError, match=r"users\.dat unpacks to more than the 1,048,576 bytes"):
+        files.copy_to(own_folders, 1 << 20)
 
 
 def test_a_file_twice_in_an_archive(made_up, own_folders):

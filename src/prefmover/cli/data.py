@@ -29,11 +29,15 @@ def data() -> None:
 def list_(json: Json = False) -> None:
     """List the data sets and where they are."""
     from prefmover.datasets import BUILT_IN, SOURCES, folders
+    from prefmover.errors import InputError
 
     rows = [{"name": name, "title": "built in", "path": "built in"} for name in BUILT_IN]
     for known in SOURCES.values():
-        files = folders.find(known)
-        where = str(files.path) if files else ""
+        try:
+            files = folders.find(known)
+            where = str(files.path) if files else ""
+        except InputError as error:  # one that is damaged should not hide the others
+            where = f"unusable: {error}"
         rows.append({"name": known.name, "title": known.title, "path": where})
     if json:
         from json import dumps

@@ -1,5 +1,6 @@
 """``prefmover items``: look at an item geometry."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,8 +35,9 @@ def near(
     json: Json = False,
 ) -> None:
     """Show the items nearest to one, with their distances."""
-    catalogue, geometry = _open(dataset, table)
-    item = catalogue.find(title)
+    catalogue, make_geometry = _open(dataset, table)
+    item = catalogue.find(title)  # first: a misspelt title should not have to wait
+    geometry = make_geometry()
     found = geometry.near(item, n)
     if json:
         from json import dumps
@@ -55,8 +57,7 @@ def summary(dataset: Where = "cinema", table: Table = "", json: Json = False) ->
     """Show how the distances of a geometry are distributed."""
     from prefmover.datasets.quality import summary as describe
 
-    _, geometry = _open(dataset, table)
-    facts = describe(geometry)
+    facts = describe(_open(dataset, table)[1]())
     if json:
         from json import dumps
 
@@ -66,12 +67,13 @@ def summary(dataset: Where = "cinema", table: Table = "", json: Json = False) ->
         typer.echo(f"{name:<34} {value:.4f}" if isinstance(value, float) else f"{name:<34} {value}")
 
 
-def _open(dataset: str, table: str) -> tuple["Catalogue", "ItemGeometry"]:
+def _open(dataset: str, table: str) -> tuple["Catalogue", Callable[[], "ItemGeometry"]]:
     if table:
         from prefmover.datasets.item_table import read_item_table
 
-        return read_item_table(table)
+        catalogue, geometry = read_item_table(table)
+        return catalogue, lambda: geometry
     from prefmover import datasets
 
     loaded = datasets.load(dataset)
-    return loaded.items, loaded.geometry
+    return loaded.items, lambda: loaded.geometry

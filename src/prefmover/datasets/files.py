@@ -104,6 +104,15 @@ class Files:
             raise InputError(f"{self.path} lacks {', '.join(missing)} (it has {have})")
         return self
 
+    def within(self, limit: int) -> Files:
+        """Return self, or refuse files that announce more than ``limit`` bytes in all."""
+        if sum(self.sizes.values()) > limit:
+            raise InputError(
+                f"{self.path} unpacks to {sum(self.sizes.values()):,} bytes, more than the {limit:,} that "
+                "this data set can have; refused"
+            )
+        return self
+
     def where(self, name: str) -> str:
         """Return where a file is, for messages."""
         return str(self.path / self.places[name]) if self.is_folder else f"{self.path}: {self.places[name]}"

@@ -51,7 +51,7 @@ def find(source: Source) -> Files | None:
             if place.is_dir() or place.is_file():
                 files = Files.open(place, names)
                 if all(name in files for name in source.needs):
-                    return files
+                    return files.within(source.limit)
     return None
 
 

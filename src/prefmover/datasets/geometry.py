@@ -26,7 +26,7 @@ from prefmover.datasets.tag_genome import has_genome, read_genome
 from prefmover.items import ItemGeometry
 from prefmover.ratings import Ratings
 
-__all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "tag_geometry"]
+__all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "tag_geometry", "tags_of"]
 
 COVERAGE = 0.9
 LISTS = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # titles by MovieLens id
@@ -64,7 +64,7 @@ def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catal
 
 def tag_geometry(source: Source, files: Files, items: Catalogue) -> ItemGeometry | None:
     """Return the geometry of tag profiles, or None if there are no tags, or too few."""
-    found = _tags(source, files, items)
+    found = tags_of(source, files, items)
     if found is None:
         return None
     tags, origin = found
@@ -100,7 +100,7 @@ def movielens_ids(source: Source, items: Catalogue) -> tuple[npt.NDArray[np.int6
     return None, ""
 
 
-def _tags(source: Source, files: Files, items: Catalogue) -> tuple[Tags, str] | None:
+def tags_of(source: Source, files: Files, items: Catalogue) -> tuple[Tags, str] | None:
     """Return tags by the ids of the data set, and where they are from."""
     own = read_user_tags(files, source)
     if own is not None:

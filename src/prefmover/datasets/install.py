@@ -91,6 +91,7 @@ def _known(name: str) -> Source:
 
 def _install(known: Source, place: Path, *, origin: str, link: bool = False) -> Installed:
     files = Files.open(place, (*known.needs, *known.takes)).require(known.needs)
+    files.within(known.limit)
     sha256 = "" if files.is_folder else digest_of(place)
     same = bool(known.digest) and not files.is_folder and _has_digest(place, known.digest)
     home = folders.data_folder() / known.name

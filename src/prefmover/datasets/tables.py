@@ -129,7 +129,8 @@ class Layout:
 
     def check_start(self, text: bytes, file: str) -> None:
         """Look at the first line for the separator, and for a header if there should be one."""
-        first = text.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+        end = text.find(b"\n")
+        first = text[: end if end >= 0 else None].decode(errors="replace").rstrip("\r")
         fields = self.split(first)
         if len(fields) != len(self.columns):
             other = [

@@ -1,0 +1,164 @@
+"""Item geometries against the Tag Genome: do their distances agree with the angles between its rows.
+
+    PREFMOVER_DATA=... python benchmarks/bench_geometry.py
+
+Needs ml-1m, ml-100k, movie-tags and the sample of genome rows (tag-genome-sample). The figure is
+Spearman's rank correlation between the angles of a geometry and those of the genome rows, over all pairs
+of the movies that have a row. Settings are chosen on one half of these movies (column "chosen on"); the
+other half (column "held out") is what other movies can expect. No genome row goes into any vectors.
+"""
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import spearmanr
+
+from prefmover import datasets, features
+from prefmover.datasets import SOURCES, folders
+from prefmover.datasets.files import Files
+from prefmover.datasets.geometry import movielens_ids, tags_of
+from prefmover.datasets.tag_genome import FILES, Genome, read_genome
+
+SEED = 0
+GRID = {
+    "tag_weight": (1.0, 1.5, 2.0),
+    "ridge": (0.0125, 0.025, 0.05),
+    "common": (0.3, 0.4, 0.5),
+    "min_items": (10, 20, 40),
+}
+
+Three = tuple[float, float, float]
+
+
+class Bench:
+    """A data set with its tags, and the genome rows of its movies in two halves."""
+
+    def __init__(self, name: str, genome: Genome) -> None:
+        known = SOURCES[name]
+        self.data = datasets.load(name)
+        self.ids, self.genres = self.data.items.ids, self.data.items.genres
+        found = tags_of(known, folders.locate(known), self.data.items)
+        assert found is not None, "movie-tags is needed"
+        self.tags, _ = found
+        movies, _ = movielens_ids(known, self.data.items)
+        assert movies is not None
+        _, first = np.unique(movies, return_index=True)
+        self.at = np.intersect1d(first, np.flatnonzero(np.isin(movies, genome.movies)))
+        rows = genome.rows(movies[self.at]).astype(float)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        self.angles = np.arccos(np.clip(rows @ rows.T, 0, 1))
+        shuffled = np.random.default_rng(SEED).permutation(genome.movies)
+        in_first = np.isin(movies[self.at], shuffled[: len(shuffled) // 2])
+        self.halves = (in_first, ~in_first, np.ones(len(self.at), bool))
+
+    def judge(self, made: features.ItemVectors) -> Three:
+        """Return the correlation on the first half, the second half, and all."""
+        own = made.vectors[self.at]
+        angles = np.arccos(np.clip(own @ own.T, 0, 1))
+
+        def correlation(half: np.ndarray) -> float:
+            upper = np.triu_indices(np.count_nonzero(half), 1)
+            a, b = (M[np.ix_(half, half)][upper] for M in (angles, self.angles))
+            return float(spearmanr(a, b).statistic)
+
+        first, second, both = (correlation(half) for half in self.halves)
+        return first, second, both
+
+    def profiles(self, **settings: float) -> features.ItemVectors:
+        """Return tag profiles."""
+        items, tags, counts = self.tags
+        return features.tag_profiles(items, tags, counts, of=self.ids, genres=self.genres, **settings)
+
+    def by_tags(self, dimensions: int | None) -> features.ItemVectors:
+        """Return tf-idf of tags."""
+        return features.from_tags(*self.tags, of=self.ids, dimensions=dimensions)
+
+    def by_words(self) -> features.ItemVectors:
+        """Return tf-idf of the words that tags are made of."""
+        texts: dict[int, list[str]] = {}
+        for item, tag in zip(self.tags.items.tolist(), self.tags.tags, strict=True):
+            texts.setdefault(item, []).append(tag)
+        listed = [" ".join(texts.get(i, [])) for i in self.ids.tolist()]
+        return features.from_text(self.ids, listed, dimensions=50)
+
+    def by_genres(self) -> features.ItemVectors:
+        """Return genres."""
+        return features.from_genres(self.ids, self.genres)
+
+    def prototype(self) -> features.ItemVectors:
+        """Return tf-idf of tags beside genres, cut by one SVD."""
+        both = features.combine(self.by_genres(), self.by_tags(None))
+        X = features.truncated_svd(sparse.csr_array(both.vectors), 50)
+        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        return both._replace(vectors=X / np.where(lengths > 0, lengths, 1))
+
+    def by_ratings(self) -> features.ItemVectors:
+        """Return vectors from all ratings, in the order of the catalogue."""
+        made = features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
+        X = np.zeros((len(self.ids), made.vectors.shape[1]))
+        X[np.searchsorted(self.ids, made.items)] = made.vectors  # ids of MovieLens are sorted
+        return made._replace(items=self.ids, vectors=X)
+
+
+def table(bench: Bench) -> None:
+    """Print one line for each variant."""
+    tags, genres = bench.by_tags, bench.by_genres
+    variants: dict[str, Callable[[], features.ItemVectors]] = {
+        "genres": genres,
+        "tags: tf-idf": lambda: tags(None),
+        "tags: tf-idf, SVD to 25": lambda: tags(25),
+        "tags: tf-idf, SVD to 50": lambda: tags(50),
+        "tags: tf-idf, SVD to 100": lambda: tags(100),
+        "words of tags: tf-idf, SVD to 50": bench.by_words,
+        "prototype: tags and genres, SVD to 50": bench.prototype,
+        "genres + tags (SVD to 50), 1 to 1": lambda: features.combine(genres(), tags(50)),
+        "genres + tags (SVD to 50), 3 to 1": lambda: features.combine(genres(), tags(50), weights=[3, 1]),
+        "tag profiles, from genres alone": lambda: bench.profiles(tag_weight=1e-6),
+        "tag profiles, no common coordinate": lambda: bench.profiles(common=0.0),
+        "tag profiles, tags of 5 items and more": lambda: bench.profiles(min_items=5),
+        "tag profiles, SVD to 25": lambda: bench.profiles(dimensions=25),
+        "tag profiles, SVD to 100": lambda: bench.profiles(dimensions=100),
+        "tag profiles, SVD to 200": lambda: bench.profiles(dimensions=200),
+        "tag profiles (default: SVD to 50)": bench.profiles,
+        "(all ratings: not for experiments)": bench.by_ratings,
+        "(tag profiles + all ratings, 3 to 1)": lambda: features.combine(
+            bench.profiles(), bench.by_ratings(), weights=[3, 1]
+        ),
+    }
+    print(f"\n{bench.data.name}, {len(bench.at)} movies with a genome row")
+    print(f"{'geometry':<45} {'chosen on':>9} {'held out':>9} {'all':>6} {'seconds':>8}")
+    for name, make in variants.items():
+        start = time.perf_counter()
+        made = make()
+        seconds = time.perf_counter() - start
+        first, second, both = bench.judge(made)
+        print(f"{name:<45} {first:>9.3f} {second:>9.3f} {both:>6.3f} {seconds:>8.2f}", flush=True)
+
+
+def grid(benches: list[Bench]) -> None:
+    """Print the settings of tag profiles that are best on the first half, on average over data sets."""
+    scored = []
+    for values in itertools.product(*GRID.values()):
+        settings = dict(zip(GRID, values, strict=True))
+        scored.append((np.mean([b.judge(b.profiles(**settings)) for b in benches], axis=0), settings))
+    print("\ntag profiles over a grid, mean of both data sets: the best on the first half")
+    for (first, second, both), settings in sorted(scored, key=lambda row: -row[0][0])[:5]:
+        print(f"{settings!s:<75} {first:>6.3f} {second:>6.3f} {both:>6.3f}")
+
+
+def main() -> None:
+    """Print the tables."""
+    genome = read_genome(Files.open(Path(os.environ["PREFMOVER_DATA"]) / "tag-genome-sample", FILES))
+    benches = [Bench(name, genome) for name in ("ml-1m", "ml-100k")]
+    for bench in benches:
+        table(bench)
+    grid(benches)
+
+
+if __name__ == "__main__":
+    main()
