@@ -1,20 +1,22 @@
 """The one place that sets Numba's flags, and where its compiled code is kept.
 
 Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can turn a valid lower bound into a wrong
-prune), no GIL, division by zero as in NumPy. Compiled code is cached in the user's cache folder, in a
-sub-folder named by the content of all kernel files: Numba does not notice when a callee in another
-file has changed, a new name does. ``NUMBA_CACHE_DIR``, if set, wins.
+prune), no GIL, division by zero as in NumPy. Compiled code is cached in the user's cache folder (or in
+``NUMBA_CACHE_DIR``, if set), in a sub-folder named by the content of all kernel files: Numba does not
+notice when a callee in another file has changed, a new name does.
 """
 
 import hashlib
 import logging
 import os
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import config, njit
+from numba.core import event
 from platformdirs import user_cache_path
 
 __all__ = ["announce_compilation", "cache_folder", "kernel"]
@@ -29,26 +31,34 @@ def cache_folder() -> Path:
 
     A folder that cannot be made (a read-only home) is replaced by one in the temporary folder.
     """
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
     digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for file in sorted(package.rglob("_*.py")):
+    for file in sorted(Path(__file__).parent.rglob("_*.py")):
         if file.name != "__init__.py":
             digest.update(file.read_bytes())
-    folder = user_cache_path("prefmover") / f"kernels-{digest.hexdigest()[:12]}"
+    name = f"kernels-{digest.hexdigest()[:12]}"
+    base = Path(config.CACHE_DIR) if config.CACHE_DIR else user_cache_path("prefmover")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(folder)
+        return _writable(base / name)
     except OSError:
-        import tempfile
+        return _writable(_temporary_folder() / name)
 
-        # The user's own sub-folder: compiled code must not be read from a folder others can write.
-        folder = Path(tempfile.gettempdir()) / f"prefmover-{os.getuid()}" / folder.name
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid != os.getuid():
-            raise
+
+def _writable(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder} cannot be written")
+    return folder
+
+
+def _temporary_folder() -> Path:
+    """Return a folder of this user alone: compiled code must not be read from where others can write."""
+    if not hasattr(os, "getuid"):  # Windows: the temporary folder is the user's own
+        return Path(tempfile.gettempdir()) / "prefmover"
+    folder = Path(tempfile.gettempdir()) / f"prefmover-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o022 or folder.is_symlink():
+        return Path(tempfile.mkdtemp(prefix="prefmover-"))
     return folder
 
 
@@ -58,6 +68,7 @@ def kernel(function: F) -> F:
     Numba fixes a function's cache folder when the decorator runs, so the setting is changed for that
     moment only; other packages' caches stay where they are.
     """
+    announce_compilation()
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder())
     try:
@@ -67,12 +78,25 @@ def kernel(function: F) -> F:
     return compiled
 
 
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Hears when Numba begins to compile: a function that is loaded from the cache makes no such event."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.said and module.startswith("prefmover."):
+            self.said = True
+            logger.warning(
+                "prefmover: first use on this machine, compiling for some 20 seconds (kept in %s)",
+                cache_folder(),
+            )
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
 @cache
 def announce_compilation() -> None:
-    """Say once, on the log, that the first use compiles, if nothing is cached yet."""
-    folder = cache_folder()
-    if not any(folder.rglob("*.nbc")):
-        logger.warning(
-            "prefmover: first use on this machine, compiling for some 20 seconds (kept in %s)",
-            folder,
-        )
+    """See to it that the log says, once, when one of our kernels has to be compiled."""
+    event.register("numba:compile", _Announcement())

@@ -3,18 +3,21 @@
 A distance is kept as a whole number of a small *unit* (a power of two, 2⁻²⁵ for angles), in four bytes,
 rounded **up**. Three things follow. Transport on these numbers is integer arithmetic, so a distance
 between users is exact and does not depend on the order of the sums. Rounding up keeps the triangle
-inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉. And nothing is lost that four bytes of floating point would have kept.
+inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for the rounding of a and b; see
+``_angles.py``). And nothing is lost that four bytes of floating point would have kept.
 """
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+from prefmover.errors import InputError, MissingItemsWarning
+from prefmover.ids import IdIndex, as_ids, show
+from prefmover.parallel import run
 
 if TYPE_CHECKING:
     from prefmover.ratings import Ratings
@@ -22,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["ItemGeometry", "align"]
 
 ANGLE_UNIT = 2.0**-25
-GRID_LIMIT = 2**26  # the largest distance, in units: leaves room for potentials in 32 bits
+GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials in 32 bits
+NOISE = 2.0**-11  # of a unit: smaller distances are what rounding leaves between equal items
 BUDGET = 2**30
+ROWS = 256  # of the dense matrix, that a thread computes at a time
 CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
 
 Index = npt.NDArray[np.int64]
@@ -72,6 +77,10 @@ class ItemGeometry:
     unit: float
     grid: npt.NDArray[np.int32] | None = None
     vectors: npt.NDArray[np.float64] | None = None
+    _index: IdIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", IdIndex("item", self.items))
 
     @classmethod
     def from_vectors(
@@ -82,11 +91,12 @@ class ItemGeometry:
         name: str = "vectors",
         zero: Literal["error", "far"] = "error",
         budget: int = BUDGET,
+        n_jobs: int | None = None,
     ) -> Self:
         """Return the geometry d(i, j) = arccos of the cosine of the two vectors (the paper's).
 
         Angles beyond a right angle (negative cosines) are cut off there; a metric cut off at a constant
-        is a metric.
+        is a metric. Equal vectors are at distance 0, all others at one unit or more.
 
         Parameters
         ----------
@@ -99,9 +109,13 @@ class ItemGeometry:
             right angle to every other item.
         budget
             Bytes that the dense matrix may take (4 n²); above it, distances are computed when needed.
+        n_jobs
+            Threads that compute it; None means all cores.
         """
-        ids = _ids(items)
-        X = _finite("vectors", vectors, ids, ndim=2)
+        if zero not in ("error", "far"):
+            raise InputError(f'zero is {zero!r}; choose "error" or "far"')
+        ids = as_ids(items, "item")
+        X = _finite("vectors", vectors, ids)
         # Scaling by the largest entry first keeps the squares of huge and denormal numbers in range.
         peak = np.abs(X).max(axis=1, initial=0.0)
         empty = peak == 0
@@ -115,7 +129,7 @@ class ItemGeometry:
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
         if 4 * len(ids) ** 2 > budget:
             return lazy
-        return replace(lazy, grid=_frozen(lazy.grid_block(None, None)), vectors=None)
+        return replace(lazy, grid=_frozen(lazy._dense(n_jobs)), vectors=None)
 
     @classmethod
     def from_similarity(
@@ -126,19 +140,21 @@ class ItemGeometry:
         *,
         name: str = "similarity",
     ) -> Self:
-        """Return the geometry of a symmetric similarity matrix with entries in [0, 1] and ones on the diagonal.
+        """Return the geometry of a symmetric matrix of similarities in [0, 1], ones on the diagonal.
 
         ``"arccos"`` gives a metric whenever the matrix is a matrix of cosines (positive semidefinite);
         ``"one-minus"`` may or may not. Either is checked where the number of items allows.
         """
-        ids = _ids(items)
+        if to_distance not in ("arccos", "one-minus"):
+            raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
+        ids = as_ids(items, "item")
         S = _square("similarity", similarity, ids)
         slack = 1e-6  # what float32 cosines exceed 1 by
         bad = (-slack > S) | (1 + slack < S)
         if bad.any():
             i, j = np.argwhere(bad)[0]
             raise InputError(
-                f"the similarity of items {ids[i]!r} and {ids[j]!r} is {S[i, j]:g}; expected 0 to 1"
+                f"the similarity of items {show(ids[i])} and {show(ids[j])} is {S[i, j]:g}; expected 0 to 1"
             )
         off = np.abs(np.diagonal(S) - 1) > slack
         if off.any():
@@ -149,10 +165,8 @@ class ItemGeometry:
         S = np.clip(S, 0.0, 1.0)
         if to_distance == "arccos":
             D, unit = np.arccos(S), ANGLE_UNIT
-        elif to_distance == "one-minus":
-            D, unit = 1.0 - S, 2.0**-26
         else:
-            raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
+            D, unit = 1.0 - S, 2.0**-GRID_BITS
         np.fill_diagonal(D, 0.0)
         geometry = cls(ids, name, None, "unknown", to_distance, unit, _on_grid(D, unit))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
@@ -163,11 +177,13 @@ class ItemGeometry:
 
         Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less.
         """
-        ids = _ids(items)
+        ids = as_ids(items, "item")
         D = _square("distance", distance, ids)
         if (D < 0).any():
             i, j = np.argwhere(D < 0)[0]
-            raise InputError(f"the distance of items {ids[i]!r} and {ids[j]!r} is negative ({D[i, j]:g})")
+            raise InputError(
+                f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g})"
+            )
         if np.diagonal(D).any():
             off = np.diagonal(D) != 0
             raise InputError(
@@ -175,7 +191,9 @@ class ItemGeometry:
                 "the diagonal must be 0"
             )
         largest = D.max(initial=0.0)
-        unit = 2.0 ** (math.frexp(largest)[1] - 26) if largest > 0 else ANGLE_UNIT
+        if not 1e-300 < largest < 1e300 and largest:
+            raise InputError(f"the largest distance is {largest:g}; scale the distances to ordinary numbers")
+        unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
         geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
@@ -185,11 +203,8 @@ class ItemGeometry:
         return len(self.items)
 
     def item_index(self, item: object) -> int:
-        """Return the position of an item id; :class:`UnknownIdError` if it is not there."""
-        found = np.flatnonzero(self.items == item)
-        if not found.size:
-            raise UnknownIdError(f"item {item!r} is not in the item geometry ({self.name})")
-        return int(found[0])
+        """Return the position of an item id; :class:`~prefmover.errors.UnknownIdError` if it is not there."""
+        return self._index.position(item)
 
     def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all items."""
@@ -198,11 +213,8 @@ class ItemGeometry:
             if rows is None and columns is None:
                 return self.grid
             # Rows first: whole rows are contiguous, and the second gather stays in cache.
-            return (
-                self.grid.take(r, axis=0).take(c, axis=1)
-                if columns is not None
-                else self.grid.take(r, axis=0)
-            )
+            whole_rows = self.grid.take(r, axis=0)
+            return whole_rows if columns is None else whole_rows.take(c, axis=1)
         from prefmover._angles import angle_grid
 
         assert self.vectors is not None
@@ -210,11 +222,25 @@ class ItemGeometry:
         angle_grid(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
         return out
 
+    def _dense(self, n_jobs: int | None) -> npt.NDArray[np.int32]:
+        """Return all distances, one triangle computed and mirrored (they are symmetric to the last bit)."""
+        n = self.n_items
+        out = np.empty((n, n), np.int32)
+
+        def work(start: int) -> None:
+            stop = min(start + ROWS, n)
+            part = self.grid_block(np.arange(start, stop), np.arange(start, n))
+            out[start:stop, start:] = part
+            out[start:, start:stop] = part.T
+
+        run(work, range(0, n, ROWS), n_jobs=n_jobs)
+        return out
+
     def block(
         self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
     ) -> npt.NDArray[np.float64]:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
-        return self.grid_block(rows, columns) * self.unit
+        return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(
         self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
@@ -233,11 +259,14 @@ class ItemGeometry:
         i = self.item_index(item)
         d = self.grid_block([i], None)[0]
         order = np.argsort(d, kind="stable")
-        return [(self.items[j], float(d[j] * self.unit)) for j in order[order != i][:n]]
+        nearest = order[order != i][:n]
+        return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
 
     def take(self, positions: npt.ArrayLike) -> Self:
         """Return the geometry of the items at ``positions``, in that order."""
         p = self._indices(positions)
+        if np.unique(p).size < p.size:
+            raise InputError("an item is taken more than once; give each position once")
         if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
             return self
         return replace(
@@ -258,7 +287,14 @@ class ItemGeometry:
     def _indices(self, positions: npt.ArrayLike | None) -> Index:
         if positions is None:
             return np.arange(self.n_items)
-        return np.asarray(positions, dtype=np.int64).reshape(-1)
+        given = np.asarray(positions)
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError(f"expected positions of items (whole numbers), not {given.dtype}")
+        index = given.astype(np.int64).reshape(-1)
+        wrong = index[(index < 0) | (index >= self.n_items)]
+        if wrong.size:
+            raise InputError(f"there is no item at position {wrong[0]}; there are {self.n_items:,} items")
+        return index
 
     def __repr__(self) -> str:
         """Name, size, how distances are kept, and whether they are a metric."""
@@ -288,11 +324,14 @@ def align(
     if not known.all():
         lost = ratings.items[~known]
         n_lost = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
-        names = ", ".join(repr(item) for item in lost[:5].tolist()) + (", ..." if len(lost) > 5 else "")
+        names = ", ".join(map(repr, lost[:5].tolist())) + (", ..." if len(lost) > 5 else "")
         report = (
             f"{len(lost):,} of {ratings.n_items:,} rated items ({n_lost:,} of {ratings.n_ratings:,} ratings) "
             f"are not in the item geometry ({geometry.name}): {names}"
         )
+        if not known.any():
+            mixed = " (integer and string ids do not match)" if lost.dtype != geometry.items.dtype else ""
+            raise InputError(f"{report}; not one is{mixed}, so no distance can be computed")
         if missing == "error":
             raise InputError(f'{report}; add them to the geometry, or pass missing="drop"')
         warnings.warn(f"{report}; their ratings are left out", MissingItemsWarning, stacklevel=2)
@@ -300,58 +339,41 @@ def align(
     return ratings, geometry.take(positions[known])
 
 
-def _ids(items: npt.ArrayLike) -> npt.NDArray[Any]:
-    values = np.asarray(items)
-    if values.ndim != 1:
-        raise InputError(f"item ids must be a flat list, not an array of shape {values.shape}")
-    ids = (
-        values.astype(np.int64)
-        if np.issubdtype(values.dtype, np.integer)
-        else values.astype(str).astype(object)
-    )
-    unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(f"item id {unique[counts > 1][0]!r} occurs {counts.max()} times; ids must be unique")
-    del first
-    return _frozen(ids)
-
-
-def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any], ndim: int) -> npt.NDArray[np.float64]:
+def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must be real numbers, not {array.dtype}")
     array = array.astype(np.float64)
-    if array.ndim != ndim or len(array) != len(ids):
+    if array.ndim != 2 or len(array) != len(ids):
         raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
-        raise InputError(f"{what} of item {_first(ids, bad)} has a missing or infinite number")
+        raise InputError(f"the {what} of item {_first(ids, bad)} has a missing or infinite number")
     return array
 
 
 def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    M = _finite(what, values, ids, ndim=2)
+    M = _finite(what, values, ids)
     if M.shape[1] != len(ids):
         raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {len(ids)} items")
     uneven = M != M.T
     if uneven.any():
         i, j = np.argwhere(uneven)[0]
         raise InputError(
-            f"{what} is not symmetric: {M[i, j]!r} from item {ids[i]!r} to {ids[j]!r} but {M[j, i]!r} back"
+            f"{what} is not symmetric: {show(M[i, j])} from item {show(ids[i])} to {show(ids[j])} but "
+            f"{show(M[j, i])} back; if rounding alone did that, pass (M + M.T) / 2"
         )
     return M
 
 
 def _on_grid(D: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.int32]:
-    from prefmover._angles import PARALLEL
-
     steps = np.ceil(D / unit)
-    steps[PARALLEL * (unit / ANGLE_UNIT) > D] = 0
+    steps[NOISE * unit > D] = 0
     return _frozen(steps.astype(np.int32))
 
 
 def _first(ids: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> str:
-    return repr(ids[np.flatnonzero(mask)[0]])
+    return show(ids[np.flatnonzero(mask)[0]])
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -6,7 +6,8 @@ does not depend on the number of threads or on the order in which blocks end.
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from operator import index
 from typing import TypeAlias, TypeVar
 
 from prefmover.errors import InputError
@@ -27,9 +28,13 @@ def resolve_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs != int(n_jobs) or n_jobs < 1:
+    try:
+        jobs = index(n_jobs)
+    except TypeError:
+        jobs = 0
+    if jobs < 1:
         raise InputError(f"n_jobs is {n_jobs!r}; give a whole number from 1, or None for all cores")
-    return int(n_jobs)
+    return jobs
 
 
 def run(
@@ -45,7 +50,8 @@ def run(
     Parameters
     ----------
     work
-        Writes its block's part of the result; the first exception it raises ends the run.
+        Writes its block's part of the result; the first exception it raises ends the run, as does an
+        interrupt: blocks under way are waited for, no others are begun.
     blocks
         Handed out in the order given: put the heavy ones first.
     sizes
@@ -74,7 +80,7 @@ def run(
                 progress(done, total)
         return
     with ThreadPoolExecutor(jobs) as pool:
-        pending = {}
+        pending: dict[Future[object], int] = {}
         queue = iter(zip(todo, counts, strict=True))
         try:
             # A few blocks ahead of the threads: an interrupt then has little left to wait for.
@@ -90,7 +96,7 @@ def run(
             raise
 
 
-def _collect(pending: dict, done: int, total: int, progress: Progress | None) -> int:  # type: ignore[type-arg]
+def _collect(pending: dict[Future[object], int], done: int, total: int, progress: Progress | None) -> int:
     finished, _ = wait(pending, return_when=FIRST_COMPLETED)
     for future in finished:
         done += pending.pop(future)
