@@ -1,7 +1,7 @@
-"""The Preference Mover's Distance: the least work that turns one user's preferences into another's.
+r"""The Preference Mover's Distance: the least work that turns one user's preferences into another's.
 
-.. math:: D(u, v) = \\min_W \\sum_{i \\in I_u} \\sum_{j \\in I_v} W_{ij}\\, d(i, j)
-          \\quad\\text{subject to}\\quad W \\mathbb 1 = p_u,\\; W^T \\mathbb 1 = p_v,\\; W \\ge 0
+.. math:: D(u, v) = \min_W \sum_{i \in I_u} \sum_{j \in I_v} W_{ij}\, d(i, j)
+          \quad\text{subject to}\quad W \mathbb 1 = p_u,\; W^T \mathbb 1 = p_v,\; W \ge 0
 
 with p_u(i) = r_ui / Σ_j r_uj (Meng et al., "PMD: A New User Distance for Recommender Systems", eq. 3).
 A metric whenever d is one; defined for users who have rated nothing in common.
@@ -39,7 +39,7 @@ class Flow(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UserTransport:
     """The distance of two users, and the plan that explains it.
 
@@ -73,16 +73,8 @@ class UserTransport:
         work = plan.mass * d
         share = work / work.sum() if work.any() else work
         order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
-        return [
-            Flow(
-                self.items_u.tolist()[plan.rows[k]],
-                self.items_v.tolist()[plan.columns[k]],
-                float(plan.mass[k]),
-                float(d[k]),
-                float(share[k]),
-            )
-            for k in order
-        ]
+        columns = (self.items_u[plan.rows], self.items_v[plan.columns], plan.mass, d, share)
+        return [Flow(*parts) for parts in zip(*(x[order].tolist() for x in columns), strict=True)]
 
     def __repr__(self) -> str:
         """Users, distance, number of flows."""
@@ -202,14 +194,12 @@ def distances_of(
     everyone: Preferences, geometry: ItemGeometry, u: int, others: Index
 ) -> npt.NDArray[np.float64]:
     """Return the distances between the user at position u and those at positions ``others``."""
-    from prefmover._jit import announce_compilation
     from prefmover.measures import _pmd as kernels
     from prefmover.transport._simplex import workspace
 
     out = np.empty(others.size)
     if not others.size:
         return out
-    announce_compilation()
     mine = everyone.indices[everyone.indptr[u] : everyone.indptr[u + 1]]
     n, m = int(np.diff(everyone.indptr)[others].max()), mine.size
     if geometry.grid is not None and others.size < FEW:
@@ -236,7 +226,7 @@ def distances_of(
         out,
     )
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
-        out[k] = _wide_distance(everyone, geometry, u, int(others[k]))
+        out[k] = wide_distance(everyone, everyone, geometry, u, int(others[k]))
     return out
 
 
@@ -245,15 +235,16 @@ def query_major(geometry: ItemGeometry, items: npt.NDArray[Any]) -> npt.NDArray[
     return np.ascontiguousarray(geometry.grid_block(items, None).T)
 
 
-def _wide_distance(everyone: Preferences, geometry: ItemGeometry, u: int, v: int) -> float:
-    (i, p), (j, q) = (
-        (everyone.indices[s], everyone.mass[s])
-        for s in (slice(everyone.indptr[x], everyone.indptr[x + 1]) for x in (u, v))
+def wide_distance(
+    preferences_u: Preferences, preferences_v: Preferences, geometry: ItemGeometry, u: int, v: int
+) -> float:
+    """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
+    (i, p, total_p), (j, q, total_q) = (
+        (x.indices[x.indptr[k] : x.indptr[k + 1]], x.mass[x.indptr[k] : x.indptr[k + 1]], x.total[k])
+        for x, k in ((preferences_u, u), (preferences_v, v))
     )
     whole = geometry.grid_block(i, j).astype(np.int64)
-    return _distance(
-        solve(TransportProblem(p * everyone.total[v], q * everyone.total[u], whole, geometry.unit))
-    )
+    return _distance(solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit)))
 
 
 def _distance(result: Transport) -> float:

@@ -5,8 +5,9 @@ The dual of  min Σ W_ij c_ij  over couplings W of p and q  is
     max Σ_i p_i f_i + Σ_j q_j g_j   subject to   f_i + g_j ≤ c_ij.
 
 For any f, the best g is its c-transform  g_j = min_i (c_ij - f_i); every f thus gives a lower bound.
-Costs are whole numbers, so sums and comparisons here are exact. Differences are cast back to the type
-of the cost: 32-bit minima run on all lanes of the processor, and NumPy-style promotion would widen them.
+Costs and prices are whole numbers, so they are feasible exactly; the value of a bound is a sum of floats,
+right to about n + m units in its last place. Differences are cast back to the type of the cost: 32-bit
+minima run on all lanes of the processor, and NumPy-style promotion would widen them.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ def transform_columns(c, f, n, m, g, nearest):
 
 @kernel
 def dual_value(f, g, p, q, n, m):
-    """Return Σ p_i f_i + Σ q_j g_j."""
+    """Return Σ p_i f_i + Σ q_j g_j, in floats: with large masses it does not fit 64 bits."""
     value = 0.0
     for i in range(n):
         value += np.float64(p[i]) * f[i]

@@ -12,7 +12,7 @@ at the start, and the leaving arc is the last blocking one on the cycle, which k
 The steps: ``start_greedily`` → ``hang_tree`` → ``improve`` (``pivot`` until no arc prices out).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,11 +49,11 @@ class Workspace(NamedTuple):
     follows: npt.NDArray[np.uint32]  # the one that comes after,
     places: npt.NDArray[np.uint32]  # and how many come before that
     flow: npt.NDArray[np.int64]  # on the arc from a node to its parent
-    price: npt.NDArray[np.signedinteger]  # f of the rows, then g of the columns
-    f: npt.NDArray[np.signedinteger]
-    g: npt.NDArray[np.signedinteger]
-    best_f: npt.NDArray[np.signedinteger]
-    open_g: npt.NDArray[np.signedinteger]
+    price: npt.NDArray[np.signedinteger[Any]]  # f of the rows, then g of the columns
+    f: npt.NDArray[np.signedinteger[Any]]
+    g: npt.NDArray[np.signedinteger[Any]]
+    best_f: npt.NDArray[np.signedinteger[Any]]
+    open_g: npt.NDArray[np.signedinteger[Any]]
     nearest: npt.NDArray[np.int32]
     p_left: npt.NDArray[np.int64]
     q_left: npt.NDArray[np.int64]
@@ -63,16 +63,11 @@ def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
     """Return a workspace for problems of up to n rows and m columns."""
     nodes, side = n + m, max(n, m)
     tree = [np.empty(nodes, np.uint32) for _ in range(8)]
+    flow, price = np.empty(nodes, np.int64), np.empty(nodes, cost_type)
     prices = [np.empty(side, cost_type) for _ in range(4)]
+    nearest = np.empty(side, np.int32)
     masses = [np.empty(side, np.int64) for _ in range(2)]
-    return Workspace(
-        *tree,
-        np.empty(nodes, np.int64),
-        np.empty(nodes, cost_type),
-        *prices,
-        np.empty(side, np.int32),
-        *masses,
-    )
+    return Workspace._make((*tree, flow, price, *prices, nearest, *masses))
 
 
 @kernel
@@ -272,7 +267,10 @@ def improve(c, n, m, w):
     g = w.price[n : n + m]
     narrow = c.dtype.type
     room = np.int64(2 ** (8 * c.itemsize - 3))
-    drift = room  # bounds how far prices can have moved; measured anew when it reaches the room
+    # A price that has wrapped around leaves one beyond the room on its way to the root: steps are small.
+    drift = largest_price(n, m, w)  # no price is larger; measured anew when it reaches the room
+    if drift >= room:
+        return OVERFLOW, np.int64(0)
     # Far beyond what any problem has been seen to need; a guard against our own mistakes.
     most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
     listed_row, listed_column = np.empty(LISTED, np.int32), np.empty(LISTED, np.int32)
@@ -304,10 +302,7 @@ def improve(c, n, m, w):
                 break
             drift -= best
             if drift >= room:
-                drift = np.int64(0)
-                for x in range(n + m):
-                    drift = max(drift, abs(np.int64(w.price[x])))
-                drift -= best
+                drift = largest_price(n, m, w) - best
                 if drift >= room:
                     return OVERFLOW, pivots
             pivot(n, listed_row[entering], n + listed_column[entering], best, w)
@@ -316,6 +311,15 @@ def improve(c, n, m, w):
         if pivots > most:
             return STALLED, pivots
     return OPTIMAL, pivots
+
+
+@kernel
+def largest_price(n, m, w):
+    """Return the largest |f_i| or |g_j|."""
+    largest = np.int64(0)
+    for x in range(n + m):
+        largest = max(largest, abs(np.int64(w.price[x])))
+    return largest
 
 
 @kernel
@@ -357,7 +361,7 @@ def solve(c, p, q, n, m, w):
 
 @kernel
 def finish(c, p, q, n, m, w):
-    """The exact part of :func:`solve`, from the prices w.f and w.g that dual ascent has left."""
+    """Do the exact part of :func:`solve`, from the prices w.f and w.g that dual ascent has left."""
     root = start_greedily(c, p, q, n, m, w)
     hang_tree(c, n, m, root, w)
     status, pivots = improve(c, n, m, w)

@@ -72,7 +72,9 @@ def certificate(
     negative = int(-np.minimum(units, 0).sum())
     marginal_error = int(np.abs(left_p).sum() + np.abs(left_q).sum()) + negative
     total = problem.total
-    primal = math.fsum(units * cost[rows, columns]) / total
-    dual = math.fsum((*(problem.p * f), *(problem.q * g))) / total
+    # In units: the product of a mass and a huge cost would not be finite.
+    u = problem.unit
+    primal = math.fsum(units * (cost[rows, columns] / u)) / total * u
+    dual = math.fsum((*(problem.p * (f / u)), *(problem.q * (g / u)))) / total * u
     violation = max(0.0, *((f[i] + g - cost[i]).max() for i in range(len(f))))
     return Certificate(primal, dual, primal - dual, marginal_error, float(violation), float(cost.max()))

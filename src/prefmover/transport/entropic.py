@@ -65,15 +65,21 @@ def sinkhorn(
         As in :func:`~prefmover.transport.transport`.
     epsilon
         Strength of the blur, in the units of the cost; small values converge slowly.
+    tolerance
+        Σ_i |row sum - p_i| to stop at. Groups of points far apart in terms of ε exchange mass so slowly that
+        1e-9 may be out of reach, long after the cost has settled.
 
     Examples
     --------
-    >>> result = sinkhorn([5, 2, 3], [5, 2, 3], [[0.2, 0.2, 0.7], [0.2, 0, 0.7], [0.7, 0.7, 0]], 0.05)
+    >>> cost = [[0.2, 0.2, 0.7], [0.2, 0, 0.7], [0.7, 0.7, 0]]
+    >>> result = sinkhorn([5, 2, 3], [5, 2, 3], cost, 0.05, tolerance=1e-4)
     >>> result.converged, round(1 - result.cost, 4)
     (True, 0.8926)
     """
     if not (np.isfinite(epsilon) and epsilon > 0):
         raise InputError(f"epsilon is {epsilon!r}; it must be a positive number")
+    if max_iterations < 1:
+        raise InputError(f"max_iterations is {max_iterations!r}; give a number from 1")
     problem = TransportProblem.of(p, q, cost)
     rows, columns = np.flatnonzero(problem.p), np.flatnonzero(problem.q)
     a, b = problem.p[rows] / problem.total, problem.q[columns] / problem.total

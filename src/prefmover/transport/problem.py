@@ -15,8 +15,10 @@ Ints = npt.NDArray[np.int64]
 
 MASS_LIMIT = 2**62
 ROUNDED_MASS = 2**52
-NARROW_COST = 2**26  # costs up to here go through the 32-bit kernel
+NARROW_BITS = 26  # costs that fit go through the 32-bit kernel
 WIDE_BITS = 40
+LARGEST_COST = 1e300  # sums of costs must be finite
+SMALLEST_EXPONENT = -1074  # of a floating-point number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,23 @@ class TransportProblem:
     cost: npt.NDArray[np.float64] | None = None
     same: tuple[Ints, Ints] | None = None
 
+    def __post_init__(self) -> None:
+        # The kernels trust these.
+        if self.whole.shape != (self.p.size, self.q.size):
+            raise InputError(
+                f"costs of shape {self.whole.shape} do not fit {self.p.size} x {self.q.size} masses"
+            )
+        bits = NARROW_BITS if self.whole.dtype == np.int32 else WIDE_BITS
+        if self.whole.min(initial=0) < 0 or self.whole.max(initial=0) > 2**bits:
+            raise InputError(f"a cost is not a whole number from 0 to 2^{bits}")
+        if self.p.min(initial=0) < 0 or self.q.min(initial=0) < 0:
+            raise InputError("a mass is negative")
+        if not 0 < self.total == int(self.q.sum()) < MASS_LIMIT:
+            raise InputError(
+                f"the masses p and q add up to {self.total} and {self.q.sum()}; expected one positive "
+                "number below 2^62"
+            )
+
     @property
     def total(self) -> int:
         """The mass to move."""
@@ -53,7 +72,10 @@ class TransportProblem:
     @property
     def costs(self) -> npt.NDArray[np.float64]:
         """The costs as numbers."""
-        return self.whole * self.unit if self.cost is None else self.cost
+        if self.cost is not None:
+            return self.cost
+        numbers: npt.NDArray[np.float64] = np.multiply(self.whole, self.unit, dtype=np.float64)
+        return numbers
 
     @classmethod
     def of(cls, p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Self:
@@ -72,9 +94,10 @@ class TransportProblem:
                 f"cost has shape {c.shape}; p and q have {whole_p.size} and {whole_q.size} entries"
             )
         c = c.astype(np.float64)
-        if not np.isfinite(c).all() or (c < 0).any():
-            i, j = np.argwhere(~np.isfinite(c) | (c < 0))[0]
-            raise InputError(f"cost[{i}, {j}] is {c[i, j]}; costs must be finite and not negative")
+        good = (c >= 0) & (c <= LARGEST_COST)
+        if not good.all():
+            i, j = np.argwhere(~good)[0]
+            raise InputError(f"cost[{i}, {j}] is {c[i, j]}; costs must be from 0 to {LARGEST_COST:g}")
         whole, unit = _whole_costs(c)
         return cls(whole_p, whole_q, whole, unit, c)
 
@@ -107,7 +130,7 @@ def _rounded(mass: npt.NDArray[Any]) -> Ints:
     floors = np.floor(share).astype(np.int64)
     missing = ROUNDED_MASS - int(floors.sum())
     # Floating point may have the floors off by a few units either way; the largest masses bear that.
-    order = np.argsort(floors - share, kind="stable")[:missing] if missing > 0 else np.argsort(-floors)
+    order = np.lexsort((-floors, floors - share)) if missing > 0 else np.argsort(-floors, kind="stable")
     floors[order[: abs(missing)]] += 1 if missing > 0 else -1
     return floors
 
@@ -116,9 +139,10 @@ def _whole_costs(cost: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.signedin
     largest = float(cost.max())
     if largest == 0:
         return np.zeros(cost.shape, np.int32), 1.0
-    exponent = math.frexp(largest)[1]
-    narrow = np.ldexp(cost, 26 - exponent)
-    if (narrow == np.floor(narrow)).all():
-        return narrow.astype(np.int32), math.ldexp(1.0, exponent - 26)
-    wide = np.floor(np.ldexp(cost, WIDE_BITS - exponent))
-    return wide.astype(np.int64), math.ldexp(1.0, exponent - WIDE_BITS)
+    exponent = max(math.frexp(largest)[1] - NARROW_BITS, SMALLEST_EXPONENT)
+    steps = np.ldexp(cost, -exponent)
+    narrow = steps.astype(np.int32)
+    if (narrow == steps).all():
+        return narrow, math.ldexp(1.0, exponent)
+    exponent = max(math.frexp(largest)[1] - WIDE_BITS, SMALLEST_EXPONENT)
+    return np.ldexp(cost, -exponent).astype(np.int64), math.ldexp(1.0, exponent)

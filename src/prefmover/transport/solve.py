@@ -69,9 +69,9 @@ class Transport:
 
 
 def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transport:
-    """Return the cheapest way to turn masses p into masses q.
+    r"""Return the cheapest way to turn masses p into masses q.
 
-    .. math:: \\min_W \\sum_{ij} W_{ij} c_{ij} \\quad W \\mathbb 1 = p,\\; W^T \\mathbb 1 = q,\\; W \\ge 0
+    .. math:: \min_W \sum_{ij} W_{ij} c_{ij} \quad W \mathbb 1 = p,\; W^T \mathbb 1 = q,\; W \ge 0
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def solve(problem: TransportProblem) -> Transport:
     p, q, stays = _cancel(problem)
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if rows.size:
-        moved, f, g, pivots = _run_kernel(
-            problem.whole[np.ix_(rows, columns)], p[rows], q[columns], problem.whole.dtype
-        )
+        everything = rows.size == p.size and columns.size == q.size
+        c = problem.whole if everything else problem.whole[np.ix_(rows, columns)]
+        moved, f, g, pivots = _run_kernel(np.ascontiguousarray(c), p[rows], q[columns])
         from_row, to_column, units = rows[moved[0]], columns[moved[1]], moved[2]
     else:
         from_row = to_column = units = np.empty(0, np.int64)
@@ -115,7 +115,7 @@ def solve(problem: TransportProblem) -> Transport:
         to_column = np.concatenate((stays[1], to_column))
         units = np.concatenate((stays[2], units))
     full_f, full_g = _extend(problem, rows, columns, f, g)
-    potentials = full_f * problem.unit, full_g * problem.unit
+    potentials = full_f * np.float64(problem.unit), full_g * np.float64(problem.unit)
     proof = certificate(problem, from_row, to_column, units, *potentials)
     proof.check()
     plan = Plan(from_row, to_column, units / problem.total)
@@ -135,19 +135,16 @@ def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, In
     return p, q, (i[kept], j[kept], shared[kept])
 
 
-def _run_kernel(
-    c: npt.NDArray[Any], p: Ints, q: Ints, cost_type: npt.DTypeLike
-) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints, int]:
-    from prefmover._jit import announce_compilation
+def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints, int]:
+    """Return the plan (rows, columns, units), the prices of rows and of columns, and the pivots."""
     from prefmover.transport import _simplex as kernels
 
-    announce_compilation()
     n, m = c.shape
-    w = kernels.workspace(n, m, cost_type)
+    w = kernels.workspace(n, m, c.dtype)
     w.g[:m] = 0
     status, pivots, _, _ = kernels.solve(c, p, q, n, m, w)
     if status == kernels.OVERFLOW and c.dtype != np.int64:
-        return _run_kernel(c.astype(np.int64), p, q, np.int64)
+        return _run_kernel(c.astype(np.int64), p, q)
     if status != kernels.OPTIMAL:
         raise NotOptimalError(
             f"a transport problem of {n} x {m} was not solved to optimality after {pivots} pivots; "
