@@ -299,8 +299,9 @@ class ItemGeometry:
     def __repr__(self) -> str:
         """Name, size, how distances are kept, and whether they are a metric."""
         kept = "dense" if self.grid is not None else "from vectors on demand"
-        metric = {True: "metric", False: "not a metric", None: "metric unknown"}[self.is_metric]
-        return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {metric} by {self.metric_by})"
+        metric = "a metric" if self.is_metric else "not a metric"
+        known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
+        return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {known})"
 
 
 def align(
@@ -348,7 +349,7 @@ def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDAr
         raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
-        raise InputError(f"the {what} of item {_first(ids, bad)} has a missing or infinite number")
+        raise InputError(f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number")
     return array
 
 
