@@ -112,7 +112,9 @@ def main() -> None:
         result = compare(ratings, geometry, pairs, emd2=True)
         rows.append(row(f"{name}, {len(pairs):,} random pairs", result))
         print(rows[-1], flush=True)
-        text.append(f"{name}: item geometry *{geometry.name}*, {np.diff(ratings.matrix.indptr).mean():.0f} ratings per user on average.")
+        text.append(
+            f"{name}: item geometry *{geometry.name}*, {np.diff(ratings.matrix.indptr).mean():.0f} ratings per user on average."
+        )
         if name == "ml-100k":
             start = time.perf_counter()
             distances(ratings, geometry, n_jobs=2)
@@ -125,7 +127,16 @@ def main() -> None:
                 f"{result['raw'] * n_pairs / (2 * seconds):.1f}x its raw entry)."
             )
             print(text[-1], flush=True)
-    head = ["problem", "ours, µs", "POT raw, µs", "`ot.emd2`, µs", "raw / ours (means)", "(medians)", "emd2 / ours", "largest difference"]
+    head = [
+        "problem",
+        "ours, µs",
+        "POT raw, µs",
+        "`ot.emd2`, µs",
+        "raw / ours (means)",
+        "(medians)",
+        "emd2 / ours",
+        "largest difference",
+    ]
     publish("pair", "One exact distance", [table(head, rows), *text], options)
 
 

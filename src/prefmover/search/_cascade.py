@@ -25,13 +25,13 @@ from prefmover.transport._simplex import OPTIMAL, Workspace, finish, workspace
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-CROWD = 128  # how many of the likeliest users shape the prices
+CROWD = 64  # how many of the likeliest users shape the prices
 CROWD_ITEMS = 768  # and how many items they are shaped on
 CROWD_STEPS = 24
 ROUNDS = 3
 FEW = 24  # survivors for whom another round does not pay
-PAIR_STEPS = 6  # dual steps on one pair before it is solved
-EXACT_STEPS = 6  # and further ones on what is left after cancelling
+PAIR_STEPS = 8  # dual steps on one pair before it is solved
+EXACT_STEPS = 12  # and further ones on what is left after cancelling
 
 # Where a user was dealt with.
 RWMD, PRICES, ABANDONED, SOLVED, KNOWN, UNDEFINED, PIVOTS = range(7)
@@ -65,7 +65,7 @@ class Lists(NamedTuple):
 
     users: npt.NDArray[np.int64]
     distances: npt.NDArray[np.float64]
-    count: npt.NDArray[np.int64]
+    found: npt.NDArray[np.int64]  # length of each list
     first: npt.NDArray[np.int64]
     member: npt.NDArray[np.int32]
 

@@ -43,11 +43,11 @@ def reach_of(user, lists, radius):
     ``lists.first`` empty means that there is one list and everybody belongs to it.
     """
     if lists.first.size == 0:
-        return reach(lists.distances[0], lists.count[0], lists.distances.shape[1], radius)
+        return reach(lists.distances[0], lists.found[0], lists.distances.shape[1], radius)
     most = -np.inf
     for t in range(lists.first[user], lists.first[user + 1]):
         a = lists.member[t]
-        most = max(most, reach(lists.distances[a], lists.count[a], lists.distances.shape[1], radius))
+        most = max(most, reach(lists.distances[a], lists.found[a], lists.distances.shape[1], radius))
     return most
 
 
@@ -58,8 +58,8 @@ def offer_to(user, distance, lists, radius):
         return
     k = lists.distances.shape[1]
     if lists.first.size == 0:
-        lists.count[0] = offer(lists.users[0], lists.distances[0], lists.count[0], k, user, distance)
+        lists.found[0] = offer(lists.users[0], lists.distances[0], lists.found[0], k, user, distance)
         return
     for t in range(lists.first[user], lists.first[user + 1]):
         a = lists.member[t]
-        lists.count[a] = offer(lists.users[a], lists.distances[a], lists.count[a], k, user, distance)
+        lists.found[a] = offer(lists.users[a], lists.distances[a], lists.found[a], k, user, distance)

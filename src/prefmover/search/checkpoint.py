@@ -101,10 +101,15 @@ def _digest(index: NeighborIndex, asking: Index) -> str:
 def _save(file: Path, indptr: Index, neighbors: Index, values: np.ndarray, stats: SearchStats) -> None:
     from io import BytesIO
 
-    counts = [stats.rwmd, stats.prices, stats.abandoned, stats.solved, stats.known, stats.undefined, stats.pivots]
-    stages = json.dumps(stats.seconds)
     buffer = BytesIO()
-    np.savez(buffer, indptr=indptr, neighbors=neighbors, values=values, counts=counts, seconds=stages)
+    np.savez(
+        buffer,
+        indptr=indptr,
+        neighbors=neighbors,
+        values=values,
+        counts=stats.counts,
+        seconds=json.dumps(stats.seconds),
+    )
     _write(file, buffer.getvalue())
 
 
@@ -113,8 +118,7 @@ def _load(file: Path) -> Part | None:
         return None
     try:
         with np.load(file, allow_pickle=False) as saved:
-            counts = (int(count) for count in saved["counts"])
-            stats = SearchStats(*counts, seconds=json.loads(str(saved["seconds"])))
+            stats = SearchStats.of(saved["counts"].tolist(), json.loads(str(saved["seconds"])))
             return saved["indptr"], saved["neighbors"], saved["values"], stats
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InputError(f"{file} is damaged ({error}); delete it and run again") from error

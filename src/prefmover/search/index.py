@@ -26,7 +26,7 @@ from prefmover.search.neighbors import Floats, Index, Neighbors, SearchStats
 __all__ = ["Asked", "NeighborIndex", "RaterNeighbors"]
 
 Asked = Iterable[Any] | Mapping[Any, float] | Ratings | None
-"""Who asks: user ids, the ratings of one new user (item id → rating), those of several, or None: everybody."""
+"""Who asks: user ids, the ratings of one new user (item id → rating) or of several, or None: everybody."""
 
 TABLE_BUDGET = 2**28
 MANY = 64  # queries from which the table pays
@@ -116,7 +116,12 @@ class NeighborIndex:
         return self._search(users, min(int(k), self.ratings.n_users), np.inf, n_jobs, progress)
 
     def within(
-        self, radius: float, users: Asked = None, *, n_jobs: int | None = None, progress: Progress | None = None
+        self,
+        radius: float,
+        users: Asked = None,
+        *,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> Neighbors:
         """Return all users at most ``radius`` away from each asker, never the asker."""
         if not radius >= 0:
@@ -159,7 +164,7 @@ class NeighborIndex:
 
         from prefmover.search import _cascade as kernels
 
-        def lists_for(u: int, itself: int) -> "kernels.Lists":
+        def lists_for(u: int, itself: int) -> Any:
             targets = which[places[u]]
             known = np.where(targets >= 0, targets, self.ratings.n_items)  # the last one has no raters
             n = int((raters_first[known + 1] - raters_first[known]).sum())
@@ -300,7 +305,7 @@ class NeighborIndex:
         end = time.perf_counter()
         seconds = {"layout": laid_out - start, "bounds": bounds, "exact": end - laid_out - bounds}
         pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
-        return _collect(lists), pairs, SearchStats(*(int(c) for c in counts), seconds=seconds)
+        return _collect(lists), pairs, SearchStats.of(counts.tolist(), seconds)
 
     def _lists(self, n: int, k: int, first: Index, member: npt.NDArray[np.int32]) -> Any:
         from prefmover.search import _cascade as kernels
@@ -420,5 +425,5 @@ class _Exchange:
 
 
 def _collect(lists: Any) -> Found:
-    kept = np.arange(lists.users.shape[1]) < lists.count[:, None]
-    return Found(lists.count.copy(), lists.users[kept], lists.distances[kept])
+    kept = np.arange(lists.users.shape[1]) < lists.found[:, None]
+    return Found(lists.found.copy(), lists.users[kept], lists.distances[kept])

@@ -173,5 +173,7 @@ def _ids_only(users: Asked, row: Measure) -> Iterable[Any] | None:
 
 def _needed(geometry: ItemGeometry | None) -> ItemGeometry:
     if geometry is None:
-        raise InputError("PMD needs the distances between items: pass geometry=ItemGeometry.from_vectors(...)")
+        raise InputError(
+            "PMD needs the distances between items: pass geometry=ItemGeometry.from_vectors(...)"
+        )
     return geometry

@@ -60,14 +60,22 @@ class SearchStats:
         """Pairs considered."""
         return self.rwmd + self.prices + self.abandoned + self.solved + self.known + self.undefined
 
+    @property
+    def counts(self) -> list[int]:
+        """All counts, in the order of the attributes."""
+        return [getattr(self, f.name) for f in fields(self) if f.name != "seconds"]
+
+    @classmethod
+    def of(cls, counts: list[int], seconds: dict[str, float]) -> Self:
+        """Return statistics from counts in the order of the attributes."""
+        names = [f.name for f in fields(cls) if f.name != "seconds"]
+        return cls(**dict(zip(names, counts, strict=True)), seconds=seconds)
+
     def __add__(self, other: Self) -> Self:
         """Add up two searches."""
-        counts = {
-            f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "seconds"
-        }
         stages = {**self.seconds, **other.seconds}
         seconds = {name: self.seconds.get(name, 0.0) + other.seconds.get(name, 0.0) for name in stages}
-        return type(self)(**counts, seconds=seconds)
+        return self.of([a + b for a, b in zip(self.counts, other.counts, strict=True)], seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,4 +160,7 @@ class Neighbors:
     def __repr__(self) -> str:
         """Askers, neighbours, and the share of pairs that was solved."""
         share = self.stats.solved / self.stats.pairs if self.stats.pairs else 0.0
-        return f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbours, {share:.1%} of pairs solved)"
+        return (
+            f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbours, "
+            f"{share:.1%} of pairs solved)"
+        )

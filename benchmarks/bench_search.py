@@ -1,0 +1,187 @@
+"""Exact nearest users for everybody: the cascade against POT on every pair.
+
+``python benchmarks/bench_search.py [--write]``: real data from the folder that PREFMOVER_DATA names. POT's time for all
+pairs is estimated in the same run from ``ot.emd2`` and from its raw C++ entry on random pairs (blocks
+gathered beforehand), one thread.
+"""
+
+import resource
+import time
+from typing import Any
+
+import numpy as np
+import ot
+from ot.lp.emd_wrap import emd_c
+
+from bench import arguments, dataset, publish, table
+from prefmover.items import ItemGeometry
+from prefmover.preferences import preferences
+from prefmover.ratings import Ratings
+from prefmover.search import NeighborIndex, SearchStats
+
+POT_PIVOTS = 10_000_000
+
+
+def pot_seconds(ratings: Ratings, geometry: ItemGeometry, n_pairs: int) -> tuple[float, float]:
+    """Return POT's mean seconds a pair: ``ot.emd2``, and its raw entry."""
+    everyone = preferences(ratings)
+    rng = np.random.default_rng(7)
+    raw = full = 0.0
+    for _ in range(n_pairs):
+        u, v = rng.choice(ratings.n_users, 2, replace=False)
+        (i, p), (j, q) = (
+            (everyone.indices[s], everyone.mass[s] / everyone.total[x])
+            for x in (u, v)
+            for s in [slice(everyone.indptr[x], everyone.indptr[x + 1])]
+        )
+        cost = geometry.block(i, j)
+        start = time.perf_counter()
+        emd_c(p, q, cost, POT_PIVOTS, 1)
+        middle = time.perf_counter()
+        ot.emd2(p, q, cost, numItermax=POT_PIVOTS)
+        raw, full = raw + middle - start, full + time.perf_counter() - middle
+    return full / n_pairs, raw / n_pairs
+
+
+def timed(index: NeighborIndex, users: Any, k: int, n_jobs: int) -> tuple[float, SearchStats]:
+    start = time.perf_counter()
+    found = index.nearest(users, k, n_jobs=n_jobs)
+    return time.perf_counter() - start, found.stats
+
+
+def shares(stats: SearchStats) -> list[str]:
+    return [
+        f"{getattr(stats, name) / stats.pairs:.2%}"
+        for name in ("rwmd", "prices", "abandoned", "known", "solved")
+    ]
+
+
+def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[str]:
+    """Return mean LB / exact of the bounds over the near half of the candidates of a few queries."""
+    from prefmover.measures.pmd import distances_of, query_major
+    from prefmover.search import _cascade as kernels
+
+    index = NeighborIndex(ratings, geometry)
+    users = index._users(True, None)
+    rng = np.random.default_rng(3)
+    ratios: list[tuple[float, float]] = []
+    for u in rng.choice(ratings.n_users, n_queries, replace=False).tolist():
+        p = index.preferences
+        mine = slice(p.indptr[u], p.indptr[u + 1])
+        items = p.indices[mine].astype(np.int32)
+        query = kernels.Query(
+            items, p.mass[mine], int(p.total[u]), query_major(geometry, items), geometry.unit, True, u, np.inf
+        )
+        s = index._scratch(items.size)
+        kernels.bound_everybody(query, users, s)
+        rwmd = s.bound.copy()
+        near = np.argsort(rwmd, kind="stable")
+        near = near[near != u][: ratings.n_users // 2]
+        s.alive[: near.size] = near
+        kernels.price_crowd(query, users, s, near.size)
+        sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
+        exact = distances_of(p, geometry, u, sample) / geometry.unit
+        ratios.append((float((rwmd[sample] / exact).mean()), float((s.bound[sample] / exact).mean())))
+    mean = np.mean(ratios, axis=0)
+    return [f"{mean[0]:.3f}", f"{mean[1]:.3f}"]
+
+
+def main() -> None:
+    options = arguments(__doc__, k=10, queries=200)
+    parts = []
+    for name in options.datasets:
+        data = dataset(name)
+        ratings, geometry = data.ratings, data.geometry
+        full, raw = pot_seconds(ratings, geometry, options.pairs)
+        n_pairs = ratings.n_users * (ratings.n_users - 1) / 2
+        brute, brute_raw = full * n_pairs, raw * n_pairs
+        parts.append(
+            f"### {name}\n\n{ratings.n_users:,} users, {ratings.n_ratings:,} ratings, longest row "
+            f"{np.diff(ratings.matrix.indptr).max():,}; item geometry *{geometry.name}*. POT on all {n_pairs:,.0f} pairs: "
+            f"{brute:,.0f} s with `ot.emd2` ({full * 1e6:,.0f} µs a pair), {brute_raw:,.0f} s with its raw entry on "
+            f"gathered blocks, estimated from {options.pairs:,} random pairs."
+        )
+        print(parts[-1], flush=True)
+        warm = NeighborIndex(ratings, geometry)
+        warm.nearest(ratings.users[:70], options.k)
+        rows = []
+        small = ratings.n_users <= 2000
+        for n_jobs in (1, 2) if small else (2,):
+            index = NeighborIndex(ratings, geometry)
+            seconds, stats = timed(index, None, options.k, n_jobs)
+            rows.append(
+                [
+                    f"all users, K={options.k}, {n_jobs} thread{'s' * (n_jobs > 1)}",
+                    f"{seconds:,.1f}",
+                    f"**{brute / seconds:,.0f}x**",
+                    f"{brute_raw / seconds:,.0f}x",
+                    *shares(stats),
+                ]
+            )
+            print(rows[-1], {k: round(v, 1) for k, v in stats.seconds.items()}, flush=True)
+        head = ["job", "s", "vs `ot.emd2`", "vs raw", "RWMD", "prices", "abandoned", "known", "solved"]
+        parts.append(table(head, rows))
+        rng = np.random.default_rng(11)
+        some = ratings.users[
+            np.sort(rng.choice(ratings.n_users, min(options.queries, ratings.n_users), False))
+        ]
+        index = NeighborIndex(ratings, geometry)
+        index._users(True, None)
+        one, two = (min(timed(index, some, options.k, jobs)[0] for _ in range(3)) for jobs in (1, 2))
+        parts.append(
+            f"Two threads against one, {len(some)} queries, best of three: {one:.2f} s / {two:.2f} s = {one / two:.2f}x."
+        )
+        print(parts[-1], flush=True)
+        answer = []
+        for _ in range(30):
+            chosen = rng.choice(ratings.n_items, 20, replace=False, p=_popularity(ratings))
+            stars = dict(zip(ratings.items[chosen].tolist(), rng.integers(1, 6, 20).tolist(), strict=True))
+            start = time.perf_counter()
+            warm.nearest(stars, 40, n_jobs=1)
+            answer.append(time.perf_counter() - start)
+        parts.append(
+            f"A new user with 20 ratings, exact 40 nearest, one thread: median {np.median(answer) * 1e3:.0f} ms "
+            f"(slowest of 30: {max(answer) * 1e3:.0f} ms)."
+        )
+        print(parts[-1], flush=True)
+        parts.append(
+            "Bound / exact distance over the near half of the candidates of 20 queries: RWMD {}, with the prices for the "
+            "crowd {}.".format(*tightness(ratings, geometry, 20))
+        )
+        if not small:
+            parts.append(growth(ratings, geometry, options.k))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        parts.append(
+            f"Peak memory of this whole run (POT, data and the item geometry included): {peak:.2f} GiB."
+        )
+        print("\n".join(parts[-2:]), flush=True)
+    publish("search", "Exact nearest users", parts, options)
+
+
+def _popularity(ratings: Ratings) -> np.ndarray:
+    counts = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
+    return counts / counts.sum()
+
+
+def growth(ratings: Ratings, geometry: ItemGeometry, k: int) -> str:
+    """Return how the time of all users grows with their number, from 200 queries at each size."""
+    rng = np.random.default_rng(5)
+    sizes = [n for n in (1500, 3000) if n < ratings.n_users] + [ratings.n_users]
+    times, solved = [], []
+    for n in sizes:
+        some = ratings.select(users=np.sort(rng.choice(ratings.n_users, n, replace=False)))
+        index = NeighborIndex(some, geometry)
+        index._users(True, None)
+        asked = some.users[np.sort(rng.choice(n, 200, replace=False))]
+        seconds, stats = timed(index, asked, k, 2)
+        times.append(seconds / 200 * n)
+        solved.append(stats.solved / stats.pairs)
+    exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    told = ", ".join(
+        f"{n:,} users {t:,.0f} s ({s:.2%} solved)" for n, t, s in zip(sizes, times, solved, strict=True)
+    )
+    return f"Growth, all users on two threads, extrapolated from 200 queries: {told}; time grows as n^{exponent:.2f}."
+
+
+if __name__ == "__main__":
+    main()
