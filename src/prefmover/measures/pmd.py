@@ -116,15 +116,15 @@ def pmd(
     True
     """
     ratings, geometry = align(ratings, geometry, missing)
-    pair = preferences(ratings.select(users=np.array([ratings.user_index(u), ratings.user_index(v)])))
-    for k, user in enumerate((u, v)):
-        if pair.total[k] == 0:
+    of_u, of_v = (preferences(ratings.select(users=[ratings.user_index(x)])) for x in (u, v))
+    for one, user in ((of_u, u), (of_v, v)):
+        if one.total[0] == 0:
             raise UndefinedDistanceError(undefined_because(len(ratings.of(user)), user))
-    (i, p), (j, q) = ((pair.indices[s], pair.mass[s]) for s in _slices(pair))
+    i, j = of_u.indices, of_v.indices
     _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
     problem = TransportProblem(
-        p * pair.total[1],
-        q * pair.total[0],
+        of_u.mass * of_v.total[0],
+        of_v.mass * of_u.total[0],
         geometry.grid_block(i, j),
         geometry.unit,
         same=(at_i, at_j) if geometry.is_metric else None,
@@ -258,7 +258,3 @@ def _distance(result: Transport) -> float:
     )
     high, low = divmod(exact, 2**28)
     return (float(high) * 2.0**28 + float(low)) / float(problem.total) * problem.unit
-
-
-def _slices(pair: Preferences) -> tuple[slice, slice]:
-    return slice(pair.indptr[0], pair.indptr[1]), slice(pair.indptr[1], pair.indptr[2])

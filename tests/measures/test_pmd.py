@@ -1,0 +1,425 @@
+"""The Preference Mover's Distance of users: against POT, as a metric, bit for bit, and what explains it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
+from prefmover.items import ItemGeometry
+from prefmover.measures import _pmd
+from prefmover.measures.pmd import FEW, distances, pmd
+from prefmover.ratings import Ratings
+from prefmover.transport import _simplex
+from tests.oracles.transport import by_pot, check_proof
+
+FILMS = ["Iron Man", "Bat Man", "Spider Man", "Titanic", "Casablanca"]
+SIMILARITY = [
+    [1.0, 0.8, 0.8, 0.3, 0.3],
+    [0.8, 1.0, 0.8, 0.3, 0.3],
+    [0.8, 0.8, 1.0, 0.3, 0.3],
+    [0.3, 0.3, 0.3, 1.0, 0.8],
+    [0.3, 0.3, 0.3, 0.8, 1.0],
+]
+TABLE_1A = {
+    "u1": {"Iron Man": 5, "Spider Man": 2, "Titanic": 3},
+    "u2": {"Bat Man": 5, "Spider Man": 2, "Titanic": 3},
+    "u3": {"Spider Man": 2, "Titanic": 3, "Casablanca": 5},
+    "u4": {"Iron Man": 5, "Bat Man": 5, "Spider Man": 5},
+    "u5": {"Titanic": 5},
+    "u6": {"Casablanca": 5},
+}
+
+
+def ratings_of(table):
+    rows = [(u, i, r) for u, row in table.items() for i, r in row.items()]
+    return Ratings.from_arrays(*map(list, zip(*rows, strict=True)))
+
+
+def matrix(rows):
+    """Ratings of dense rows, in which nan is no rating and 0 is a rating of 0."""
+    rows = np.array(rows, dtype=float)
+    rated = ~np.isnan(rows)
+    indptr = np.concatenate(([0], np.cumsum(rated.sum(axis=1))))
+    return Ratings.from_csr(csr_array((rows[rated], np.nonzero(rated)[1], indptr), shape=rows.shape))
+
+
+def direct(ratings, geometry, u, v):
+    """The definition, handed to POT: all items, shared ones too."""
+    p, q = (np.array([ratings.of(x).get(i, 0.0) for i in ratings.items.tolist()]) for x in (u, v))
+    at = [geometry.item_index(i) for i in ratings.items.tolist()]
+    return by_pot(p, q, geometry.block(at, at))
+
+
+SCALES = {
+    "stars": st.integers(1, 5).map(float),
+    "half stars": st.integers(1, 10).map(lambda k: k / 2),
+    "from zero": st.integers(0, 3).map(float),
+    "continuous": st.floats(0.001, 1),
+    "equal": st.just(1.0),
+}
+
+
+@st.composite
+def worlds(draw, n_users=4):
+    n_items = draw(st.integers(1, 8))
+    level = SCALES[draw(st.sampled_from(list(SCALES)))]
+    cell = st.one_of(level, st.just(np.nan))
+    rows = [draw(st.lists(cell, min_size=n_items, max_size=n_items)) for _ in range(n_users)]
+    for row in rows:
+        if not np.nansum(row) > 0:
+            row[0] = 1.0
+    kind = draw(st.sampled_from(["random", "few directions", "a line"]))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    if kind == "a line":
+        places = rng.integers(0, 6, n_items)
+        return matrix(rows), ItemGeometry.from_distance(
+            np.arange(n_items), np.abs(np.subtract.outer(places, places)).astype(float)
+        )
+    X = rng.random((n_items, 3)) if kind == "random" else rng.integers(0, 2, (n_items, 3)) + 0.5
+    return matrix(rows), ItemGeometry.from_vectors(np.arange(n_items), X)
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "distance"),
+    [("u1", "u2", 0.321751), ("u2", "u3", 0.633052), ("u4", "u5", 1.266104), ("u5", "u6", 0.643501)],
+)
+def test_the_papers_worked_example(u, v, distance):
+    """Table 1(a, b): what two users share stays, all else moves by arccos .8 or arccos .3."""
+    geometry = ItemGeometry.from_similarity(FILMS, SIMILARITY)
+    answer = pmd(ratings_of(TABLE_1A), geometry, u, v)
+    assert answer.distance == pytest.approx(distance, abs=5e-7)
+    near, far = np.arccos(0.8), np.arccos(0.3)
+    by_hand = {"u1": near / 2, "u2": far / 2, "u4": far, "u5": near}
+    assert answer.distance == pytest.approx(by_hand[u], abs=1e-7)
+    assert answer.distance == pytest.approx(direct(ratings_of(TABLE_1A), geometry, u, v), abs=1e-9)
+    assert answer.transport.certificate.valid
+
+
+@settings(max_examples=60)
+@given(worlds())
+def test_against_pot_and_proved(world):
+    ratings, geometry = world
+    D = distances(ratings, geometry)
+    for u in range(4):
+        for v in range(u, 4):
+            answer = pmd(ratings, geometry, u, v)
+            check_proof(answer.transport)
+            assert answer.distance == D[u, v] == D[v, u]
+            assert answer.distance == pytest.approx(answer.transport.cost, rel=1e-12)
+            assert D[u, v] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9 * 8)
+
+
+@settings(max_examples=80)
+@given(worlds())
+def test_a_metric(world):
+    ratings, geometry = world
+    assert geometry.is_metric
+    D = distances(ratings, geometry)
+    assert (np.diagonal(D) == 0).all()
+    assert (D == D.T).all()
+    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-14).all()
+
+
+@settings(max_examples=60)
+@given(worlds())
+def test_cancelling_shared_mass_changes_nothing(world):
+    """Bit for bit: the optimum is one exact integer, with shared items or without."""
+    ratings, geometry = world
+    D = distances(ratings, geometry)
+    for knowledge in (None, False):
+        unaware = replace(geometry, is_metric=knowledge)
+        assert (distances(ratings, unaware) == D).all()
+        assert pmd(ratings, unaware, 0, 1).distance == D[0, 1]
+
+
+@settings(max_examples=60)
+@given(worlds(), st.integers(0, 999))
+def test_a_ground_distance_that_is_no_metric(world, seed):
+    ratings, _ = world
+    M = np.random.default_rng(seed).integers(0, 20, (ratings.n_items,) * 2).astype(float)
+    M = np.triu(M, 1) + np.triu(M, 1).T
+    geometry = ItemGeometry.from_distance(ratings.items, M)
+    assume(not geometry.is_metric)
+    D = distances(ratings, geometry)
+    for u in range(4):
+        for v in range(4):
+            assert D[u, v] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9 * 20)
+            assert D[u, v] == D[v, u] == pmd(ratings, geometry, u, v).distance
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """60 users with 1 to 40 of 90 items, one without ratings and one without a positive one."""
+    rng = np.random.default_rng(7)
+    rows = np.full((60, 90), np.nan)
+    for u, row in enumerate(rows):
+        row[rng.choice(90, rng.integers(1, 41), replace=False)] = 1
+        row[~np.isnan(row)] = rng.integers(1, 6, int(np.nansum(row)))
+        if u == 11:
+            row[:] = np.nan
+        if u == 12:
+            row[~np.isnan(row)] = 0
+    rows[21] = rows[20]
+    rows[22] = 2 * rows[20]
+    return matrix(rows), ItemGeometry.from_vectors(np.arange(90), rng.random((90, 5)))
+
+
+def test_one_thread_and_many(crowd):
+    D = distances(*crowd, n_jobs=1)
+    for n_jobs in (2, 5, None):
+        np.testing.assert_array_equal(distances(*crowd, n_jobs=n_jobs), D)
+
+
+def test_blocks_and_pairs_one_by_one(crowd):
+    ratings, geometry = crowd
+    D = distances(ratings, geometry)
+    users, others = [50, 3, 21, 3], list(range(59, 20, -2))
+    assert len(others) >= FEW
+    np.testing.assert_array_equal(distances(ratings, geometry, users, others), D[np.ix_(users, others)])
+    np.testing.assert_array_equal(
+        distances(ratings, geometry, users, others[:4]), D[np.ix_(users, others[:4])]
+    )
+    np.testing.assert_array_equal(distances(ratings, geometry, users), D[users])
+    np.testing.assert_array_equal(distances(ratings, geometry, others=users), D[:, users])
+    order = np.random.default_rng(0).permutation(60)
+    np.testing.assert_array_equal(distances(ratings, geometry, order, order), D[np.ix_(order, order)])
+    for u, v in [(0, 1), (50, 3), (20, 22), (59, 20)]:
+        assert pmd(ratings, geometry, u, v).distance == D[u, v]
+
+
+def test_distances_computed_on_demand(crowd):
+    ratings, _ = crowd
+    vectors = np.random.default_rng(3).random((90, 5))
+    dense, lazy = (ItemGeometry.from_vectors(np.arange(90), vectors, budget=b) for b in (2**20, 0))
+    assert lazy.grid is None
+    D = distances(ratings, dense)
+    np.testing.assert_array_equal(distances(ratings, lazy), D)
+    assert distances(ratings, lazy, [1], [2]) == D[1, 2] == pmd(ratings, lazy, 1, 2).distance
+
+
+def test_float32(crowd):
+    D = distances(*crowd, dtype=np.float32)
+    assert D.dtype == np.float32
+    np.testing.assert_array_equal(D, distances(*crowd).astype(np.float32))
+    for dtype in (np.float16, int):
+        with pytest.raises(InputError, match="choose float64 or float32"):
+            distances(*crowd, dtype=dtype)
+
+
+def test_progress(crowd):
+    for users, others, pairs in [(None, None, 60 * 61 // 2), ([1, 2, 3], None, 180), ([1], [2], 1)]:
+        seen = []
+        distances(
+            *crowd,
+            users,
+            others,
+            n_jobs=2,
+            progress=lambda done, total, seen=seen: seen.append((done, total)),
+        )
+        assert seen[-1] == (pairs, pairs)
+        assert seen == sorted(seen)
+
+
+def test_users_without_a_distribution(crowd):
+    ratings, geometry = crowd
+    D = distances(ratings, geometry)
+    assert np.isnan(D[11]).all()
+    assert np.isnan(D[:, 12]).all()
+    assert np.isnan(D).sum() == 60**2 - 58**2
+    with pytest.raises(UndefinedDistanceError, match="user 11 has no ratings, hence no distribution"):
+        pmd(ratings, geometry, 11, 0)
+    with pytest.raises(UndefinedDistanceError, match="user 12 has no positive rating among"):
+        pmd(ratings, geometry, 0, 12)
+    assert np.isnan(distances(ratings, geometry, [11], [12]))
+    assert distances(ratings, geometry, [], [1]).shape == (0, 1)
+    assert distances(ratings, geometry, [1], []).shape == (1, 0)
+
+
+def test_users_with_equal_preferences(crowd):
+    """The same ratings, or all of them doubled: the same distribution."""
+    ratings, geometry = crowd
+    assert distances(ratings, geometry, [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
+    for v in (20, 21, 22):
+        answer = pmd(ratings, geometry, 20, v)
+        assert answer.distance == 0
+        assert answer.transport.certificate.valid
+        assert all(flow.source == flow.target and flow.share == 0 for flow in answer.flows)
+        assert sum(flow.mass for flow in answer.flows) == pytest.approx(1)
+
+
+def test_single_items():
+    geometry = ItemGeometry.from_vectors(["a", "b"], [[1, 0], [1, 1]])
+    ratings = ratings_of({"x": {"a": 5}, "y": {"b": 1}, "z": {"a": 0.5, "b": 1.5}})
+    a_to_b = geometry.block([0], [1]).item()
+    assert pmd(ratings, geometry, "x", "y").distance == a_to_b
+    assert distances(ratings, geometry, ["x", "y"], ["z"]).tolist() == [[0.75 * a_to_b], [0.25 * a_to_b]]
+    one = ItemGeometry.from_vectors(["a"], [[1]])
+    assert distances(ratings_of({"x": {"a": 5}, "y": {"a": 1}}), one).tolist() == [[0, 0], [0, 0]]
+
+
+def test_totals_near_the_limit():
+    """Masses with totals of 2^31 - 1: their product just fits, and nothing wraps around."""
+    most = 2**31 - 1
+    table = {
+        "x": {"a": 1, "b": most - 1},
+        "y": {"a": most - 2, "c": 2},
+        "z": {"b": 12345, "c": most - 12345},
+    }
+    geometry = ItemGeometry.from_distance(["a", "b", "c"], [[0, 2, 3], [2, 0, 1.5], [3, 1.5, 0]])
+    ratings = ratings_of(table)
+    D = distances(ratings, geometry)
+    for u in table:
+        for v in table:
+            if u != v:
+                answer = pmd(ratings, geometry, u, v)
+                check_proof(answer.transport)
+                assert answer.transport.problem.total == most**2
+                at = ratings.user_index(u), ratings.user_index(v)
+                assert D[at] == answer.distance == pytest.approx(direct(ratings, geometry, u, v), rel=1e-9)
+                unaware = replace(geometry, is_metric=None)
+                assert distances(ratings, unaware, [u], [v]) == D[at]
+
+
+def test_64_bits_give_the_same_bits(crowd, monkeypatch):
+    """What the 32-bit kernel gives up on is solved again."""
+    ratings, geometry = crowd
+    users = [0, 1, 11, 20, 21]
+    D = distances(ratings, geometry, users, users)
+    original = _pmd.distances_from
+
+    def give_up(*arguments):
+        original(*arguments)
+        out = arguments[-1]
+        out[out > 0] = -1
+
+    monkeypatch.setattr(_pmd, "distances_from", give_up)
+    np.testing.assert_array_equal(distances(ratings, geometry, users, users), D)
+
+
+def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
+    from prefmover.errors import NotOptimalError
+
+    monkeypatch.setattr(_simplex, "solve", lambda *_: (_simplex.STALLED, 1, 0, 0))
+    with pytest.raises(NotOptimalError, match="was not solved to optimality"):
+        pmd(*crowd, 0, 1)
+    monkeypatch.setattr(_pmd, "distances_from", lambda *arguments: arguments[-1].fill(-1))
+    with pytest.raises(NotOptimalError, match="was not solved to optimality"):
+        distances(*crowd, [0], [1])
+
+
+def test_items_that_the_geometry_lacks():
+    geometry = ItemGeometry.from_similarity(FILMS[:4], np.array(SIMILARITY)[:4, :4], name="films")
+    ratings = ratings_of(TABLE_1A)
+    told = r"1 of 5 rated items \(2 of 14 ratings\) are not in the item geometry \(films\): 'Casablanca'"
+    for function in (
+        lambda **k: pmd(ratings, geometry, "u1", "u3", **k),
+        lambda **k: distances(ratings, geometry, **k),
+    ):
+        with pytest.raises(InputError, match=told):
+            function()
+        with pytest.warns(MissingItemsWarning, match=told):
+            function(missing="drop")
+    with pytest.warns(MissingItemsWarning):
+        D = distances(ratings, geometry, missing="drop")
+    assert np.isnan(D[5]).all()  # u6 had rated nothing else
+    with (
+        pytest.warns(MissingItemsWarning),
+        pytest.raises(UndefinedDistanceError, match="user 'u6' has no ratings"),
+    ):
+        pmd(ratings, geometry, "u6", "u1", missing="drop")
+    rest = {u: {i: r for i, r in row.items() if i in FILMS[:4]} for u, row in TABLE_1A.items()}
+    assert D[0, 2] == pmd(ratings_of(rest), geometry, "u1", "u3").distance
+
+
+def test_the_order_of_the_geometry_does_not_matter():
+    ratings = ratings_of(TABLE_1A)
+    D = distances(ratings, ItemGeometry.from_similarity(FILMS, SIMILARITY))
+    order = [3, 0, 4, 2, 1]
+    turned = ItemGeometry.from_similarity(
+        [FILMS[k] for k in order], np.array(SIMILARITY)[np.ix_(order, order)]
+    )
+    np.testing.assert_array_equal(distances(ratings, turned), D)
+
+
+@given(worlds())
+def test_flows_explain_the_distance(world):
+    ratings, geometry = world
+    answer = pmd(ratings, geometry, 0, 1)
+    flows = answer.flows
+    assert sum(flow.mass for flow in flows) == pytest.approx(1, abs=1e-12)
+    assert sum(flow.mass * flow.distance for flow in flows) == pytest.approx(answer.distance, rel=1e-12)
+    assert sum(flow.share for flow in flows) == pytest.approx(1 if answer.distance else 0, abs=1e-12)
+    shares = [flow.share for flow in flows]
+    assert shares == sorted(shares, reverse=True)
+    for end, user in (("source", 0), ("target", 1)):
+        rated = ratings.of(user)
+        for item, rating in rated.items():
+            moved = sum(flow.mass for flow in flows if getattr(flow, end) == item)
+            assert moved == pytest.approx(rating / sum(rated.values()), abs=2e-9)
+    for flow in flows:
+        at = [geometry.item_index(flow.source)], [geometry.item_index(flow.target)]
+        assert flow.distance == geometry.block(*at)
+
+
+def test_flows_by_hand():
+    geometry = ItemGeometry.from_similarity(FILMS, SIMILARITY)
+    answer = pmd(ratings_of(TABLE_1A), geometry, "u1", "u2")
+    assert [(f.source, f.target, f.mass, f.share) for f in answer.flows] == [
+        ("Iron Man", "Bat Man", 0.5, 1.0),
+        ("Titanic", "Titanic", 0.3, 0.0),
+        ("Spider Man", "Spider Man", 0.2, 0.0),
+    ]
+    assert repr(answer) == "UserTransport('u1' → 'u2': distance 0.321751, 3 flows)"
+        ratings_of(TABLE_1A), geometry, "u1", "u2"
+    )  # results are compared by what is in them
+
+
+def test_unknown_users(crowd):
+    with pytest.raises(UnknownIdError, match="there is no user 60"):
+        pmd(*crowd, 0, 60)
+    with pytest.raises(UnknownIdError, match="there is no user 77"):
+        distances(*crowd, [0, 77])
+
+
+def test_reduce_pair_and_gather():
+    """Shared items keep the difference, on the side that has more."""
+    items_v, mass_v = np.array([1, 3, 5], np.int32), np.array([2, 1, 1])
+    items_u, mass_u = np.array([1, 2, 5], np.int32), np.array([1, 1, 2])
+    places = np.array([10, 20, 30], np.int32)
+
+    def reduce(cancel):
+        rows, columns, p, q = (np.zeros(4, t) for t in (np.int32, np.int32, np.int64, np.int64))
+        n, m = _pmd.reduce_pair(items_v, mass_v, 4, items_u, places, mass_u, 4, cancel, rows, columns, p, q)
+        return rows[:n].tolist(), p[:n].tolist(), columns[:m].tolist(), q[:m].tolist()
+
+    assert reduce(True) == ([1, 3], [4, 4], [20, 30], [4, 4])
+    assert reduce(False) == ([1, 3, 5], [8, 4, 4], [10, 20, 30], [4, 4, 8])
+    grid = np.arange(20, dtype=np.int32).reshape(5, 4)
+    buffer = np.empty(12, np.int32)
+    rows, columns = np.array([4, 0], np.int32), np.array([3, 1], np.int32)
+    assert _pmd.gather(grid, rows, columns, 2, 2, buffer).tolist() == [[19, 17], [3, 1]]
+    everything = np.arange(4, dtype=np.int32)
+    assert _pmd.gather(grid, rows, everything, 2, 4, buffer).tolist() == grid[[4, 0]].tolist()
+    assert _pmd.as_distance(3, 2**27, 7, 0.5) == (3 * 2**28 + 2**27) / 7 * 0.5
+
+
+@pytest.mark.real_data
+def test_real_users(real_data):
+    """Random pairs of MovieLens-100K, on random directions of its films."""
+    from prefmover.datasets import load
+
+    ratings = load("ml-100k").ratings
+    rng = np.random.default_rng(0)
+    geometry = ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 10)))
+    users = rng.choice(ratings.users, 12, replace=False)
+    D = distances(ratings, geometry, users, users)
+    assert (D == D.T).all()
+    for a, b in [(0, 1), (2, 3), (4, 5)]:
+        u, v = users[a].item(), users[b].item()
+        answer = pmd(ratings, geometry, u, v)
+        assert answer.transport.certificate.valid
+        assert answer.distance == D[a, b] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9)
