@@ -1,0 +1,1 @@
+"""Experiments: splits, predictions, figures of merit, records that survive a kill."""

@@ -1,0 +1,199 @@
+"""Figures of merit: of predicted ratings, and of ranked lists.
+
+Ranked lists are given flat: ``users``, ``scores`` and what each item was worth, one entry for each
+candidate. A user's candidates are ranked by score, best first; equal scores in a fixed pseudo-random order
+(a hash of the candidate's place), because any order with a meaning, such as that of ids, would favour old or
+popular items. With no ties these are scikit-learn's ``ndcg_score`` and the usual definitions of the others.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+from prefmover.splits import hashed
+
+__all__ = [
+    "TopN",
+    "catalogue_coverage",
+    "coverage",
+    "hit_rate",
+    "mae",
+    "ndcg_at",
+    "precision_at",
+    "recall_at",
+    "rmse",
+    "top_n",
+]
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+
+def mae(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
+    """Return the mean absolute error, mean |r̂ - r|.
+
+    >>> mae([4, 2], [3.5, 2.5])
+    0.5
+    """
+    return float(np.abs(_errors(ratings, predictions)).mean())
+
+
+def rmse(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
+    """Return the root mean squared error, √ mean (r̂ - r)².
+
+    >>> rmse([4, 2], [4, 3])
+    0.7071067811865476
+    """
+    return float(np.sqrt((_errors(ratings, predictions) ** 2).mean()))
+
+
+def coverage(used: npt.ArrayLike) -> float:
+    """Return the share of predictions that rest on at least one neighbour.
+
+    >>> coverage([3, 0, 40, 1])
+    0.75
+    """
+    counts = np.asarray(used)
+    if not counts.size:
+        raise InputError("coverage of no predictions at all; give one count for each")
+    return float((counts > 0).mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopN:
+    """The first n candidates of each user who has any.
+
+    Attributes
+    ----------
+    users
+        Positions of the users, ascending.
+    first
+        CSR: the list of user k is ``chosen[first[k]:first[k + 1]]``, best first.
+    chosen
+        Places in the arrays that were ranked.
+    place
+        For each candidate, its rank in its user's list from 0.
+    owner
+        For each candidate, its user's place in ``users``.
+    """
+
+    users: Index
+    first: Index
+    chosen: Index
+    place: Index
+    owner: Index
+
+
+def top_n(users: npt.ArrayLike, scores: npt.ArrayLike, n: int) -> TopN:
+    """Return the n best candidates of each user, by score, ties in a fixed pseudo-random order.
+
+    Examples
+    --------
+    >>> lists = top_n([7, 7, 7, 9], [1.0, 3.0, 2.0, 5.0], 2)
+    >>> lists.users, lists.chosen, lists.first
+    (array([7, 9]), array([1, 2, 3]), array([0, 2, 3]))
+    """
+    if n != int(n) or n < 1:
+        raise InputError(f"n is {n!r}; give a whole number from 1")
+    who, score = np.asarray(users), np.asarray(scores, dtype=np.float64)
+    if who.shape != score.shape or who.ndim != 1 or not who.size:
+        raise InputError(f"users and scores have shapes {who.shape} and {score.shape}; give one score each")
+    if np.isnan(score).any():
+        raise InputError(f"the score of candidate {int(np.isnan(score).argmax())} is missing")
+    ids, owner, counts = np.unique(who, return_inverse=True, return_counts=True)
+    order = np.lexsort((hashed(0, np.arange(who.size)), -score, owner))
+    starts = np.cumsum(counts) - counts
+    rank = np.arange(who.size) - np.repeat(starts, counts)
+    place = np.empty(who.size, np.int64)
+    place[order] = rank
+    first = np.concatenate(([0], np.cumsum(np.minimum(counts, n))))
+    return TopN(ids, first, order[rank < n], place, owner)
+
+
+def precision_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
+    """Return the mean over users of (relevant among the first n) / (length of the list, n at most).
+
+    >>> precision_at(2, [1, 1, 1], [3.0, 2.0, 1.0], [True, False, True])
+    0.5
+    """
+    lists = top_n(users, scores, n)
+    return float((_hits(lists, relevant) / np.diff(lists.first)).mean())
+
+
+def recall_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
+    """Return the mean of (relevant among the first n) / (relevant in all) over users who have any relevant.
+
+    >>> recall_at(2, [1, 1, 1, 2], [3.0, 2.0, 1.0, 1.0], [True, False, True, False])
+    0.5
+    """
+    lists = top_n(users, scores, n)
+    total = np.bincount(lists.owner, np.asarray(relevant, bool), len(lists.users))
+    some = _some(total > 0, "no user has a relevant candidate")
+    return float((_hits(lists, relevant)[some] / total[some]).mean())
+
+
+def hit_rate(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
+    """Return the share of users with a relevant candidate who find one among their first n.
+
+    >>> hit_rate(1, [1, 1, 2, 2], [2.0, 1.0, 1.0, 2.0], [True, False, True, False])
+    0.5
+    """
+    lists = top_n(users, scores, n)
+    total = np.bincount(lists.owner, np.asarray(relevant, bool), len(lists.users))
+    some = _some(total > 0, "no user has a relevant candidate")
+    return float((_hits(lists, relevant)[some] > 0).mean())
+
+
+def ndcg_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, gains: npt.ArrayLike) -> float:
+    """Return the mean over users of DCG / ideal DCG, DCG = Σ gain / log2(1 + rank) over the first n.
+
+    Gains are linear, from 0, as in scikit-learn; users whose gains are all 0 are left out.
+
+    >>> round(ndcg_at(2, [1, 1, 1], [3.0, 2.0, 1.0], [1, 0, 3]), 4)
+    0.2754
+    """
+    gain = np.asarray(gains, dtype=np.float64)
+    if (gain < 0).any():
+        raise InputError(f"gain {gain.min():g} is negative; give gains from 0")
+    lists, ideal = top_n(users, scores, n), top_n(users, gain, n)
+    best = _discounted(ideal, gain)
+    some = _some(best > 0, "no user has a candidate with a gain")
+    return float((_discounted(lists, gain)[some] / best[some]).mean())
+
+
+def catalogue_coverage(
+    n: int, users: npt.ArrayLike, scores: npt.ArrayLike, items: npt.ArrayLike, n_items: int
+) -> float:
+    """Return the share of a catalogue of ``n_items`` that is in at least one user's first n.
+
+    >>> catalogue_coverage(1, [1, 1, 2, 2], [2.0, 1.0, 2.0, 1.0], [5, 6, 5, 7], 4)
+    0.25
+    """
+    if n_items < 1:
+        raise InputError(f"n_items is {n_items!r}; a catalogue has at least one item")
+    return len(np.unique(np.asarray(items)[top_n(users, scores, n).chosen])) / n_items
+
+
+def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
+    r, p = np.asarray(ratings, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
+    if r.shape != p.shape or not r.size:
+        raise InputError(f"{r.shape} ratings and {p.shape} predictions; give one prediction for each")
+    return p - r
+
+
+def _hits(lists: TopN, relevant: npt.ArrayLike) -> Floats:
+    found = np.asarray(relevant, bool)[lists.chosen]
+    return np.bincount(lists.owner[lists.chosen], found, len(lists.users))
+
+
+def _discounted(lists: TopN, gain: Floats) -> Floats:
+    terms = gain[lists.chosen] / np.log2(2.0 + lists.place[lists.chosen])
+    return np.bincount(lists.owner[lists.chosen], terms, len(lists.users))
+
+
+def _some(users: npt.NDArray[np.bool_], otherwise: str) -> npt.NDArray[np.bool_]:
+    if not users.any():
+        raise InputError(otherwise)
+    return users
