@@ -8,8 +8,10 @@ whole or not at all. Distances do not depend on what was computed before, so the
 import hashlib
 import json
 import os
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -99,8 +101,6 @@ def _digest(index: NeighborIndex, asking: Index) -> str:
 
 
 def _save(file: Path, indptr: Index, neighbors: Index, values: np.ndarray, stats: SearchStats) -> None:
-    from io import BytesIO
-
     buffer = BytesIO()
     np.savez(
         buffer,
@@ -117,10 +117,10 @@ def _load(file: Path) -> Part | None:
     if not file.exists():
         return None
     try:
-        with np.load(file, allow_pickle=False) as saved:
+        with np.load(BytesIO(file.read_bytes()), allow_pickle=False) as saved:
             stats = SearchStats.of(saved["counts"].tolist(), json.loads(str(saved["seconds"])))
             return saved["indptr"], saved["neighbors"], saved["values"], stats
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{file} is damaged ({error}); delete it and run again") from error
 
 

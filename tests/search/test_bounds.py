@@ -1,0 +1,85 @@
+"""Every bound is at most the exact distance; sorted lists are sorted lists."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefmover.measures.pmd import distances, query_major
+from prefmover.search import NeighborIndex
+from prefmover.search import _bounds as bounds
+from prefmover.search import _cascade as cascade
+from prefmover.search._topk import offer
+from tests.search.strategies import rated
+
+TINY = 1e-9
+
+
+def ask(index, u):
+    """Return the query of a user, the users, scratch, and everybody's exact distance in grid units."""
+    p, geometry = index.preferences, index.geometry
+    mine = slice(p.indptr[u], p.indptr[u + 1])
+    items = p.indices[mine].astype(np.int32)
+    query = cascade.Query(
+        items, p.mass[mine], int(p.total[u]), query_major(geometry, items), geometry.unit,
+        bool(geometry.is_metric), u, np.inf,
+    )  # fmt: skip
+    exact = distances(index.ratings, geometry, [index.ratings.users[u]])[0] / geometry.unit
+    return query, index._users(True, 1), index._scratch(items.size), exact
+
+
+@settings(max_examples=60)
+@given(rated(most_users=15), st.integers(0, 14))
+def test_bounds_are_bounds(data, u):
+    ratings, geometry = data
+    index = NeighborIndex(ratings, geometry)
+    u %= ratings.n_users
+    if index.preferences.total[u] == 0:
+        return
+    query, users, s, exact = ask(index, u)
+    cascade.bound_everybody(query, users, s)
+    alive = np.flatnonzero(index.preferences.total > 0)
+    assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
+    s.alive[: alive.size] = alive
+    before = s.bound.copy()
+    cascade.price_crowd(query, users, s, alive.size)
+    assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
+    assert (s.bound >= before).all()
+    for v in alive:
+        if exact[v] > 0:
+            assert not cascade.abandon(v, query, users, exact[v], s)
+
+
+@settings(max_examples=30)
+@given(rated(most_users=15), st.integers(0, 14))
+def test_table_and_direct_bound_agree(data, u):
+    ratings, geometry = data
+    index = NeighborIndex(ratings, geometry)
+    u %= ratings.n_users
+    if index.preferences.total[u] == 0:
+        return
+    query, users, s, _ = ask(index, u)
+    cascade.bound_everybody(query, users, s)
+    with_table = s.bound.copy()
+    without = users._replace(table=np.empty((0, 0), np.int32))
+    cascade.bound_everybody(query, without, s)
+    np.testing.assert_allclose(s.bound, with_table, rtol=1e-12)
+
+
+def test_prices_of_a_pair_bound_it_exactly():
+    """Between a user and one other, the prices for the crowd come close to the distance itself."""
+    rng = np.random.default_rng(0)
+    d = rng.integers(1, 1000, (30, 6)).astype(np.int32)
+    g = rng.integers(-50, 50, 6).astype(np.int32)
+    f = np.empty(30, np.int32)
+    bounds.extend(d, g, f)
+    np.testing.assert_array_equal(f, (d - g).min(axis=1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)), max_size=40), st.integers(1, 6))
+def test_a_list_keeps_the_first_k(offers, k):
+    users, values, count = np.empty(k, np.int64), np.empty(k), 0
+    distinct = {user: distance for distance, user in offers}
+    for user, distance in distinct.items():
+        count = offer(users, values, count, k, user, float(distance))
+    expected = sorted((distance, user) for user, distance in distinct.items())[:k]
+    assert [(values[a], users[a]) for a in range(count)] == expected

@@ -1,0 +1,108 @@
+"""A search that was killed goes on from its parts, to the same answer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from prefmover.errors import InputError
+from prefmover.items import ItemGeometry
+from prefmover.ratings import Ratings
+from prefmover.search import NeighborIndex, nearest
+from prefmover.search.checkpoint import in_parts
+from tests.search.test_nearest import assert_same
+
+PROGRAM = """
+import sys
+from tests.search.test_checkpoint import made
+from prefmover.search import NeighborIndex
+from prefmover.search.checkpoint import in_parts
+print("ready", flush=True)
+in_parts(NeighborIndex(*made()), None, 5, sys.argv[1], part=8, n_jobs=2)
+"""
+
+
+def made(n_users=160):
+    rng = np.random.default_rng(8)
+    lengths = rng.integers(1, 30, n_users)
+    users = np.repeat(np.arange(n_users), lengths)
+    items = np.concatenate([rng.choice(60, n, replace=False) for n in lengths])
+    ratings = Ratings.from_arrays(users, items, rng.integers(1, 6, users.size))
+    return ratings, ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 6)))
+
+
+def test_parts_make_the_whole(tmp_path):
+    ratings, geometry = made()
+    whole = nearest(ratings, geometry, 5)
+    assert_same(nearest(ratings, geometry, 5, checkpoint=tmp_path / "a"), whole)
+    index = NeighborIndex(ratings, geometry)
+    calls = []
+    found = in_parts(index, None, 5, tmp_path / "b", part=7, progress=lambda *call: calls.append(call))
+    assert_same(found, whole)
+    assert calls[-1] == (160, 160)
+    assert len(list((tmp_path / "b").glob("part-*.npz"))) == 23
+    again = in_parts(index, None, 5, tmp_path / "b", part=7)
+    assert_same(again, whole)
+    assert again.stats == found.stats  # nothing was computed again
+
+
+def test_killed_at_random_moments(tmp_path):
+    whole = nearest(*made(), 5)
+    rng = np.random.default_rng(int(time.time()))
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        with subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, cwd=os.getcwd()
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(float(rng.uniform(0.2, 1.2)))
+            process.send_signal(signal.SIGKILL)
+        assert not list(folder.glob("*.npz.tmp"))
+        found = in_parts(NeighborIndex(*made()), None, 5, folder, part=8)
+        assert_same(found, whole)
+
+
+def test_another_search_is_refused(tmp_path):
+    ratings, geometry = made(30)
+    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    for other in (
+        lambda: nearest(ratings, geometry, 4, checkpoint=tmp_path),
+        lambda: nearest(ratings, geometry, 3, users=ratings.users[:5], checkpoint=tmp_path),
+        lambda: nearest(*made(29), 3, checkpoint=tmp_path),
+    ):
+        with pytest.raises(InputError, match="parts of another search"):
+            other()
+
+
+def test_damage_is_named(tmp_path):
+    ratings, geometry = made(30)
+    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    part = tmp_path / "part-00000.npz"
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"part-00000.npz is damaged.*delete it"):
+        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    header = tmp_path / "search.json"
+    header.write_text("{")
+    with pytest.raises(InputError, match=r"search.json cannot be read"):
+        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    header.unlink()
+    with pytest.raises(InputError, match="not what they belong to"):
+        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+
+
+def test_new_users_need_no_checkpoint(tmp_path):
+    ratings, geometry = made(30)
+    with pytest.raises(InputError, match="new users are soon answered"):
+        nearest(ratings, geometry, 3, users={ratings.items[0]: 3}, checkpoint=tmp_path)
+
+
+def test_the_header_tells_what_is_searched(tmp_path):
+    ratings, geometry = made(30)
+    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    assert json.loads((tmp_path / "search.json").read_text())["k"] == 3
