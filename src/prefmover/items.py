@@ -20,6 +20,7 @@ from prefmover.ids import IdIndex, as_ids, show
 from prefmover.parallel import run
 
 if TYPE_CHECKING:
+    from prefmover.features import ItemVectors
     from prefmover.ratings import Ratings
 
 __all__ = ["ItemGeometry", "align"]
@@ -38,7 +39,8 @@ Index = npt.NDArray[np.int64]
 class ItemGeometry:
     """Item ids and the ground distance d(i, j) between them.
 
-    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`.
+    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`; or from what is
+    known of the items with :meth:`from_tags`, :meth:`from_genres`, :meth:`from_text`, :meth:`from_ratings`.
 
     Attributes
     ----------
@@ -196,6 +198,63 @@ class ItemGeometry:
         unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
         geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+
+    @classmethod
+    def from_features(cls, features: "ItemVectors", *, budget: int = BUDGET) -> Self:
+        """Return the geometry of item vectors made by :mod:`prefmover.features`.
+
+        An item of which nothing is known lies at a right angle to every other.
+        """
+        return cls.from_vectors(
+            features.items, features.vectors, name=features.name, zero="far", budget=budget
+        )
+
+    @classmethod
+    def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
+        """Return the geometry of tags given to items: :func:`prefmover.features.from_tags`.
+
+        With ``genres`` (and ``of``, the items that they belong to) tags and genres are combined to tag
+        profiles, the best that was found for films: :func:`prefmover.features.tag_profiles`.
+
+        Examples
+        --------
+        >>> tags = ["space", "robot", "space", "robot", "love"]
+        >>> geometry = ItemGeometry.from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
+        >>> geometry.block([0], [1, 2]).round(3)
+        array([[0.   , 1.571]])
+        """
+        from prefmover import features
+
+        make = features.tag_profiles if "genres" in options else features.from_tags
+        return cls.from_features(make(items, tags, counts, **options))
+
+    @classmethod
+    def from_genres(cls, items: Any, genres: Any, **options: Any) -> Self:
+        """Return the geometry of genres: :func:`prefmover.features.from_genres`."""
+        from prefmover import features
+
+        return cls.from_features(features.from_genres(items, genres, **options))
+
+    @classmethod
+    def from_text(cls, items: Any, texts: Any, **options: Any) -> Self:
+        """Return the geometry of descriptions: :func:`prefmover.features.from_text`."""
+        from prefmover import features
+
+        return cls.from_features(features.from_text(items, texts, **options))
+
+    @classmethod
+    def from_ratings(cls, train: "Ratings", **options: Any) -> Self:
+        """Return the geometry of ratings, training ratings only: :func:`prefmover.features.from_ratings`."""
+        from prefmover import features
+
+        return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
+
+    @classmethod
+    def combine(cls, *parts: "ItemVectors", weights: Any = None, name: str | None = None) -> Self:
+        """Return the geometry of several kinds of vectors together: :func:`prefmover.features.combine`."""
+        from prefmover import features
+
+        return cls.from_features(features.combine(*parts, weights=weights, name=name))
 
     @property
     def n_items(self) -> int:
