@@ -35,7 +35,7 @@ def uniform_blocks(ratings: Ratings, users: Index, seed: int) -> Iterator[tuple[
     for start in range(0, users.size, BLOCK_ROWS):
         some = users[start : start + BLOCK_ROWS]
         keys = some[:, None] * ratings.n_users + everyone
-        yield some, (hashed(seed, keys) >> np.uint64(11)) * 2.0**-53
+        yield some, (hashed(seed, keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def mean_vector_blocks(

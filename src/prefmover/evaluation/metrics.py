@@ -185,12 +185,14 @@ def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
 
 def _hits(lists: TopN, relevant: npt.ArrayLike) -> Floats:
     found = np.asarray(relevant, bool)[lists.chosen]
-    return np.bincount(lists.owner[lists.chosen], found, len(lists.users))
+    counts: Floats = np.bincount(lists.owner[lists.chosen], found.astype(np.float64), len(lists.users))
+    return counts
 
 
 def _discounted(lists: TopN, gain: Floats) -> Floats:
     terms = gain[lists.chosen] / np.log2(2.0 + lists.place[lists.chosen])
-    return np.bincount(lists.owner[lists.chosen], terms, len(lists.users))
+    sums: Floats = np.bincount(lists.owner[lists.chosen], terms, len(lists.users))
+    return sums
 
 
 def _some(users: npt.NDArray[np.bool_], otherwise: str) -> npt.NDArray[np.bool_]:

@@ -196,7 +196,7 @@ def predict(
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3, 3], list("ababab"), [5, 1, 4, 2, 5, 2])
     >>> task = Task(random_split(ratings, 0.7, seed=2), ks=(1, 2))
     >>> predict(task, Method("user-mean", "control")).ratings.ravel()
-    array([5. , 1.5])
+    array([5., 5.])
     """
     split = task.split
     if not method.by_neighbors:

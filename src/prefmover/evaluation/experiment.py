@@ -1,0 +1,293 @@
+"""An experiment as settings: which data, which splits, which methods, and what to show of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from prefmover.errors import InputError
+from prefmover.ids import close_names
+
+__all__ = ["PEERS", "Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
+
+PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
+PROTOCOLS = ("random", "k-fold", "published")
+CHANGEABLE = ("train", "repeats", "measures", "conventions", "controls", "peers", "panels", "title")
+
+
+def share_name(share: float) -> str:
+    """Return a share of training ratings as the ratio train:test, if it is one of small numbers.
+
+    >>> share_name(0.8), share_name(0.1), share_name(0.123)
+    ('4:1', '1:9', '0.123')
+    """
+    ratio = Fraction(share).limit_denominator(20)
+    if abs(float(ratio) - share) > 1e-9 or not 0 < share < 1:
+        return f"{share:g}"
+    return f"{ratio.numerator}:{ratio.denominator - ratio.numerator}"
+
+
+def parse_shares(text: str) -> tuple[float, ...]:
+    """Return the shares in a list of numbers or ratios, such as ``".1, 4:1"``.
+
+    >>> parse_shares(".1, 4:1")
+    (0.1, 0.8)
+    """
+    return tuple(_share(part) for part in str(text).split(",") if part.strip())
+
+
+def _share(text: Any) -> float:
+    try:
+        if isinstance(text, str) and ":" in text:
+            train, test = (Fraction(part.strip()) for part in text.split(":"))
+            share = float(train / (train + test))
+        else:
+            share = float(text)
+    except (ValueError, TypeError, ZeroDivisionError):
+        share = 0.0
+    if not 0 < share < 1:
+        raise InputError(f"train is {text!r}; give the share to train on (.8) or a ratio (4:1)")
+    return share
+
+
+def parse_ks(text: str) -> tuple[int, ...]:
+    """Return numbers of neighbours from a list with ranges, such as ``"5:60:5"`` or ``"1, 5:20:5"``.
+
+    >>> parse_ks("1, 10:30:10")
+    (1, 10, 20, 30)
+    """
+    out: set[int] = set()
+    for part in str(text).split(","):
+        try:
+            numbers = [int(n) for n in part.split(":")]
+            if len(numbers) > 3:
+                raise ValueError
+            start, stop, step = numbers[0], numbers[min(1, len(numbers) - 1)], (numbers[2:] or [1])[0]
+            out.update(range(start, stop + 1, step))
+        except ValueError:
+            raise InputError(f"k is {text!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
+    if not out or min(out) < 1:
+        raise InputError(f"k is {text!r}; give whole numbers from 1")
+    return tuple(sorted(out))
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One picture: the error over the share of training ratings, or over K.
+
+    Attributes
+    ----------
+    name
+        Short, such as ``"a"``.
+    over
+        ``"train"`` or ``"k"``: what the horizontal axis has.
+    train, ks
+        The shares and numbers of neighbours shown; one of the two has one entry.
+    claim
+        What was claimed of it beforehand, if anything; the report sets the result beside it.
+    """
+
+    name: str
+    over: str
+    train: tuple[float, ...]
+    ks: tuple[int, ...]
+    claim: str = ""
+
+    @property
+    def title(self) -> str:
+        """The settings in words.
+
+        >>> Panel("b", "k", (0.8,), (5, 10)).title
+        'train:test 4:1, K from 5 to 10'
+        """
+        if self.over == "train":
+            ends = f"{share_name(self.train[0])} to {share_name(self.train[-1])}"
+            return f"train:test from {ends}, K = {self.ks[0]}"
+        return f"train:test {share_name(self.train[0])}, K from {self.ks[0]} to {self.ks[-1]}"
+
+    def cells(self) -> list[tuple[float, int]]:
+        """Return the (share, K) of its points, left to right."""
+        return [(share, k) for share in self.train for k in self.ks]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What to run. Everything that a record depends on, apart from the data themselves.
+
+    Attributes
+    ----------
+    dataset
+        Name of a data set.
+    geometry
+        ``"best"``: the best the data at hand allow. ``"genres"``. ``"ratings"``: vectors made from the
+        training ratings of each split. Or the path of a CSV file of items.
+    protocol
+        ``"random"``: ``repeats`` random splits for each share in ``train``. ``"k-fold"``: as many folds as
+        ``repeats``. ``"published"``: the publisher's folds.
+    train
+        Shares of the ratings to train on.
+    repeats, seed
+        Repeat r is split with seed + r, so that the training ratings of a small share are among those
+        of a larger one.
+    stratify
+        ``""``, or ``"user"``.
+    ks
+        Numbers of neighbours; all come out of one computation.
+    measures
+        Names of measures.
+    conventions
+        ``"all"`` runs a measure under each of its conventions that differ, ``"published"`` under its own.
+    controls, peers
+        Names of controls, and of models of Surprise.
+    centering, shrinkage
+        Of the predictor.
+    top_n
+        If not 0, also rank each user's test items and score the first so many.
+    panels
+        What the report shows; chosen from ``train`` and ``ks`` if empty.
+    title
+        Of the report.
+    """
+
+    dataset: str
+    geometry: str = "best"
+    protocol: str = "random"
+    train: tuple[float, ...] = (0.8,)
+    repeats: int = 5
+    seed: int = 0
+    stratify: str = ""
+    ks: tuple[int, ...] = tuple(range(5, 61, 5))
+    measures: tuple[str, ...] = ()
+    conventions: str = "all"
+    controls: tuple[str, ...] = ("uniform", "mean-vector", "user-mean", "bias")
+    peers: tuple[str, ...] = ()
+    centering: str = "mean"
+    shrinkage: float = 0.0
+    top_n: int = 0
+    panels: tuple[Panel, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        from prefmover.evaluation.protocol import CONTROLS
+        from prefmover.measures import MEASURES, find_measure
+        from prefmover.recommend.centering import CENTERINGS
+
+        _one_of("protocol", self.protocol, PROTOCOLS)
+        _one_of("stratify", self.stratify, ("", "user"))
+        _one_of("conventions", self.conventions, ("all", "published"))
+        _one_of("centering", self.centering, CENTERINGS)
+        for name in self.controls:
+            _one_of("control", name, CONTROLS)
+        for name in self.peers:
+            _one_of("peer", name, PEERS)
+        if self.repeats < 1 or (self.protocol == "k-fold" and self.repeats < 2):
+            raise InputError(f"repeats is {self.repeats}; give a whole number from 1 (k-fold: from 2)")
+        if self.top_n < 0:
+            raise InputError(f"top_n is {self.top_n}; give a whole number from 0")
+        if not (self.measures or self.controls or self.peers):
+            raise InputError("nothing to run: name measures, controls or peers")
+        names = tuple(find_measure(name).name for name in self.measures)
+        order = {name: k for k, name in enumerate(MEASURES)}
+        object.__setattr__(self, "measures", tuple(sorted(set(names), key=order.__getitem__)))
+        shares = tuple(sorted({_share(share) for share in self.train}, reverse=True))
+        object.__setattr__(self, "train", shares if self.protocol == "random" else ())
+        parse_ks(",".join(map(str, self.ks)))
+        object.__setattr__(self, "ks", tuple(sorted(set(self.ks))))
+        for panel in self.panels:
+            missing = set(panel.ks) - set(self.ks)
+            if missing:
+                raise InputError(f"panel {panel.name} shows K = {min(missing)}, which is not among those run")
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any], where: str = "the settings") -> Experiment:
+        """Return the experiment of plain settings, as in TOML or JSON; K and shares may be written short."""
+        known = {f.name: f for f in fields(cls)}
+        given: dict[str, Any] = {}
+        for key, value in settings.items():
+            if key not in known:
+                close = close_names(key, known, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+                raise InputError(f"{where}: there is no setting {key!r}{hint}")
+            given[key] = _read(key, value, where)
+        if "dataset" not in given:
+            raise InputError(f"{where}: name a dataset, such as cinema or ml-100k")
+        return cls(**given)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Experiment:
+        """Return the experiment in a TOML file."""
+        try:
+            return cls.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} is not TOML: {error}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain Python, ready for JSON."""
+        return asdict(self)
+
+    def fixed(self) -> dict[str, Any]:
+        """Return the settings that all records of a folder share; the others may grow from run to run."""
+        return {name: value for name, value in self.to_dict().items() if name not in CHANGEABLE}
+
+    def with_default_panels(self) -> Experiment:
+        """Return the experiment with panels, if it has none: over shares, and over K for each share."""
+        if self.panels or self.protocol != "random":
+            return self
+        middle = 40 if 40 in self.ks else self.ks[-1]
+        panels = []
+        if len(self.train) > 1:
+            panels.append(Panel("shares", "train", self.train, (middle,)))
+        if len(self.ks) > 1 or not panels:
+            panels += [Panel(share_name(share), "k", (share,), self.ks) for share in self.train]
+        return Experiment(**{**_shallow(self), "panels": tuple(panels)})
+
+
+def _shallow(experiment: Experiment) -> dict[str, Any]:
+    return {f.name: getattr(experiment, f.name) for f in fields(experiment)}
+
+
+def _one_of(what: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise InputError(f"{what} is {value!r}; choose one of {', '.join(repr(name) for name in known)}")
+
+
+def _read(key: str, value: Any, where: str) -> Any:
+    """Return a plain setting in the type that its field has."""
+    try:
+        if key == "train":
+            return parse_shares(value) if isinstance(value, str) else tuple(_share(share) for share in value)
+        if key == "ks":
+            return parse_ks(value) if isinstance(value, str) else tuple(int(k) for k in value)
+        if key in ("measures", "controls", "peers"):
+            listed = value.split(",") if isinstance(value, str) else list(value)
+            return _everything(key) if listed == ["all"] else tuple(name.strip() for name in listed)
+        if key == "panels":
+            return tuple(
+                Panel(
+                    str(one["name"]),
+                    str(one["over"]),
+                    _read("train", one["train"], where),
+                    _read("ks", one["ks"], where),
+                    str(one.get("claim", "")),
+                )
+                for one in value
+            )
+        if key in ("repeats", "seed", "top_n"):
+            return int(value)
+        return float(value) if key == "shrinkage" else str(value)
+    except (TypeError, ValueError, KeyError) as error:
+        if isinstance(error, InputError):
+            raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{where}: setting {key!r} is {value!r}, which cannot be used") from error
+
+
+def _everything(key: str) -> tuple[str, ...]:
+    from prefmover.evaluation.protocol import CONTROLS
+    from prefmover.measures import MEASURES
+
+    return {"measures": tuple(MEASURES), "controls": CONTROLS, "peers": PEERS}[key]

@@ -1,0 +1,301 @@
+"""Run an experiment: every method on every split, each finished cell written down at once.
+
+A run that is stopped, by whatever, loses the cell in hand. The next one on the same folder goes on with the
+cells that are missing. Repeats are the outer loop, so that there is something of everything early.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from prefmover.errors import InputError
+from prefmover.evaluation.experiment import Experiment, share_name
+from prefmover.evaluation.folder import Cell, RunFolder
+from prefmover.evaluation.peers import predict_by_peer
+from prefmover.evaluation.protocol import Method, Task, methods_of, predict
+from prefmover.evaluation.records import scores, versions
+from prefmover.items import ItemGeometry, align
+from prefmover.measures import find_measure
+from prefmover.parallel import resolve_jobs
+from prefmover.ratings import Ratings
+from prefmover.splits import Split, k_fold, published_folds, random_split
+
+__all__ = ["Place", "methods", "places", "run_experiment"]
+
+Tell = Callable[[str], None]
+SAY_EVERY = 30.0  # seconds, of a cell that takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the experiment a split belongs: a share (0 for folds) and a repeat."""
+
+    share: float
+    repeat: int
+
+
+def methods(experiment: Experiment) -> list[Method]:
+    """Return all methods in the order they are run: what is quick first."""
+    found = [Method(name, "control") for name in experiment.controls]
+    for name in experiment.measures:
+        found += methods_of(name) if experiment.conventions == "all" else methods_of(name)[:1]
+    return found + [Method(name, "peer") for name in experiment.peers]
+
+
+def places(experiment: Experiment) -> list[Place]:
+    """Return all splits in the order they are run."""
+    shares = experiment.train if experiment.protocol == "random" else (0.0,)
+    return [Place(share, repeat) for repeat in range(experiment.repeats) for share in shares]
+
+
+def key_of(experiment: Experiment, place: Place, method: Method) -> str:
+    """Return the name of a cell, which is also that of its file."""
+    share = f"{place.share:g}" if experiment.protocol == "random" else "folds"
+    return f"{share}-{place.repeat}-{method.name}-{method.convention}".replace("--", "-").rstrip("-")
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: str | PathLike[str],
+    *,
+    n_jobs: int | None = None,
+    tell: Tell | None = None,
+) -> RunFolder:
+    """Run what is missing of an experiment, and return its folder.
+
+    Parameters
+    ----------
+    experiment
+        The settings.
+    folder
+        For the records; an earlier run's is continued.
+    n_jobs
+        Threads; None means all cores. Records do not depend on it, apart from what is under ``run``.
+    tell
+        Called with a line about each finished cell, with an estimate of the time left.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> small = Experiment("cinema", measures=("jaccard",), controls=("bias",), repeats=1, ks=(5, 40))
+    >>> with TemporaryDirectory() as folder:
+    ...     cells = run_experiment(small, folder).cells()
+    >>> list(cells)
+    ['0.8-0-bias', '0.8-0-jaccard-published']
+    >>> cells["0.8-0-jaccard-published"]["k"]
+    [5, 40]
+    """
+    place = RunFolder(folder)
+    with place.locked():
+        data = _Data(experiment)
+        place.claim(experiment, data.about)
+        _Run(experiment, place, data, resolve_jobs(n_jobs), tell or (lambda line: None)).all_cells()
+        place.merge()
+    return place
+
+
+class _Data:
+    """The data set of an experiment, loaded once, items of ratings and geometry in the same order."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        from prefmover import datasets
+
+        self.experiment = experiment
+        self.dataset = datasets.load(experiment.dataset)
+        self.ratings = self.dataset.ratings
+        self.geometry: ItemGeometry | None = None
+        if experiment.geometry != "ratings":
+            self.ratings, self.geometry = align(self.ratings, self._geometry(experiment.geometry))
+        name = self.geometry.name if self.geometry else "SVD to 50 of each split's training ratings"
+        self.about = {
+            "ratings": _digest(self.ratings, None),
+            "distances": _digest(None, self.geometry),
+            "geometry name": name,
+        }
+
+    def _geometry(self, name: str) -> ItemGeometry:
+        from prefmover import features
+        from prefmover.datasets.item_table import read_item_table
+
+        if name == "best":
+            return self.dataset.geometry
+        if name == "genres":
+            items = self.dataset.items
+            made = features.from_genres(items.ids, items.genres)
+            about = f"{made.name} of {self.dataset.name}"
+            return ItemGeometry.from_vectors(made.items, made.vectors, name=about, zero="far")
+        if not name.endswith(".csv"):
+            raise InputError(
+                f'geometry is {name!r}; choose "best", "genres", "ratings", or a CSV file of items'
+            )
+        return read_item_table(name)[1]
+
+    def geometry_for(self, split: Split) -> ItemGeometry:
+        if self.geometry is not None:
+            return self.geometry
+        from prefmover import features
+
+        made = features.from_ratings(split.train.matrix, split.train.items)
+        return ItemGeometry.from_vectors(made.items, made.vectors, name=made.name, zero="far")
+
+    @cached_property
+    def folds(self) -> list[Split]:
+        if self.experiment.protocol == "k-fold":
+            return k_fold(self.ratings, self.experiment.repeats, self.experiment.seed)
+        found = published_folds(self.ratings, self.dataset.folds())
+        if len(found) < self.experiment.repeats:
+            raise InputError(f"{self.dataset.name} has {len(found)} folds; ask for as many repeats at most")
+        return found
+
+    def split(self, place: Place) -> Split:
+        if self.experiment.protocol != "random":
+            return self.folds[place.repeat]
+        stratify: Literal["user"] | None = "user" if self.experiment.stratify else None
+        return random_split(self.ratings, place.share, self.experiment.seed + place.repeat, stratify=stratify)
+
+
+class _Run:
+    """One pass over the cells that are missing."""
+
+    def __init__(
+        self, experiment: Experiment, folder: RunFolder, data: _Data, n_jobs: int, tell: Tell
+    ) -> None:
+        self.experiment, self.folder, self.data = experiment, folder, data
+        self.n_jobs, self.tell = n_jobs, tell
+        self.done = folder.cells()
+        self.seconds = [
+            ((cell["method"], cell["convention"]), cell["share"], cell["run"]["seconds"])
+            for cell in self.done.values()
+        ]
+
+    def all_cells(self) -> None:
+        todo = list(self._missing())
+        total = len(todo)
+        if self.done:
+            self.tell(f"{len(self.done)} cells are here from before, {total} to go")
+        current: tuple[Place, Task, ItemGeometry] | None = None
+        for number, (place, method) in enumerate(todo):
+            if current is None or current[0] != place:
+                split = self.data.split(place)
+                e = self.experiment
+                task = Task(split, e.ks, e.centering, e.shrinkage, e.seed + place.repeat)
+                current = place, task, self.data.geometry_for(split)
+            cell = self._cell(*current, method)
+            self.folder.add(cell)
+            self.seconds.append(((method.name, method.convention), place.share, cell["run"]["seconds"]))
+            self.tell(self._line(number + 1, total, cell, todo[number + 1 :]))
+
+    def _missing(self) -> Iterator[tuple[Place, Method]]:
+        everything = methods(self.experiment)
+        for place in places(self.experiment):
+            for method in everything:
+                if key_of(self.experiment, place, method) not in self.done:
+                    yield place, method
+
+    def _cell(self, place: Place, task: Task, geometry: ItemGeometry, method: Method) -> Cell:
+        e, split = self.experiment, task.split
+        start = time.perf_counter()
+        if method.kind == "peer":
+            predictions = predict_by_peer(split, method.name, e.seed + place.repeat)
+        else:
+            report = _Patience(self.tell, method.label)
+            predictions = predict(task, method, geometry, n_jobs=self.n_jobs, progress=report)
+        seconds = time.perf_counter() - start
+        return {
+            "key": key_of(e, place, method),
+            "dataset": e.dataset,
+            "geometry": geometry.name,
+            "protocol": e.protocol,
+            "share": place.share or round(split.train.n_ratings / self.data.ratings.n_ratings, 6),
+            "repeat": place.repeat,
+            "seed": e.seed + place.repeat if e.protocol == "random" else e.seed,
+            "stratify": e.stratify,
+            "n_train": split.train.n_ratings,
+            "n_test": split.n_test,
+            "new_users": split.new_users,
+            "new_items": split.new_items,
+            "method": method.name,
+            "label": method.label,
+            "kind": method.kind,
+            "convention": method.convention,
+            "weight": find_measure(method.name).weight if method.kind == "measure" else "-",
+            "centering": e.centering if method.by_neighbors else "-",
+            "shrinkage": e.shrinkage if method.by_neighbors else 0.0,
+            **scores(task, predictions, e.top_n),
+            "run": {
+                "seconds": round(seconds, 3),
+                "solved": predictions.solved,
+                "threads": self.n_jobs,
+                "versions": versions(),
+            },
+        }
+
+    def _line(self, number: int, total: int, cell: Cell, todo: list[tuple[Place, Method]]) -> str:
+        k = cell["k"]
+        at = k.index(40) if 40 in k else len(k) - 1
+        where = f"train:test {share_name(cell['share'])}, repeat {cell['repeat'] + 1}"
+        named = cell["label"] + (f" ({cell['convention']})" if cell["convention"] != "-" else "")
+        error = f"MAE {cell['mae'][at]:.4f}" + (f" at K = {k[at]}" if k[at] else "")
+        left = f"; about {_time(self._left(todo))} left" if todo else ""
+        return f"[{number}/{total}] {where}, {named}: {error}, {cell['run']['seconds']:.1f} s{left}"
+
+    def _left(self, todo: list[tuple[Place, Method]]) -> float:
+        """Estimate the seconds that cells will take, by the likest that have been timed."""
+        everything = float(np.mean([s for _, _, s in self.seconds]))
+        known: dict[tuple[Any, ...], list[float]] = {}
+        for name, share, s in self.seconds:
+            known.setdefault((name, share), []).append(s)
+            known.setdefault((name,), []).append(s)
+        total = 0.0
+        for place, method in todo:
+            name = (method.name, method.convention)
+            like = known.get((name, place.share)) or known.get((name,)) or [everything]
+            total += float(np.mean(like))
+        return total
+
+
+class _Patience:
+    """Says how far a long cell has come, now and then."""
+
+    def __init__(self, tell: Tell, label: str) -> None:
+        self.tell, self.label = tell, label
+        self.start = self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.last >= SAY_EVERY and done < total:
+            self.last = now
+            self.tell(f"    {self.label}: {done:,} of {total:,} users after {_time(now - self.start)}")
+
+
+def _time(seconds: float) -> str:
+    """Return a duration for people.
+
+    >>> _time(45), _time(600), _time(9000)
+    ('45 s', '10 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _digest(ratings: Ratings | None, geometry: ItemGeometry | None) -> str:
+    digest = hashlib.sha256()
+    if ratings is not None:
+        for part in (ratings.matrix.indptr, ratings.matrix.indices):
+            digest.update(part.astype(np.int64).data)
+        digest.update(ratings.matrix.data.data)
+        digest.update(repr((ratings.users.tolist(), ratings.items.tolist())).encode())
+    if geometry is not None:
+        exact = geometry.grid if geometry.grid is not None else geometry.vectors
+        digest.update(np.ascontiguousarray(exact).data)
+        digest.update(repr((geometry.unit, geometry.items.tolist())).encode())
+    return digest.hexdigest()[:16]
