@@ -374,8 +374,6 @@ def test_flows_by_hand():
         ("Spider Man", "Spider Man", 0.2, 0.0),
     ]
     assert repr(answer) == "UserTransport('u1' → 'u2': distance 0.321751, 3 flows)"
-        ratings_of(TABLE_1A), geometry, "u1", "u2"
-    )  # results are compared by what is in them
 
 
 def test_unknown_users(crowd):
