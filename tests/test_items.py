@@ -55,7 +55,9 @@ def nearly_collinear(draw):
     """Directions in a plane at round angles, duplicated, rescaled, and disturbed by next to nothing."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, d = draw(st.integers(3, 9)), draw(st.integers(2, 6))
-    step = draw(st.sampled_from([UNIT, 1000 * UNIT, 0.1, math.pi / 180, 1e-9, 1e-12]))
+    # Whole numbers of units are where rounding could lift one side of a flat triangle above the others.
+    steps = [UNIT, 2**20 * UNIT, 2**21 * UNIT, 2**22 * UNIT, 0.1, math.pi / 180, 1e-9, 1e-12]
+    step = draw(st.sampled_from(steps))
     turns = step * rng.integers(0, 8, n)
     plane = np.linalg.qr(rng.standard_normal((d, 2)))[0]
     X = np.stack((np.cos(turns), np.sin(turns)), axis=1) @ plane.T

@@ -194,3 +194,10 @@ def test_overflow_is_noticed_without_a_pivot():
     root = _simplex.start_greedily(c, p, q, 40, 40, w)
     _simplex.hang_tree(c, 40, 40, root, w)
     assert _simplex.improve(c, 40, 40, w) == (_simplex.OVERFLOW, 0)
+    # Optimal, so that no arc would enter; but prices so large that pricing cannot be trusted.
+    p, q, c = random_problem(5, 5, 9, 0)
+    w.g[:5] = 0
+    assert _simplex.solve(c, p, q, 5, 5, w)[0] == _simplex.OPTIMAL
+    w.price[:5] += 2**29
+    w.price[5:10] -= 2**29
+    assert _simplex.improve(c, 5, 5, w) == (_simplex.OVERFLOW, 0)
