@@ -1,0 +1,28 @@
+"""From neighbours to ratings, and to reasons.
+
+::
+
+    centering.py    what to expect of a user and an item
+    predict.py      a weighted mean of what the nearest users said (the paper's predictor)
+    user_kernel.py  users as vectors, from distances to landmarks
+    regression.py   lending opinions to similar users and similar items, all at once (the default)
+    top_n.py        the best unrated items
+    explain.py      two users' transport plan, and the parts of a prediction, to read
+"""
+
+from prefmover.recommend.centering import CENTERINGS, Centering
+from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
+from prefmover.recommend.predict import HOW, NeighborPart, Prediction, Predictions
+from prefmover.recommend.regression import Shared
+
+__all__ = [
+    "CENTERINGS",
+    "HOW",
+    "Centering",
+    "NeighborPart",
+    "Prediction",
+    "Predictions",
+    "RecommendationExplanation",
+    "Shared",
+    "UserExplanation",
+]

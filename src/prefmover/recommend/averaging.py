@@ -1,0 +1,168 @@
+"""The paper's predictor, and its variants, over a fitted set of ratings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from prefmover.measures.weights import Weight
+from prefmover.parallel import Progress
+from prefmover.ratings import Ratings
+from prefmover.recommend.centering import Centering, Floats, Index
+from prefmover.recommend.explain import BasePart, Through
+from prefmover.recommend.likeness import Likeness
+from prefmover.recommend.predict import Lists, NeighborPart, average, ratings_of
+
+__all__ = ["Answer", "Averaging", "Neighborhood", "Parts"]
+
+Neighborhood = Literal["raters", "global"]
+
+
+class Answer(NamedTuple):
+    """Predictions of pairs, before clipping."""
+
+    values: Floats
+    base: Floats
+    n_neighbors: Index
+    details: Callable[[int], tuple[NeighborPart, ...]]
+
+
+class Parts(NamedTuple):
+    """What one prediction is made of."""
+
+    base: tuple[BasePart, ...]
+    neighbors: tuple[NeighborPart, ...]
+    through: dict[Any, tuple[Through, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averaging:
+    """Weighted mean of what the K nearest said.
+
+    Attributes
+    ----------
+    likeness
+        Who is near.
+    centering
+        What to expect of a user and an item.
+    weight, k, neighborhood, shrinkage
+        As in :mod:`prefmover.recommend.predict`.
+    """
+
+    likeness: Likeness
+    centering: Centering
+    weight: Weight
+    k: int
+    neighborhood: Neighborhood = "raters"
+    shrinkage: float = 0.0
+    _deviations: list[Floats] = field(default_factory=list)
+
+    @property
+    def ratings(self) -> Ratings:
+        """The training ratings."""
+        return self.likeness.ratings
+
+    def answer(self, users: Index, items: Index, progress: Progress | None = None) -> Answer:
+        """Return predictions for pairs of positions; -1 is an unknown user or item."""
+        known = np.flatnonzero((users >= 0) & (items >= 0))
+        found = self._lists(users[known], items[known], None, progress)
+        spread = np.where(users >= 0, self.centering.spread[users], 1.0)
+        return self._combine(self.centering.base(users, items), spread, items, known, found, users)
+
+    def guest_answer(self, guest: Ratings, items: Index) -> Answer:
+        """Return predictions for a guest; -1 is an unknown item."""
+        rated, given = guest.matrix.indices.astype(np.int64), guest.matrix.data
+        user, spread = self.centering.of_new_user(rated, given)
+        known = np.flatnonzero(items >= 0)
+        found = self._lists(np.empty(0, np.int64), items[known], guest, None)
+        nobody = np.full(len(items), -1)
+        base = self.centering.base(nobody, items) + user
+        return self._combine(base, np.full(len(items), spread), items, known, found, nobody)
+
+    def parts(self, user: int | Ratings, item: int) -> Parts:
+        """Return the parts of one prediction; user -1 and item -1 are unknown."""
+        at = np.array([item])
+        if isinstance(user, Ratings):
+            answer = self.guest_answer(user, at)
+            own = float(self.centering.of_new_user(user.matrix.indices.astype(np.int64), user.matrix.data)[0])
+        else:
+            answer = self.answer(np.array([user]), at)
+            own = float(self.centering.user[user]) if user >= 0 else 0.0
+        c, neighbors = self.centering, answer.details(0)
+        if c.name == "none" or not neighbors:
+            base: tuple[BasePart, ...] = (BasePart("base", float(answer.base[0]), "what is usual"),)
+        else:
+            base = (BasePart("mean", c.mean, "of all ratings"), BasePart("user", own, "the user's habit"))
+            if c.name == "baseline":
+                standing = float(c.item[item]) if item >= 0 else 0.0
+                base = (*base, BasePart("item", standing, "the item's standing"))
+        return Parts(base, tuple(sorted(neighbors, key=lambda part: -abs(part.value))), {})
+
+    def _lists(self, users: Index, items: Index, guest: Ratings | None, progress: Progress | None) -> Lists:
+        if self.neighborhood == "raters":
+            found = self.likeness.raters(users, items, self.k, guest, progress)
+            indptr, neighbors, values = found.indptr, found.neighbors, found.values
+            place = self._places(neighbors, np.repeat(items, np.diff(indptr)))
+        else:
+            indptr, neighbors, values, place = self._nearest_overall(users, items, guest, progress)
+        return Lists(
+            indptr, neighbors, values, self._all_deviations()[place], self.ratings.matrix.data[place]
+        )
+
+    def _nearest_overall(
+        self, users: Index, items: Index, guest: Ratings | None, progress: Progress | None
+    ) -> tuple[Index, Index, Floats, Index]:
+        """Return, for each pair, those of the user's K nearest who rated the item."""
+        asking, which = np.unique(users, return_inverse=True)
+        if guest is not None:
+            which = np.zeros(len(items), np.int64)
+        near = self.likeness.nearest(asking if guest is None else guest, self.k, progress)
+        counts = np.diff(near.indptr)[which]
+        pair = np.repeat(np.arange(len(items)), counts)
+        first = np.cumsum(counts) - counts
+        slot = np.arange(len(pair)) - first[pair] + near.indptr[which[pair]]
+        neighbors = near.neighbors[slot]
+        place = self._places(neighbors, items[pair])
+        rated = place >= 0
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(pair[rated], minlength=len(items)))))
+        return indptr, neighbors[rated], near.values[slot][rated], place[rated]
+
+    def _places(self, users: Index, items: Index) -> Index:
+        return ratings_of(self.ratings, users, items)
+
+    def _all_deviations(self) -> Floats:
+        if not self._deviations:
+            self._deviations.append(self.centering.deviations(self.ratings))
+        return self._deviations[0]
+
+    def _combine(
+        self, base: Floats, spread: Floats, items: Index, known: Index, found: Lists, users: Index
+    ) -> Answer:
+        values, parts, spoke = average(base[known], spread[known], found, self.weight, self.shrinkage)
+        out, counts = base.copy(), np.zeros(len(base), np.int64)
+        out[known], counts[known] = values, spoke
+        silent = counts == 0
+        if self.centering.name == "none":
+            out[silent] = base[silent] = self.centering.mean
+        row = {int(pair): k for k, pair in enumerate(known)}
+        weights = self.weight(found.values)
+
+        def details(pair: int) -> tuple[NeighborPart, ...]:
+            if pair not in row or counts[pair] == 0:
+                return ()
+            span = range(found.indptr[row[pair]], found.indptr[row[pair] + 1])
+            ids = self.ratings.users[found.neighbors[span.start : span.stop]].tolist()
+            return tuple(
+                NeighborPart(
+                    user,
+                    float(found.values[k]),
+                    float(weights[k]),
+                    float(found.ratings[k]),
+                    float(spread[pair] * found.deviations[k]),
+                    float(parts[k]),
+                )
+                for user, k in zip(ids, span, strict=True)
+            )
+
+        return Answer(out, base, counts, details)

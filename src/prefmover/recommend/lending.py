@@ -1,0 +1,213 @@
+"""The default predictor over a fitted set of ratings: regression on users by likeness x items by distance."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prefmover.measures.weights import Weight
+from prefmover.parallel import Progress
+from prefmover.ratings import Ratings
+from prefmover.recommend.averaging import Answer, Parts
+from prefmover.recommend.centering import Floats, Index
+from prefmover.recommend.explain import BasePart, Through
+from prefmover.recommend.likeness import Likeness
+from prefmover.recommend.predict import NeighborPart
+from prefmover.recommend.regression import NewUser, Regression, Shared, solve
+from prefmover.recommend.user_kernel import UserKernel, choose_landmarks, say
+
+__all__ = ["Lending", "fit_lending", "landmark_values"]
+
+SPOKEN = 3  # ratings named for each neighbour in an explanation
+NAMED = 10  # neighbours for whom they are
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lending:
+    """A solved regression, and the measure that places new users in it.
+
+    Attributes
+    ----------
+    likeness, weight
+        How users become weights to landmarks.
+    landmark_own
+        (landmarks,) the measure of landmarks with themselves.
+    regression
+        The rest.
+    """
+
+    likeness: Likeness
+    weight: Weight
+    landmark_own: Floats
+    regression: Regression
+
+    @property
+    def ratings(self) -> Ratings:
+        """The training ratings."""
+        return self.likeness.ratings
+
+    def answer(self, users: Index, items: Index, progress: Progress | None = None) -> Answer:
+        """Return predictions for pairs of positions; -1 is an unknown user or item."""
+        values, base = self.regression.predict(users, items), self.regression.base(users, items)
+        heard = np.where((users >= 0) & (items >= 0), self._n_neighbors(users), 0)
+        if progress is not None:
+            progress(len(users), len(users))
+        return Answer(values, base, heard, lambda k: self.parts(int(users[k]), int(items[k])).neighbors)
+
+    def guest_answer(self, guest: Ratings, items: Index) -> Answer:
+        """Return predictions for a guest; -1 is an unknown item."""
+        new = self._place(guest)
+        speaks = np.count_nonzero(self._with_everybody(new.features))
+        heard = np.where(items >= 0, speaks, 0)
+        return Answer(
+            new.predict(items), new.base(items), heard, lambda k: self.parts(guest, int(items[k])).neighbors
+        )
+
+    def parts(self, user: int | Ratings, item: int) -> Parts:
+        """Return the parts of one prediction; user -1 and item -1 are unknown."""
+        r = self.regression
+        new = self._place(user) if isinstance(user, Ratings) else None
+        u = -1 if isinstance(user, Ratings) else user
+        base = [BasePart("mean", r.mean, "of all ratings")]
+        if new is not None:
+            habit = r.shared.user * float(new.alpha.sum())
+        else:
+            habit = float(r.user[u]) if u >= 0 else 0.0
+        base.append(BasePart("user", habit, "the user's habit"))
+        if item < 0:
+            return Parts(tuple(base), (), {})
+        base.append(BasePart("item", float(r.item[item]), "the item's standing"))
+        base.append(BasePart("similar items", float(r.similar_items[item]), "the standing of items like it"))
+        if new is None and u < 0:
+            return Parts(tuple(base), (), {})
+        at = np.array([item])
+        opinions = r.opinions(item)
+        features = r.kernel.features[u] if new is None else new.features
+        weights = self._with_everybody(features)
+        parts = weights * opinions
+        if new is None:
+            own = float(r.own(*r.of_user(u), float(r.kernel.rest[u]), at)[0]) + parts[u]
+        else:
+            own = float(new.own(at)[0])
+        base.append(BasePart("own taste", own, "the user's own ratings of items like it"))
+        speak = np.flatnonzero(weights != 0)
+        speak = speak[speak != u]
+        # The features' inner products in single precision, summed here in another order than in the
+        # prediction: what that leaves, some 1e-6, goes to the own part, so that the sum is the prediction.
+        whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
+        rounding = whole - sum(part.value for part in base) - float(parts[speak].sum())
+        base[-1] = base[-1]._replace(value=own + rounding)
+        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
+        return Parts(
+            tuple(base),
+            self._neighbor_parts(user, item, order, weights, opinions),
+            self._through(item, order[:NAMED], weights),
+        )
+
+    def _neighbor_parts(
+        self, user: int | Ratings, item: int, order: Index, weights: Floats, opinions: Floats
+    ) -> tuple[NeighborPart, ...]:
+        """Return everybody's part; distances of the first only, which alone are shown."""
+        named, distance = order[:NAMED], np.full(len(order), np.nan)
+        if len(named):
+            if isinstance(user, Ratings):
+                distance[: len(named)] = self.likeness.guest_values(user, named)[0]
+            else:
+                distance[: len(named)] = self.likeness.values(np.array([user]), named)[0]
+        gave = self._given(order, item)
+        return tuple(
+            NeighborPart(id_, d, w, None if np.isnan(rating) else rating, opinion, w * opinion)
+            for id_, d, w, rating, opinion in zip(
+                self.ratings.users[order].tolist(),
+                distance.tolist(),
+                weights[order].tolist(),
+                gave.tolist(),
+                opinions[order].tolist(),
+                strict=True,
+            )
+        )
+
+    def _through(self, item: int, named: Index, weights: Floats) -> dict[Any, tuple[Through, ...]]:
+        """Return the ratings through which neighbours speak, with what each adds."""
+        r, out = self.regression, {}
+        for v in named.tolist():
+            theirs, alpha = r.of_user(v)
+            spoken = weights[v] * alpha * r.likeness_to(item, theirs)
+            top = np.argsort(-np.abs(spoken), kind="stable")[:SPOKEN]
+            first = int(r.ratings.matrix.indptr[v])
+            out[r.ratings.users[v : v + 1].tolist()[0]] = tuple(
+                Through(
+                    r.ratings.items[theirs[k] : theirs[k] + 1].tolist()[0],
+                    float(r.ratings.matrix.data[first + k]),
+                    float(spoken[k]),
+                )
+                for k in top.tolist()
+            )
+        return out
+
+    def _given(self, users: Index, item: int) -> Floats:
+        """Return what users gave an item, NaN where nothing."""
+        from prefmover.recommend.predict import ratings_of
+
+        at = ratings_of(self.ratings, users, np.full(len(users), item))
+        return np.where(at >= 0, self.ratings.matrix.data[at], np.nan)
+
+    def _with_everybody(self, features: Any) -> Floats:
+        return self.regression.kernel.between(features)
+
+    def _n_neighbors(self, users: Index) -> Index:
+        """Return how many other users are compared with each; those without features have none."""
+        able = np.any(self.regression.kernel.features != 0, axis=1)
+        return np.where(able[users], int(able.sum()) - 1, 0)
+
+    def _place(self, guest: Ratings) -> NewUser:
+        r = self.regression
+        values, own = self.likeness.guest_values(guest, r.kernel.landmarks)
+        weights = say(values[None], self.weight, np.array([own]), self.landmark_own)
+        features, _ = r.kernel.place(weights)
+        return r.of_new_user(guest.matrix.indices.astype(np.int64), guest.matrix.data, features[0])
+
+    def with_users(self, likeness: Likeness) -> "Lending":
+        """Return the predictor with more users, placed by their weights to the landmarks, and solved again.
+
+        ``likeness`` is over the ratings of the present users, in order, followed by the new ones'.
+        """
+        r, n = self.regression, self.ratings.n_users
+        kernel = r.kernel
+        more = np.arange(n, likeness.ratings.n_users)
+        own = likeness.own_values(more)
+        values = likeness.values(more, kernel.landmarks)
+        kernel = kernel.extended(say(values, self.weight, own, self.landmark_own))
+        start = np.concatenate([r.alpha, np.zeros(likeness.ratings.n_ratings - len(r.alpha))])
+        solved = solve(likeness.ratings, likeness.geometry, kernel, r.shared, start=start)
+        return Lending(likeness, self.weight, self.landmark_own, solved)
+
+
+def landmark_values(
+    likeness: Likeness, most: int, seed: int, progress: Progress | None = None
+) -> tuple[Index, Floats]:
+    """Return landmarks, and the measure of everybody with them, (n_users, landmarks)."""
+    counts = np.diff(likeness.ratings.matrix.indptr)
+    landmarks = choose_landmarks(counts, most, seed)
+    everybody = np.arange(likeness.ratings.n_users)
+    if len(landmarks) == len(everybody):
+        return landmarks, likeness.values(everybody, everybody, progress)
+    if likeness.measure.symmetric:
+        return landmarks, np.ascontiguousarray(likeness.values(landmarks, everybody, progress).T)
+    return landmarks, likeness.values(everybody, landmarks, progress)
+
+
+def fit_lending(
+    likeness: Likeness, weight: Weight, shared: Shared, landmarks: Index, values: Floats
+) -> Lending:
+    """Return the predictor, given everybody's values with the landmarks."""
+    own = likeness.own_values(np.arange(likeness.ratings.n_users))
+    kernel = UserKernel.of(_with_self(say(values, weight, own, own[landmarks]), landmarks), landmarks)
+    regression = solve(likeness.ratings, likeness.geometry, kernel, shared)
+    return Lending(likeness, weight, own[landmarks], regression)
+
+
+def _with_self(weights: Floats, landmarks: Index) -> Floats:
+    """Set each landmark's weight to itself to 1."""
+    weights[landmarks, np.arange(len(landmarks))] = 1.0
+    return weights

@@ -1,0 +1,80 @@
+"""Slow and obvious twins of the predictors."""
+
+import numpy as np
+
+
+def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage=0.0, among="raters"):
+    """The K-nearest-neighbour prediction of one pair, by the formula; None if nobody speaks.
+
+    ``values`` is the dense matrix of the measure.
+    """
+    dense = {(v, j): x for v, j, x in zip(*coordinates(ratings), ratings.matrix.data, strict=True)}
+    others = [v for v in range(ratings.n_users) if v != u and not np.isnan(values[u, v])]
+    if among == "raters":
+        others = [v for v in others if (v, i) in dense]
+    others.sort(key=lambda v: (-values[u, v] if larger_is_closer else values[u, v], v))
+    speak = [v for v in others[:k] if (v, i) in dense]
+    base, spread = habits(ratings, centering)
+    top = bottom = 0.0
+    for v in speak:
+        w = float(weight(np.array([values[u, v]]))[0])
+        top += w * (dense[v, i] - base(v, i)) / spread(v)
+        bottom += abs(w)
+    if not any(weight(np.array([values[u, v]]))[0] for v in speak):
+        return None
+    return base(u, i) + spread(u) * top / (bottom + shrinkage)
+
+
+def habits(ratings, centering):
+    rows = [
+        ratings.matrix.data[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]]
+        for u in range(ratings.n_users)
+    ]
+    if centering == "none":
+        return (lambda u, i: 0.0), (lambda u: 1.0)
+    if centering in ("mean", "z-score"):
+        spread = (lambda u: rows[u].std() or 1.0) if centering == "z-score" else (lambda u: 1.0)
+        return (lambda u, i: rows[u].mean()), spread
+    b_u, b_i, mean = ridge_biases(ratings, 6.0, 4.0)
+    return (lambda u, i: mean + b_u[u] + b_i[i]), (lambda u: 1.0)
+
+
+def ridge_biases(ratings, user_shrinkage, item_shrinkage):
+    """The biases as one least-squares problem, solved in one go."""
+    n, m = ratings.n_users, ratings.n_items
+    u, i = coordinates(ratings)
+    X = np.zeros((ratings.n_ratings, n + m))
+    X[np.arange(len(u)), u] = 1
+    X[np.arange(len(i)), n + i] = 1
+    mean = ratings.matrix.data.mean()
+    penalty = np.diag([user_shrinkage] * n + [item_shrinkage] * m)
+    b = np.linalg.solve(X.T @ X + penalty, X.T @ (ratings.matrix.data - mean))
+    return b[:n], b[n:], mean
+
+
+def regression(ratings, distance, K, shared):
+    """The kernel predictor by its definition: one dense system over all ratings; all users x items."""
+    u, i = coordinates(ratings)
+    near = np.eye(ratings.n_items) if distance is None else np.exp(-shared.item_rate * distance)
+
+    def k(u, i, v, j):
+        same_user, same_item = u[:, None] == v[None, :], i[:, None] == j[None, :]
+        like_items, like_users = near[np.ix_(i, j)], K[np.ix_(u, v)]
+        return (
+            shared.level
+            + shared.user * same_user
+            + shared.item * same_item
+            + shared.similar_items * like_items
+            + shared.own_taste * same_user * like_items
+            + like_users * (shared.neighbors * same_item + shared.lending * like_items)
+        )
+
+    mean = ratings.matrix.data.mean()
+    alpha = np.linalg.solve(k(u, i, u, i) + np.eye(len(u)), ratings.matrix.data - mean)
+    every_u, every_i = (x.ravel() for x in np.indices(ratings.matrix.shape))
+    return (mean + k(every_u, every_i, u, i) @ alpha).reshape(ratings.matrix.shape)
+
+
+def coordinates(ratings):
+    rows = np.repeat(np.arange(ratings.n_users), np.diff(ratings.matrix.indptr))
+    return rows, ratings.matrix.indices.astype(np.int64)
