@@ -26,6 +26,8 @@ VERBS = {
     "demo": "Work through the example of the paper, from ratings to flows.",
     "data": "List, download and locate data sets.",
     "items": "Build and look at item geometries.",
+    "evaluate": "Predict test ratings by any measure, share and K; resumable.",
+    "report": "Write the figures, tables and conclusions of a run.",
     "paper": "Run the experiments of the paper and compare with its figures.",
     "doctor": "Show versions, threads, caches and data, and how to get what is missing.",
 }

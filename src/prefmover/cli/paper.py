@@ -1,14 +1,16 @@
-"""``prefmover paper``: the paper's own tables, computed and compared with what it prints."""
+"""``prefmover paper``: the paper's own tables and figures, computed and compared with what it says."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prefmover.cli.evaluate import Jobs, Out, Peers, Report
+
 if TYPE_CHECKING:
     from prefmover.paper.table_1 import Table1
 
 app = typer.Typer(
-    help="The paper's own tables, computed and compared with print.",
+    help="The paper's own tables and figures, computed and compared with what it says.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -18,7 +20,33 @@ MARKS = {"rounded": "=", "truncated": "~", "differs": "x"}
 
 @app.callback()
 def paper() -> None:
-    """Compute the paper's own tables and compare them with what it prints."""
+    """Compute the paper's own tables and figures and compare them with what it says."""
+
+
+@app.command()
+def figures(
+    out: Out,
+    dataset: Annotated[
+        str, typer.Option("--dataset", "-d", help="ml-100k (a-c) or ml-1m (d-f).")
+    ] = "ml-100k",
+    panels: Annotated[str, typer.Option(help="Some of the panels, with commas; all by default.")] = "",
+    repeats: Annotated[int | None, typer.Option(min=1, help="Random splits; the paper has five.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the splits.")] = 0,
+    peers: Peers = None,
+    jobs: Jobs = None,
+    report: Report = True,
+) -> None:
+    """Run the panels of Figure 3: twelve measures and the controls that the paper lacks, on the same splits.
+
+    Finished parts are never computed again: stop it when you like, and give the same command to go on.
+    """
+    from prefmover.cli.evaluate import run
+    from prefmover.evaluation.experiment import PEERS
+    from prefmover.paper.figure_3 import figure_3
+
+    names = [name.strip() for name in panels.split(",")] if panels else None
+    others = PEERS if peers == "surprise" else tuple(peers.split(",")) if peers else ()
+    run(figure_3(dataset, names, repeats=repeats, seed=seed, peers=others), out, jobs, report)
 
 
 @app.command("table-1")

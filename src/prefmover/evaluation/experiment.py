@@ -13,7 +13,7 @@ from typing import Any
 from prefmover.errors import InputError
 from prefmover.ids import close_names
 
-__all__ = ["PEERS", "Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
+__all__ = ["PEERS", "Experiment", "Panel", "parse_ks", "parse_shares", "read_settings", "share_name"]
 
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 PROTOCOLS = ("random", "k-fold", "published")
@@ -149,7 +149,7 @@ class Experiment:
     top_n
         If not 0, also rank each user's test items and score the first so many.
     panels
-        What the report shows; chosen from ``train`` and ``ks`` if empty.
+        What the report shows; chosen from the records if empty.
     title
         Of the report.
     """
@@ -221,10 +221,7 @@ class Experiment:
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Experiment:
         """Return the experiment in a TOML file."""
-        try:
-            return cls.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} is not TOML: {error}") from error
+        return cls.from_dict(read_settings(path), str(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain Python, ready for JSON."""
@@ -234,21 +231,13 @@ class Experiment:
         """Return the settings that all records of a folder share; the others may grow from run to run."""
         return {name: value for name, value in self.to_dict().items() if name not in CHANGEABLE}
 
-    def with_default_panels(self) -> Experiment:
-        """Return the experiment with panels, if it has none: over shares, and over K for each share."""
-        if self.panels or self.protocol != "random":
-            return self
-        middle = 40 if 40 in self.ks else self.ks[-1]
-        panels = []
-        if len(self.train) > 1:
-            panels.append(Panel("shares", "train", self.train, (middle,)))
-        if len(self.ks) > 1 or not panels:
-            panels += [Panel(share_name(share), "k", (share,), self.ks) for share in self.train]
-        return Experiment(**{**_shallow(self), "panels": tuple(panels)})
 
-
-def _shallow(experiment: Experiment) -> dict[str, Any]:
-    return {f.name: getattr(experiment, f.name) for f in fields(experiment)}
+def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the settings in a TOML file."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
 
 
 def _one_of(what: str, value: str, known: Iterable[str]) -> None:
@@ -264,8 +253,10 @@ def _read(key: str, value: Any, where: str) -> Any:
         if key == "ks":
             return parse_ks(value) if isinstance(value, str) else tuple(int(k) for k in value)
         if key in ("measures", "controls", "peers"):
-            listed = value.split(",") if isinstance(value, str) else list(value)
-            return _everything(key) if listed == ["all"] else tuple(name.strip() for name in listed)
+            listed = [name.strip() for name in (value.split(",") if isinstance(value, str) else value)]
+            if listed in (["none"], [""]):
+                return ()
+            return _everything(key) if listed in (["all"], ["surprise"]) else tuple(listed)
         if key == "panels":
             return tuple(
                 Panel(

@@ -48,7 +48,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one run; a second is told so. The lock ends with its process, however that ends."""
+        """Hold the folder for one run; a second is told so. A lock ends with its process, killed or not."""
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("a+", encoding="utf-8") as stream:
             if not _acquire(stream):

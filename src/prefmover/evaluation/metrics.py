@@ -185,14 +185,17 @@ def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
 
 def _hits(lists: TopN, relevant: npt.ArrayLike) -> Floats:
     found = np.asarray(relevant, bool)[lists.chosen]
-    counts: Floats = np.bincount(lists.owner[lists.chosen], found.astype(np.float64), len(lists.users))
-    return counts
+    return np.asarray(
+        np.bincount(lists.owner[lists.chosen], found.astype(np.float64), minlength=len(lists.users)),
+        dtype=np.float64,
+    )
 
 
 def _discounted(lists: TopN, gain: Floats) -> Floats:
     terms = gain[lists.chosen] / np.log2(2.0 + lists.place[lists.chosen])
-    sums: Floats = np.bincount(lists.owner[lists.chosen], terms, len(lists.users))
-    return sums
+    return np.asarray(
+        np.bincount(lists.owner[lists.chosen], terms, minlength=len(lists.users)), dtype=np.float64
+    )
 
 
 def _some(users: npt.NDArray[np.bool_], otherwise: str) -> npt.NDArray[np.bool_]:

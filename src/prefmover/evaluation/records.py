@@ -52,7 +52,7 @@ def scores(task: Task, predictions: Predictions, top_n: int = 0) -> dict[str, An
     out["groups"] = {
         "n": np.bincount(group, minlength=GROUPS).tolist(),
         "error": [
-            [round(float(x), 4) for x in np.bincount(group, column, GROUPS)] for column in np.abs(errors).T
+            [round(float(x), 3) for x in np.bincount(group, column, GROUPS)] for column in np.abs(errors).T
         ],
     }
     return out

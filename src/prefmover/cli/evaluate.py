@@ -1,0 +1,88 @@
+"""``prefmover evaluate``: measures, controls and other models on the same splits."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefmover.cli.terminal import tell
+
+if TYPE_CHECKING:
+    from prefmover.evaluation.experiment import Experiment
+
+DEFAULTS: dict[str, Any] = {"dataset": "cinema", "measures": "all", "controls": "all"}
+
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads; all cores by default.")]
+Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the records; goes on with what is there.")]
+Peers = Annotated[
+    str | None, typer.Option(help="surprise: five of its models; or names of them, with commas.")
+]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
+
+
+def evaluate(
+    out: Out,
+    config: Annotated[str, typer.Option(help="A TOML file of settings; options given here win.")] = "",
+    dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="[cinema], ml-100k, ...")] = None,
+    measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
+    train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
+    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbours: 10,40 or [5:60:5].")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Random splits, or folds. [5]")] = None,
+    geometry: Annotated[
+        str | None, typer.Option(help="[best], genres, ratings (of each training part), or a CSV of items.")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="[random], k-fold, or published (folds).")] = None,
+    stratify: Annotated[str | None, typer.Option(help="user: the same share of each user's ratings.")] = None,
+    centering: Annotated[str | None, typer.Option(help="none, [mean], z-score or baseline.")] = None,
+    shrinkage: Annotated[
+        float | None, typer.Option(min=0, help="λ below the line of the prediction. [0]")
+    ] = None,
+    conventions: Annotated[
+        str | None, typer.Option(help="Of measures that have several: [all] or published.")
+    ] = None,
+    controls: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
+    peers: Peers = None,
+    top_n: Annotated[
+        int | None, typer.Option("--top-n", min=0, help="Also rank each user's test items.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the splits. [0]")] = None,
+    jobs: Jobs = None,
+    report: Report = True,
+) -> None:
+    """Predict test ratings by every measure, for every share and K, and write down the errors.
+
+    Finished parts are never computed again: stop it when you like, and give the same command to go on.
+    """
+    from prefmover.evaluation.experiment import Experiment, read_settings
+
+    options = {
+        "dataset": dataset,
+        "geometry": geometry,
+        "protocol": protocol,
+        "train": train,
+        "repeats": repeats,
+        "seed": seed,
+        "stratify": stratify,
+        "ks": k,
+        "measures": measures,
+        "conventions": conventions,
+        "controls": controls,
+        "peers": peers,
+        "centering": centering,
+        "shrinkage": shrinkage,
+        "top_n": top_n,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = {**DEFAULTS, **(read_settings(config) if config else {}), **given}
+    run(Experiment.from_dict(settings, config or "the command line"), out, jobs, report)
+
+
+def run(experiment: "Experiment", out: str, jobs: int | None, report: bool) -> None:
+    """Run an experiment and say where its records and its report are."""
+    from prefmover.evaluation.runner import run_experiment
+
+    folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell)
+    typer.echo(str(folder.path / "records.parquet"))
+    if report:
+        from prefmover.report import write_report
+
+        typer.echo(str(write_report(folder)["report.html"]))

@@ -1,0 +1,159 @@
+"""Pictures of panels: one colour, dash and marker for each method, everywhere.
+
+Colours are those of Okabe and Ito, which people with any kind of colour blindness can tell apart; where
+there are more methods than colours, dash and marker differ as well. In black and white, markers remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING, Any
+
+from prefmover.errors import MissingExtraError
+from prefmover.report.tables import OURS, Line, PanelTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STYLES", "draw_gaps", "draw_panels", "png", "svg"]
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, RED, PURPLE, GREY = "#B8A800", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+
+STYLES: dict[str, tuple[str, str, str]] = {
+    "pmd": (BLACK, "-", "o"),
+    "cos": (SKY, "--", "s"),
+    "pcc": (ORANGE, "--", "^"),
+    "msd": (GREEN, "--", "D"),
+    "jaccard": (PURPLE, "--", "v"),
+    "urp": (YELLOW, "--", "P"),
+    "jmsd": (BLUE, "--", "X"),
+    "nhsm": (RED, "--", "<"),
+    "bcf": (SKY, "-", ">"),
+    "n-bcf": (BLUE, "-", "h"),
+    "husm": (ORANGE, "-", "*"),
+    "n-husm": (RED, "-", "p"),
+    "uniform": (GREY, ":", "s"),
+    "mean-vector": (GREY, "-.", "D"),
+    "user-mean": (GREY, ":", ""),
+    "bias": (GREY, "-.", ""),
+    "SVD": (GREEN, ":", "1"),
+    "SVDpp": (PURPLE, ":", "2"),
+    "KNNBaseline": (ORANGE, ":", "3"),
+    "KNNWithMeans": (SKY, ":", "4"),
+    "BaselineOnly": (RED, ":", "+"),
+}
+"""Colour, dash and marker by method; a measure of your own gets purple crosses."""
+
+NEAR = 0.02
+OTHER = (PURPLE, "-", "x")
+SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def draw_panels(tables: Sequence[PanelTable]) -> Figure:
+    """Draw the error of every measure and control over the share of training ratings, or over K."""
+    figure, axes = _canvas(len(tables))
+    for axis, table in zip(axes, tables, strict=True):
+        for line in table.of_kind("control", "measure"):
+            _plot(axis, table, line, line.mean, line.deviation)
+        _finish(axis, table, "MAE")
+    _legend(figure, axes)
+    return figure
+
+
+def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
+    """Draw by how much the error of each method exceeds PMD's, near zero: where the race is close."""
+    figure, axes = _canvas(len(tables))
+    for axis, table in zip(axes, tables, strict=True):
+        ours = table.line(OURS)
+        if ours is None:
+            continue
+        low = 0.0
+        for line in table.of_kind("control", "measure"):
+            gap, deviation = line.minus(ours)
+            low = min(low, float(gap.min()))
+            _plot(axis, table, line, gap, deviation)
+        axis.set_ylim(max(low, -NEAR) - 0.001, NEAR)
+        _finish(axis, table, "MAE minus that of PMD")
+    _legend(figure, axes)
+    return figure
+
+
+def svg(figure: Figure, name: str) -> str:
+    """Return a figure as SVG, the same text every time; ids inside it begin with its name."""
+    plt = _matplotlib()
+    out = StringIO()
+    with plt.rc_context({"svg.hashsalt": name, **SETTINGS}):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as PNG."""
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=150, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("figures need matplotlib: pip install 'prefmover[plot]'") from None
+    return matplotlib
+
+
+def _canvas(n: int) -> tuple[Figure, list[Any]]:
+    matplotlib = _matplotlib()
+    from matplotlib.figure import Figure
+
+    columns = min(n, 3)
+    rows = -(-n // columns)
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(4.1 * columns + 0.3, 3.3 * rows + 1.0), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+    axes = list(grid.ravel())
+    for spare in axes[n:]:
+        spare.remove()
+    return figure, axes[:n]
+
+
+def _plot(axis: Any, table: PanelTable, line: Line, values: Any, deviation: Any) -> None:
+    colour, dash, marker = STYLES.get(line.method, OTHER)
+    ours = line.method == OURS
+    axis.errorbar(
+        range(len(table.heads)),
+        values,
+        yerr=deviation if deviation.any() and marker else None,
+        color=colour,
+        linestyle=dash,
+        marker=marker,
+        markersize=4.5 if ours else 3.5,
+        linewidth=2.2 if ours else 1.1,
+        elinewidth=0.8,
+        capsize=2,
+        zorder=3 if ours else 2,
+        label=line.label,
+    )
+
+
+def _finish(axis: Any, table: PanelTable, what: str) -> None:
+    heads = table.heads
+    axis.set_xticks(range(len(heads)), heads)
+    axis.set_xlabel("train:test" if table.panel.over == "train" else "K, neighbours among the item's raters")
+    axis.set_ylabel(what)
+    axis.set_title(f"({table.panel.name}) {table.panel.title}", fontsize=9, loc="left")
+    axis.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axis.set_axisbelow(True)
+
+
+def _legend(figure: Figure, axes: Sequence[Any]) -> None:
+    by_label: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            by_label.setdefault(label, handle)
+    figure.legend(
+        by_label.values(), by_label.keys(), loc="outside lower center", ncols=8, fontsize=8, frameon=False
+    )

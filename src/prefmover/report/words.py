@@ -1,0 +1,148 @@
+"""What the numbers say, in sentences made from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from prefmover.report.tables import LEVEL, OURS, Book, Duel, Line, PanelTable
+
+__all__ = ["p_text", "panel_words", "summary_words", "verdict"]
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value for people.
+
+    >>> p_text(0.0323), p_text(1e-7), p_text(None)
+    ('0.032', '< 0.001', '-')
+    """
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def verdict(table: PanelTable) -> str:
+    """Return whether PMD is lowest at every point of a panel among the measures: a sentence."""
+    ours, measures = table.line(OURS), table.of_kind("measure")
+    if ours is None or len(measures) < 2:
+        return "PMD was not run here." if ours is None else "No other measure was run here."
+    best = table.best("measure")
+    n, won = len(best), best.count(OURS)
+    if won == n:
+        return f"PMD has the lowest error of the {len(measures)} measures at all {n} points."
+    others = Counter(method for method in best if method != OURS)
+    labels = {line.method: line.label for line in measures}
+    named = ", ".join(f"{labels[method]} (at {count})" for method, count in others.most_common())
+    lost = [at for at, method in enumerate(best) if method != OURS]
+    gap = max(float(ours.mean[at] - _line(table, best[at]).mean[at]) for at in lost)
+    duels = {duel.label: duel for duel in table.duels}
+    significant = sum(duels[labels[method]].losses for method in others)
+    behind = f"At the other {n - won}, " if won else "Everywhere, "
+    doubt = (
+        f"over the panel, {significant} of PMD's comparisons with them are significant losses (p < {LEVEL:g})"
+        if significant
+        else f"none of these differences is significant (p < {LEVEL:g}, paired over groups of users)"
+    )
+    return (
+        f"PMD has the lowest error of the {len(measures)} measures at {won} of {n} points. {behind}"
+        f"{named} {'is' if len(others) == 1 else 'are'} lower, by {gap:.4f} at most; {doubt}."
+    )
+
+
+def panel_words(table: PanelTable) -> list[str]:
+    """Return what a panel shows: the verdict, and PMD against the controls."""
+    said = [verdict(table)]
+    if table.panel.claim:
+        said.append(f"Claimed: {table.panel.claim}")
+    ours = table.line(OURS)
+    if ours is None:
+        return said
+    for duel, line in zip(table.duels, (x for x in table.lines if x.method != OURS), strict=True):
+        if line.kind == "control":
+            said.append(_against(CONTROL_WORDS.get(line.method, line.label), ours, line, duel))
+    return said
+
+
+CONTROL_WORDS = {
+    "uniform": "uniform weights, K raters drawn at random",
+    "mean-vector": "the cosine of mean item vectors, item similarity without transport",
+    "user-mean": "each user's mean, without neighbours",
+    "bias": "user and item biases alone, without neighbours",
+}
+
+
+def _against(who: str, ours: Line, line: Line, duel: Duel) -> str:
+    gap = line.mean - ours.mean
+    low, high = float(gap.min()), float(gap.max())
+    if low >= 0:
+        how = f"PMD's error is lower by {low:.4f} to {high:.4f}"
+    elif high <= 0:
+        how = f"PMD's error is higher by {-high:.4f} to {-low:.4f}"
+    else:
+        n = int((gap > 0).sum())
+        rest = f"by {high:.4f} at most; elsewhere higher by {-low:.4f} at most"
+        how = f"PMD's error is lower at {n} of {gap.size} points ({rest})"
+    return f"Against {who}: {how}; p = {p_text(duel.p_users)}.".replace("p = <", "p <")
+
+
+def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
+    """Return the report's opening paragraphs."""
+    e = book.experiment
+    if not any(table.line(OURS) for table in tables):
+        return [
+            f"{len(book.cells)} records on {e.dataset}. PMD is not among them, so there is no verdict on it."
+        ]
+    with_ours = [table for table in tables if table.line(OURS) is not None]
+    points = sum(len(table.heads) for table in with_ours)
+    won = sum(table.best("measure").count(OURS) for table in with_ours)
+    n = max(len(table.of_kind("measure")) for table in with_ours)
+    first = (
+        f"Over all panels, PMD has the lowest mean absolute error of the {n} measures at {won} of {points} "
+        f"points ({e.dataset}, {book.repeats} {'repeat' if book.repeats == 1 else 'repeats'})."
+    )
+    said = [first, _field_best(with_ours)]
+    for method, lead in (
+        ("uniform", "How much of it is the distance? Compared with uniform weights over random raters"),
+        ("mean-vector", "How much of it is the transport? Compared with the cosine of mean item vectors"),
+        ("bias", "Are neighbours worth it? Compared with biases alone"),
+    ):
+        gaps = [
+            other.mean - ours.mean
+            for table in with_ours
+            if (ours := table.line(OURS)) and (other := table.line(method))
+        ]
+        if gaps:
+            gap = np.concatenate(gaps)
+            said.append(
+                f"{lead}, PMD's error is lower at {int((gap > 0).sum())} of {gap.size} points; on average it is "
+                f"{abs(gap.mean()):.4f} {'lower' if gap.mean() >= 0 else 'higher'} (between "
+                f"{gap.min():+.4f} and {gap.max():+.4f} to PMD's advantage)."
+            )
+    return said
+
+
+def _field_best(tables: list[PanelTable]) -> str:
+    """Name the other measure that comes nearest to PMD, or beats it, over all panels."""
+    gaps: dict[str, list[float]] = {}
+    for table in tables:
+        ours = table.line(OURS)
+        assert ours is not None
+        for line in table.of_kind("measure"):
+            if line.method != OURS:
+                gaps.setdefault(line.label, []).extend((line.mean - ours.mean).tolist())
+    if not gaps:
+        return "No other measure was run."
+    label = min(gaps, key=lambda name: float(np.mean(gaps[name])))
+    mean = float(np.mean(gaps[label]))
+    side = "above" if mean >= 0 else "below"
+    return (
+        f"The other measure with the lowest error is {label}: {abs(mean):.4f} {side} PMD on average, and "
+        f"lower than PMD at {sum(gap < 0 for gap in gaps[label])} of {len(gaps[label])} points."
+    )
+
+
+def _line(table: PanelTable, method: str) -> Line:
+    line = table.line(method)
+    assert line is not None
+    return line
