@@ -78,7 +78,8 @@ def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: ratings.n_users // 2]
         s.alive[: near.size] = near
-        kernels.price_crowd(query, users, s, near.size)
+        kernels.shape_prices(query, users, s, near.size)
+        kernels.apply_prices(query, users, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
         exact = distances_of(p, geometry, u, sample) / geometry.unit
         ratios.append((float((rwmd[sample] / exact).mean()), float((s.bound[sample] / exact).mean())))

@@ -41,7 +41,8 @@ def test_bounds_are_bounds(data, u):
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
-    cascade.price_crowd(query, users, s, alive.size)
+    cascade.shape_prices(query, users, s, alive.size)
+    cascade.apply_prices(query, users, s, alive.size)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
     assert (s.bound >= before).all()
     for v in alive:

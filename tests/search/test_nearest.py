@@ -2,6 +2,9 @@
 
 import numpy as np
 import ot
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -157,7 +160,12 @@ def test_a_new_user_gets_what_the_same_ratings_get(viewers):
         np.testing.assert_array_equal(new.neighbors[others][:30], known.neighbors)
         np.testing.assert_array_equal(new.values[others][:30], known.values)
         assert new.values[~others].tolist() == [0.0]
+    mine = ratings.of(user)
+    for library in (pd.DataFrame, pl.DataFrame, pa.table):
+        frame = library({"item": list(mine), "rating": list(mine.values())})
+        assert_same(index.nearest(frame, 31), new)
     several = ratings.select(users=np.arange(10))
+    assert_same(index.nearest(several.to_frame(), 5), exhaustive_new(ratings, geometry, several, 5))
     assert_same(index.nearest(several, 5), exhaustive_new(ratings, geometry, several, 5))
 
 

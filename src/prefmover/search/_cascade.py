@@ -20,16 +20,15 @@ from prefmover.measures._pmd import as_distance, gather, reduce_pair
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._topk import offer_to, reach_of
 from prefmover.transport._dual import ascend, row_minimum
-from prefmover.transport._simplex import OPTIMAL, Workspace, finish, workspace
+from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-CROWD = 64  # how many of the likeliest users shape the prices
-CROWD_ITEMS = 768  # and how many items they are shaped on
-CROWD_STEPS = 24
+CROWD = 256  # how many of the likeliest users shape the prices
+CROWD_ITEMS = 512  # and how many items they are shaped on
 ROUNDS = 3
-FEW = 24  # survivors for whom another round does not pay
+FEW = 40  # survivors for whom prices do not pay
 PAIR_STEPS = 8  # dual steps on one pair before it is solved
 EXACT_STEPS = 12  # and further ones on what is left after cancelling
 
@@ -86,8 +85,6 @@ class Scratch(NamedTuple):
     best_g: npt.NDArray[np.int32]
     p: npt.NDArray[np.int64]
     q: npt.NDArray[np.int64]
-    share_p: npt.NDArray[np.float64]
-    share_q: npt.NDArray[np.float64]
     excess: npt.NDArray[np.float64]
     buffer: npt.NDArray[np.int32]
     solved_users: npt.NDArray[np.int64]
@@ -110,10 +107,8 @@ def scratch(n_users: int, n_items: int, longest: int) -> Scratch:
         places=np.arange(L, dtype=np.int32),
         g=np.empty(L, np.int32),
         best_g=np.empty(L, np.int32),
-        p=np.empty(L, np.int64),
+        p=np.empty(wide, np.int64),
         q=np.empty(L, np.int64),
-        share_p=np.empty(wide),
-        share_q=np.empty(wide),
         excess=np.empty(wide),
         buffer=np.empty(wide * L, np.int32),
         solved_users=np.empty(n_users, np.int64),
@@ -162,9 +157,10 @@ def shortlist(query, users, lists, s, stats):
     n = drop(query, lists, s, n, RWMD, stats)
     sort_alive(s, n)
     if n > FEW:
-        price_crowd(query, users, s, n)
-        n = drop(query, lists, s, n, PRICES, stats)
-        sort_alive(s, n)
+        front = min(n, 2 * CROWD)
+        shape_prices(query, users, s, n)
+        apply_prices(query, users, s, front)
+        sort_alive(s, front)
     return n
 
 
@@ -172,9 +168,9 @@ def shortlist(query, users, lists, s, stats):
 def settle(query, users, lists, n, solve_first, s, stats):
     """Fill the lists from the n users on the shortlist; return how many pairs were solved, or -1 - v.
 
-    The first few are solved to learn how near is near; then prices are made for those still alive, again
-    and again while that pays. Solved pairs are left in the scratch, for the other side's query. -1 - v says
-    that user v needs 64 bits.
+    The first few are solved to learn how near is near. Then the prices bound all who are left, and are
+    shaped anew to those who survive, while that pays. Solved pairs are left in the scratch, for the other
+    side's query. -1 - v says that user v needs 64 bits.
     """
     solved = 0
     head = min(n, solve_first)
@@ -184,17 +180,20 @@ def settle(query, users, lists, n, solve_first, s, stats):
             return solved
     for k in range(head, n):
         s.alive[k - head] = s.alive[k]
-    n -= head
-    reason = RWMD
+    n = drop(query, lists, s, n - head, RWMD, stats)
+    if n > FEW:
+        apply_prices(query, users, s, n)
+        n = drop(query, lists, s, n, PRICES, stats)
     for _ in range(ROUNDS):
-        before = n
-        n = drop(query, lists, s, n, reason, stats)
-        if n <= FEW or (reason == PRICES and n > 0.8 * before):
+        if n <= FEW:
             break
         sort_alive(s, n)
-        price_crowd(query, users, s, n)
-        reason = PRICES
-    n = drop(query, lists, s, n, reason, stats)
+        shape_prices(query, users, s, n)
+        apply_prices(query, users, s, n)
+        before = n
+        n = drop(query, lists, s, n, PRICES, stats)
+        if n > 0.7 * before:
+            break
     sort_alive(s, n)
     for k in range(n):
         solved = visit(s.alive[k], query, users, lists, solved, s, stats)
@@ -249,11 +248,12 @@ def sort_alive(s, n):
 
 
 @kernel
-def price_crowd(query, users, s, n):
-    """Find prices that are good for the first of the alive on the whole, and raise all their bounds.
+def shape_prices(query, users, s, n):
+    """Set s.g and s.f to prices that are good for the first of the n alive on the whole.
 
     The prices that maximise the *sum* of the bounds are those of the transport from the query to the mean
-    of these users. A few dual steps towards them do, and only on the items that carry most of the mean.
+    of these users. It is solved on the items that carry most of the mean, as exactly as any other: the
+    bounds are much tighter than after dual steps.
     """
     n_items, m = query.distance.shape
     s.crowd[:n_items] = 0.0
@@ -264,17 +264,21 @@ def price_crowd(query, users, s, n):
     popular = np.argsort(s.crowd[:n_items])[::-1][:CROWD_ITEMS]
     popular = np.sort(popular[s.crowd[popular] > 0])
     c = gather(query.distance, popular, popular, popular.size, m, s.buffer)
-    total = 0.0
-    for i in range(popular.size):
-        s.share_p[i] = s.crowd[popular[i]]
-        total += s.share_p[i]
-    for j in range(m):
-        s.share_q[j] = np.float64(query.mass[j]) / np.float64(query.total) * total
-    ascend(
-        c, s.share_p, s.share_q, popular.size, m, CROWD_STEPS, np.inf,
-        s.w.f, s.g, s.w.best_f, s.w.nearest, s.excess,
-    )  # fmt: skip
+    whole_shares(s.crowd[popular], s.p)
+    whole_shares(query.mass, s.q)
+    largest = np.argmax(s.q[:m])
+    s.q[largest] += s.p[: popular.size].sum() - s.q[:m].sum()
+    s.w.g[:m] = s.g[:m]
+    status, _, _, _ = solve(c, s.p, s.q, popular.size, m, s.w)
+    if status == OPTIMAL:  # else the prices outgrow 32 bits, and the old ones stay
+        s.g[:m] = s.w.price[popular.size : popular.size + m]
     extend(query.distance, s.g, s.f)
+
+
+@kernel
+def apply_prices(query, users, s, n):
+    """Raise the bounds of the first n alive by the prices s.g and s.f."""
+    m = query.items.size
     base = 0.0
     for j in range(m):
         base += np.float64(query.mass[j]) * s.g[j]
@@ -283,6 +287,16 @@ def price_crowd(query, users, s, n):
         v = s.alive[k]
         value = base + priced(s.f, users.indptr, users.items, users.mass, users.total, v)
         s.bound[v] = max(s.bound[v], value)
+
+
+@kernel
+def whole_shares(values, out):
+    """Set out to whole masses in the proportions of the values, about 2^40 in all and none zero."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    for i in range(values.size):
+        out[i] = max(1, np.int64(values[i] / total * 2.0**40))
 
 
 @kernel

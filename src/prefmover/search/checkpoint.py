@@ -17,8 +17,7 @@ import numpy as np
 
 from prefmover.errors import InputError
 from prefmover.parallel import Progress
-from prefmover.ratings import Ratings
-from prefmover.search.index import Asked, NeighborIndex
+from prefmover.search.index import Asked, NeighborIndex, new_ratings
 from prefmover.search.neighbors import Index, Neighbors, SearchStats
 
 __all__ = ["in_parts"]
@@ -38,7 +37,7 @@ def in_parts(
     part: int = PART,
 ) -> Neighbors:
     """Return ``index.nearest(users, k)``, computed part by part with a file for each."""
-    if isinstance(users, dict | Ratings):
+    if users is not None and new_ratings(users) is not None:
         raise InputError("a checkpoint is for the users of the ratings; new users are soon answered")
     asking = index.ratings.user_indices(users)
     place = Path(folder)

@@ -26,7 +26,8 @@ from prefmover.search.neighbors import Floats, Index, Neighbors, SearchStats
 __all__ = ["Asked", "NeighborIndex", "RaterNeighbors"]
 
 Asked = Iterable[Any] | Mapping[Any, float] | Ratings | None
-"""Who asks: user ids, the ratings of one new user (item id → rating) or of several, or None: everybody."""
+"""Who asks: user ids, or None for everybody; or new users by their ratings: ``{item: rating}`` for one, a
+frame with columns item and rating (and user, for several), or :class:`Ratings`."""
 
 TABLE_BUDGET = 2**28
 MANY = 64  # queries from which the table pays
@@ -199,7 +200,7 @@ class NeighborIndex:
     def _search(
         self, users: Asked, k: int, radius: float, n_jobs: int | None, progress: Progress | None
     ) -> Neighbors:
-        new = self._new_ratings(users)
+        new = new_ratings(users)
         askers = _Askers(self, new)
         asking = askers.ratings.user_indices(None if new is not None else users)  # type: ignore[arg-type]
         everyone, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -356,12 +357,25 @@ class NeighborIndex:
         listed = items.tolist() if isinstance(items, np.ndarray) else list(items)
         return np.array([place.get(item, -1) for item in listed], dtype=np.int64)
 
-    def _new_ratings(self, users: Asked) -> Ratings | None:
-        if isinstance(users, Ratings):
-            return users
-        if isinstance(users, Mapping):
-            return Ratings.from_arrays([NEW_USER] * len(users), list(users), list(users.values()))
+
+def new_ratings(users: Asked) -> Ratings | None:
+    """Return the ratings of new users, in whatever form they are given; None for ids.
+
+    >>> new_ratings({"Alien": 5, "Heat": 3}).users
+    array(['new user'], dtype=object)
+    """
+    import narwhals as nw
+
+    if users is None or isinstance(users, Ratings):
+        return users
+    if isinstance(users, Mapping):
+        return Ratings.from_arrays([NEW_USER] * len(users), list(users), list(users.values()))
+    frame = nw.from_native(users, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
         return None
+    if "user" not in frame.columns:
+        frame = frame.with_columns(nw.lit(NEW_USER).alias("user"))
+    return Ratings.from_frame(frame.to_native())
 
 
 class _Askers:

@@ -11,7 +11,7 @@ from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
 from prefmover.search.checkpoint import in_parts
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.search.index import Asked, NeighborIndex, RaterNeighbors
+from prefmover.search.index import Asked, NeighborIndex, RaterNeighbors, new_ratings
 from prefmover.search.neighbors import Neighbors
 
 __all__ = ["nearest", "nearest_raters", "within"]
@@ -43,8 +43,8 @@ def nearest(
     measure, convention
         A row of the table of measures; :func:`~prefmover.measures.similarities` tells more.
     users
-        Who asks: ids, or None for everybody; for PMD also the ratings of a new user, ``{item: rating}``,
-        or a :class:`~prefmover.ratings.Ratings` of new users.
+        Who asks: ids, or None for everybody; for PMD also a new user's ratings, ``{item: rating}`` or a
+        frame with columns item and rating, or a :class:`~prefmover.ratings.Ratings` of new users.
     n_jobs
         Threads; None means all cores. The answer does not depend on it.
     progress
@@ -164,7 +164,7 @@ def _has_bounds(row: Measure, convention: str | None) -> bool:
 
 
 def _ids_only(users: Asked, row: Measure) -> Iterable[Any] | None:
-    if isinstance(users, Ratings | dict):
+    if users is not None and new_ratings(users) is not None:
         raise InputError(
             f"{row.label} searches for users of the ratings only; add the new user's ratings to them"
         )
