@@ -161,11 +161,17 @@ def test_doctor_says_what_is_missing(run, monkeypatch, tmp_path):
     assert run("doctor")[0] == 1
 
 
-def test_demo_is_the_worked_example(run):
+def test_demo_finds_like_minded_viewers_and_says_why(run):
     code, out, _ = run("demo")
     assert code == 0
-    for pair, distance in {"u1 and u2": ".321751", "u2 and u3": ".633052"}.items():
-        assert f"{pair}: distance 0{distance}" in out
-    assert "u4 and u5: distance 1.266104" in out
-    assert "u5 and u6: distance 0.643501" in out
-    assert "4 of 4" in out
+    assert "petra-h rated 6 films" in out
+    assert "no film in common" in out
+    assert "↔" in out
+    assert "Proof that no plan is cheaper" in out
+    assert "The answer is exact" in out
+
+
+def test_demo_of_an_unknown_viewer(run):
+    code, _, err = run("demo", "--viewer", "petra")
+    assert code == 2
+    assert "there is no user 'petra'; close:" in err

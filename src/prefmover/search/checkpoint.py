@@ -8,9 +8,11 @@ whole or not at all. Distances do not depend on what was computed before, so the
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -39,7 +41,7 @@ def in_parts(
     """Return ``index.nearest(users, k)``, computed part by part with a file for each."""
     if users is not None and new_ratings(users) is not None:
         raise InputError("a checkpoint is for the users of the ratings; new users are soon answered")
-    asking = index.ratings.user_indices(users)
+    asking = index.ratings.user_indices(cast(Iterable[Any] | None, users))
     place = Path(folder)
     _claim(place, {"format": FORMAT, "k": int(k), "part": part, "inputs": _digest(index, asking)})
     # Heavy users first, as within a part: what they solve is known to the light ones of their part.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry
@@ -168,7 +168,7 @@ def _ids_only(users: Asked, row: Measure) -> Iterable[Any] | None:
         raise InputError(
             f"{row.label} searches for users of the ratings only; add the new user's ratings to them"
         )
-    return users
+    return cast(Iterable[Any] | None, users)
 
 
 def _needed(geometry: ItemGeometry | None) -> ItemGeometry:
