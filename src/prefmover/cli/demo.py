@@ -19,8 +19,8 @@ VIEWER = "petra-h"
 def demo(viewer: str = typer.Option(VIEWER, help="A viewer of the built-in data.")) -> None:
     """Find like-minded viewers in the built-in data, and show why they are alike.
 
-    The viewers are simulated, the films are real. Nearest viewers are exact; the last lines say how few of the
-    transport problems had to be solved for everybody's.
+    The viewers are simulated, the films are real. Nearest viewers are exact; the last lines say how few
+    of the transport problems had to be solved for everybody's.
     """
     import time
 
@@ -72,8 +72,8 @@ def _show_flows(answer: UserTransport, films: Catalogue) -> None:
             typer.echo(f"  {flow.mass:6.1%} {source} ↔ {target}, {flow.distance:.2f} apart")
     proof = answer.transport.certificate
     typer.echo(
-        f"  Proof that no plan is cheaper: this one costs {proof.primal:.9f}, and prices show that none can cost "
-        f"less than {proof.dual:.9f}."
+        f"  Proof that no plan is cheaper: this one costs {proof.primal:.9f}, and prices show that none "
+        f"can cost less than {proof.dual:.9f}."
     )
 
 
