@@ -27,14 +27,16 @@ def world():
 @pytest.mark.parametrize("measure", MEASURES, scope="class")
 class TestKernelPredictor(ModelContract):
     @pytest.fixture(scope="class")
-    def model(self, world, measure):
+    @classmethod
+    def model(cls, world, measure):
         return UserKNN(measure).fit(*world)
 
 
 @pytest.mark.parametrize("measure", MEASURES, scope="class")
 class TestPaperPredictor(ModelContract):
     @pytest.fixture(scope="class")
-    def model(self, world, measure):
+    @classmethod
+    def model(cls, world, measure):
         return UserKNN.paper(measure, k=5).fit(*world)
 
 
@@ -46,19 +48,22 @@ class TestPaperPredictor(ModelContract):
 ], ids=str, scope="class")  # fmt: skip
 class TestVariants(ModelContract):
     @pytest.fixture(scope="class")
-    def model(self, world, settings):
+    @classmethod
+    def model(cls, world, settings):
         return UserKNN(predictor="average", **settings).fit(*world)
 
 
 class TestFewLandmarks(ModelContract):
     @pytest.fixture(scope="class")
-    def model(self, world):
+    @classmethod
+    def model(cls, world):
         return UserKNN(landmarks=9).fit(*world)
 
 
 class TestWithoutGeometry(ModelContract):
     @pytest.fixture(scope="class")
-    def model(self, world):
+    @classmethod
+    def model(cls, world):
         return UserKNN("jmsd").fit(world[0])
 
 

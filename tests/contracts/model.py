@@ -10,7 +10,8 @@ class ModelContract:
     """Subclasses give a ``model`` fixture (fitted) and a ``world`` fixture (ratings, geometry)."""
 
     @pytest.fixture(scope="class")
-    def pairs(self, world):
+    @classmethod
+    def pairs(cls, world):
         ratings, _ = world
         return [(u, i) for u in ratings.users.tolist()[:6] for i in ratings.items.tolist()]
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from prefmover.recommend.centering import ITEM_SHRINKAGE, USER_SHRINKAGE
+
 
 def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage=0.0, among="raters"):
     """The K-nearest-neighbour prediction of one pair, by the formula; None if nobody speaks.
@@ -35,7 +37,7 @@ def habits(ratings, centering):
     if centering in ("mean", "z-score"):
         spread = (lambda u: rows[u].std() or 1.0) if centering == "z-score" else (lambda u: 1.0)
         return (lambda u, i: rows[u].mean()), spread
-    b_u, b_i, mean = ridge_biases(ratings, 6.0, 4.0)
+    b_u, b_i, mean = ridge_biases(ratings, USER_SHRINKAGE, ITEM_SHRINKAGE)
     return (lambda u, i: mean + b_u[u] + b_i[i]), (lambda u: 1.0)
 
 

@@ -100,6 +100,9 @@ class Averaging:
         return Parts(base, tuple(sorted(neighbors, key=lambda part: -abs(part.value))), {})
 
     def _lists(self, users: Index, items: Index, guest: Ratings | None, progress: Progress | None) -> Lists:
+        if not len(items):
+            nothing = np.empty(0)
+            return Lists(np.zeros(1, np.int64), np.empty(0, np.int64), nothing, nothing, nothing)
         if self.neighborhood == "raters":
             found = self.likeness.raters(users, items, self.k, guest, progress)
             indptr, neighbors, values = found.indptr, found.neighbors, found.values

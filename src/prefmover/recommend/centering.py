@@ -30,7 +30,7 @@ CENTERINGS: tuple[CenteringName, ...] = ("none", "mean", "z-score", "baseline")
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
-USER_SHRINKAGE, ITEM_SHRINKAGE = 6.0, 4.0
+USER_SHRINKAGE, ITEM_SHRINKAGE = 5.0, 2.0
 """Ratings' worth of doubt about a bias: the ratio of the variance of ratings to that of biases.
 
 Taken from a sample of MovieLens-1M users (docs/guide/predictions.md), not from the data of any figure.

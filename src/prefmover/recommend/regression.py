@@ -135,7 +135,9 @@ class Regression:
         known = np.flatnonzero((users >= 0) & (items >= 0))
         order = known[np.argsort(users[known], kind="stable")]
         asking, starts = np.unique(users[order], return_index=True)
-        for u, places in zip(asking.tolist(), np.split(order, starts[1:]), strict=True):
+        ends = np.append(starts[1:], len(order))
+        for u, first, last in zip(asking.tolist(), starts, ends[: len(asking)], strict=True):
+            places = order[first:last]
             out[places] += self.personal(u, items[places])
         return out
 
