@@ -182,7 +182,7 @@ def test_100_000_items_on_demand():
     geometry = geometry_of(X)
     assert geometry.grid is None
     assert geometry.is_metric
-    assert "100,000 items, from vectors on demand, a metric by construction" in repr(geometry)
+    assert "100,000 items, from vectors on demand, metric by construction" in repr(geometry)
     rows, columns = np.array([99_999, 5, 40_000]), np.array([40_000, 7, 99_999, 12])
     assert (geometry.grid_block(rows, columns) == geometry_of(X[np.r_[rows, columns]]).grid[:3, 3:]).all()
     assert geometry.grid_block([5], None).shape == (1, 100_000)

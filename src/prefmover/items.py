@@ -358,7 +358,7 @@ class ItemGeometry:
     def __repr__(self) -> str:
         """Name, size, how distances are kept, and whether they are a metric."""
         kept = "dense" if self.grid is not None else "from vectors on demand"
-        metric = "a metric" if self.is_metric else "not a metric"
+        metric = "metric" if self.is_metric else "not a metric"
         known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
         return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {known})"
 
