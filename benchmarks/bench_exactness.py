@@ -7,9 +7,9 @@
 import time
 
 import numpy as np
-from bench import arguments, dataset, publish, table
 from ot.lp.emd_wrap import emd_c
 
+from bench import arguments, dataset, publish, table
 from prefmover.preferences import preferences
 from prefmover.search import nearest
 
