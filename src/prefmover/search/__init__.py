@@ -11,13 +11,13 @@
                                         │
             sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (neighbors.py)
 
-``nearest.py`` has the functions for all measures; ``exhaustive.py`` the reference that computes every
+``find.py`` has the functions for all measures; ``exhaustive.py`` the reference that computes every
 pair. With PMD both give the same answer, bit for bit: distances are exact, ties go to the earlier user.
 """
 
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
 from prefmover.search.index import NeighborIndex, RaterNeighbors
-from prefmover.search.nearest import nearest, nearest_raters, within
+from prefmover.search.find import nearest, nearest_raters, within
 from prefmover.search.neighbors import Neighbor, Neighbors, SearchStats
 
 __all__ = [
