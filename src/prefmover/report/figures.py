@@ -6,6 +6,7 @@ there are more methods than colours, dash and marker differ as well. In black an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,8 @@ def svg(figure: Figure, name: str) -> str:
     with plt.rc_context({"svg.hashsalt": name, **SETTINGS}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    return text[text.index("<svg") :]
+    # Two pictures in one page must not have ids in common.
+    return re.sub(r'(\bid="|"#|url\(#)', rf"\g<1>{name}-", text[text.index("<svg") :])
 
 
 def png(figure: Figure) -> bytes:

@@ -115,8 +115,8 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
         if gaps:
             gap = np.concatenate(gaps)
             said.append(
-                f"{lead}, PMD's error is lower at {int((gap > 0).sum())} of {gap.size} points; on average it is "
-                f"{abs(gap.mean()):.4f} {'lower' if gap.mean() >= 0 else 'higher'} (between "
+                f"{lead}, PMD's error is lower at {int((gap > 0).sum())} of {gap.size} points; on average "
+                f"it is {abs(gap.mean()):.4f} {'lower' if gap.mean() >= 0 else 'higher'} (between "
                 f"{gap.min():+.4f} and {gap.max():+.4f} to PMD's advantage)."
             )
     return said

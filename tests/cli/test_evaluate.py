@@ -1,0 +1,79 @@
+import pytest
+
+from prefmover.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*args):
+        with pytest.raises(SystemExit) as caught:
+            main(args)
+        out, err = capsys.readouterr()
+        return caught.value.code or 0, out, err
+
+    return run
+
+
+def test_evaluate_and_report(run, tmp_path):
+    folder = tmp_path / "run"
+    options = (
+        "--measures",
+        "jaccard,pmd",
+        "--train",
+        "1:9",
+        "--k",
+        "5,40",
+        "--repeats",
+        "1",
+        "--controls",
+        "bias",
+    )
+    code, out, err = run("evaluate", "--out", str(folder), *options)
+    assert (code, out.split()) == (
+        0,
+        [str(folder / "records.parquet"), str(folder / "report" / "report.html")],
+    )
+    assert "[3/3] train:test 1:9, repeat 1, PMD (published): MAE" in err
+    code, out, _ = run("report", str(folder), "--out", str(tmp_path / "there"))
+    assert (code, out.strip()) == (0, str(tmp_path / "there" / "report.html"))
+    assert (tmp_path / "there" / "gaps.png").exists()
+
+
+def test_options_win_over_the_file(run, tmp_path):
+    file = tmp_path / "e.toml"
+    file.write_text('measures = "cos"\ncontrols = "none"\nrepeats = 3\ntrain = ".2"\nks = "5"\n')
+    code, _, err = run(
+        "evaluate", "--config", str(file), "--repeats", "1", "-o", str(tmp_path / "r"), "--no-report"
+    )
+    assert code == 0
+    assert "[1/1] train:test 1:4" in err
+
+
+def test_paper_figures(run, tmp_path):
+    """On cinema, one panel, one repeat: all twelve measures and the controls, and the report."""
+    code, out, err = run(
+        "paper", "figures", "--dataset", "cinema", "--panels", "c", "--repeats", "1", "--out", str(tmp_path)
+    )
+    assert code == 0
+    assert "[22/22]" in err
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert out.splitlines()[-1] == str(tmp_path / "report" / "report.html")
+    assert "prefmover paper figures --dataset cinema --panels c --repeats 1" in page
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("evaluate", "--measures", "kos", "--out", "x"), "'cos'"),
+        (("evaluate", "--train", "80", "--out", "x"), "train is '80'"),
+        (("evaluate", "--geometry", "best.txt", "--out", "x"), "CSV file"),
+        (("paper", "figures", "--panels", "z", "--out", "x"), "panels a, b, c"),
+        (("report", "nowhere"), "not the folder of a run"),
+        (("evaluate",), "--out"),
+    ],
+)
+def test_errors(run, tmp_path, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(*args)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,246 @@
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from prefmover.errors import InputError
+from prefmover.evaluation import Experiment, Panel, RunFolder, run_experiment
+from prefmover.measures import MEASURES
+from prefmover.report import Book, write_report
+from prefmover.report.figures import STYLES
+from prefmover.report.tables import paired_p
+from prefmover.report.words import panel_words, summary_words, verdict
+
+ABOUT = {"ratings": "r", "distances": "d", "geometry name": "toy"}
+
+
+def cell(method, mae, *, repeat=0, share=0.8, convention="published", kind="measure", ks=(5, 40), spread=0.0):
+    """Make a record by hand: the error of each K, groups of users around it."""
+    n = np.full(20, 100)
+    wave = spread * np.sin(np.arange(20) + len(method))
+    values = [mae] if np.isscalar(mae) else list(mae)
+    return {
+        "key": f"{share}-{repeat}-{method}-{convention}",
+        "dataset": "toy", "geometry": "toy", "protocol": "random", "share": share, "repeat": repeat,
+        "method": method, "label": MEASURES[method].label if method in MEASURES else method,
+        "kind": kind, "convention": convention,
+        "n_train": 800, "n_test": 2000, "new_users": 1, "new_items": 2,
+        "k": list(ks) if len(values) == len(ks) else [None], "mae": values,
+        "groups": {"n": n.tolist(), "error": [((x + wave) * n).tolist() for x in values]},
+        "run": {"seconds": 1.0, "solved": 3, "threads": 1, "versions": {"prefmover": "0"}},
+    }  # fmt: skip
+
+
+def book(cells, **settings):
+    names = tuple(dict.fromkeys(c["method"] for c in cells if c["kind"] == "measure"))
+    return Book(cells, Experiment("toy", measures=names, ks=(5, 40), **settings), ABOUT)
+
+
+def only_table(cells):
+    made = book(cells)
+    (panel,) = made.panels()
+    return made.table(panel)
+
+
+def test_the_better_convention_is_shown():
+    table = only_table(
+        [
+            cell("pmd", (0.7, 0.6)),
+            cell("bcf", (0.8, 0.7)),
+            cell("bcf", (0.6, 0.7), convention="median"),
+            cell("bcf", (0.9, 0.1), convention="table-1", ks=(5, 41)),  # lacks K = 40
+        ]
+    )
+    line = table.line("bcf")
+    assert (line.convention, line.n_conventions) == ("median", 2)
+    assert line.mean.tolist() == [0.6, 0.7]
+    assert table.best("measure") == ["bcf", "pmd"]
+
+
+def test_wins_ties_and_losses():
+    table = only_table(
+        [
+            cell("pmd", (0.70, 0.60), spread=0.01),
+            cell("cos", (0.75, 0.65), spread=0.01),  # always worse
+            cell("msd", (0.7001, 0.5999), spread=0.05),  # as good as equal, other users
+            cell("jaccard", (0.65, 0.65), spread=0.01),  # one each
+        ]
+    )
+    found = {duel.label: (duel.lower, duel.wins, duel.ties, duel.losses) for duel in table.duels}
+    assert found == {"COS": (2, 2, 0, 0), "MSD": (1, 0, 2, 0), "Jaccard": (1, 1, 0, 1)}
+    assert "lowest error of the 4 measures at 0 of 2 points" in verdict(table)
+    assert "Jaccard (at 1), MSD (at 1)" in verdict(table)
+
+
+def test_paired_p_is_scipys():
+    a, b = np.random.default_rng(0).random((2, 12))
+    assert paired_p(a - b) == pytest.approx(ttest_rel(a, b).pvalue)
+    assert paired_p(np.zeros(5)) == 1.0
+    assert paired_p(np.ones(5)) == 0.0
+    assert paired_p(np.ones(1)) == 1.0
+
+
+def test_repeats_are_paired():
+    cells = [cell("pmd", (x, x), repeat=r) for r, x in enumerate((0.6, 0.7, 0.8))]
+    cells += [cell("cos", (x, x), repeat=r) for r, x in enumerate((0.61, 0.73, 0.82))]
+    (duel,) = only_table(cells).duels
+    assert duel.p_repeats == pytest.approx(ttest_rel((0.6, 0.7, 0.8), (0.61, 0.73, 0.82)).pvalue)
+    assert duel.difference == pytest.approx(-0.02)
+    (duel,) = only_table(cells[:2] + cells[3:5]).duels
+    assert duel.p_repeats is None
+
+
+def test_words_follow_the_numbers():
+    cells = [
+        cell("pmd", (0.7, 0.6)),
+        cell("cos", (0.8, 0.9)),
+        cell("bias", 0.65, kind="control", convention="-"),
+    ]
+    made = book(cells)
+    table = made.table(made.panels()[0])
+    assert verdict(table) == "PMD has the lowest error of the 2 measures at all 2 points."
+    said = " ".join(summary_words(made, [table]))
+    assert "at 2 of 2 points (toy, 1 repeat)" in said
+    assert "nearest" not in said
+    assert "biases alone, PMD's error is lower at 1 of 2 points; on average it is 0.0000" in said
+    assert any(
+        "biases alone, without neighbours: PMD's error is lower at 1 of 2" in text
+        for text in panel_words(table)
+    )
+    without = book(cells[1:])
+    assert "no verdict" in summary_words(without, [without.table(without.panels()[0])])[0]
+
+
+def test_panels_asked_for_are_shown_as_far_as_they_go():
+    panels = (Panel("a", "train", (0.8, 0.5, 0.1), (40,), "PMD wins."), Panel("c", "k", (0.1,), (5, 40)))
+    made = book(
+        [cell("pmd", (0.7, 0.6)), cell("pmd", (0.8, 0.7), share=0.5)], train=(0.8, 0.5, 0.1), panels=panels
+    )
+    assert [(p.name, p.train) for p in made.panels()] == [("a", (0.8, 0.5))]
+    assert made.table(made.panels()[0]).heads == ["4:1", "1:1"]
+    assert "Claimed: PMD wins." in panel_words(made.table(made.panels()[0]))
+
+
+def test_every_method_has_a_look_of_its_own():
+    assert set(MEASURES) <= set(STYLES)
+    assert len(set(STYLES.values())) == len(STYLES)
+
+
+class Page(HTMLParser):
+    """Check that tags are closed, and collect what a page would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.loads, self.ids = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        names = dict(attrs)
+        self.loads += [v for k, v in attrs if k in ("src", "href", "xlink:href") and not v.startswith("#")]
+        self.ids += [names["id"]] if "id" in names else []
+        if tag not in ("meta", "link", "br", "use", "path", "img"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag in ("use", "path"):
+            return
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The report of a small real run on cinema."""
+    folder = tmp_path_factory.mktemp("run")
+    experiment = Experiment(
+        "cinema",
+        train=(0.05, 0.1),
+        repeats=2,
+        ks=(5, 20, 40),
+        measures=("cos", "n-bcf", "pmd"),
+        title="A <small> run",
+    )
+    run_experiment(experiment, folder)
+    return write_report(folder)
+
+
+def test_one_page_that_needs_nothing_else(written):
+    text = written["report.html"].read_text(encoding="utf-8")
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert page.loads == []
+    assert len(page.ids) == len(set(page.ids))
+    assert "url(http" not in text
+    assert "@import" not in text
+    assert "<h1>A &lt;small&gt; run</h1>" in text
+    assert text.count("<svg") == 2
+    assert "prefmover evaluate --dataset cinema" in text
+    assert "<b>." in text
+    for label in ("COS", "N-BCF", "PMD", "uniform", "mean-vector", "bias"):
+        assert f"<td>{label}</td>" in text
+
+
+def test_pictures_and_summary(written):
+    for name in ("panels", "gaps"):
+        assert written[f"{name}.png"].read_bytes().startswith(b"\x89PNG")
+        assert written[f"{name}.svg"].read_text().startswith("<svg")
+    facts = json.loads(written["summary.json"].read_text())
+    assert [panel["points"] for panel in facts["panels"]] == [
+        ["1:9", "1:19"],
+        ["5", "20", "40"],
+        ["5", "20", "40"],
+    ]
+    markdown = written["summary.md"].read_text()
+    assert "![" in markdown
+    assert re.search(r"\| PMD \| published \|( \*?\*?\.\d{4}\*?\*? \|)+", markdown)
+
+
+def test_the_same_report_twice(written, tmp_path):
+    again = write_report(written["report.html"].parent.parent, tmp_path)
+    for name in ("report.html", "summary.md", "summary.json", "panels.svg"):
+        assert again[name].read_bytes() == written[name].read_bytes()
+
+
+def test_the_page_opens_in_a_browser(written, tmp_path):
+    """Headless Chromium lays the page out: the pictures have a size, and the page can be printed."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    probe = tmp_path / "probe.html"
+    script = (
+        "<script>onload = () => {"
+        "const s = [...document.querySelectorAll('svg')].map(x => x.getBoundingClientRect());"
+        "document.title = 'seen ' + s.filter(r => r.width > 300 && r.height > 100).length + ' '"
+        " + document.querySelectorAll('table').length; }</script></body>"
+    )
+    probe.write_text(
+        written["report.html"].read_text(encoding="utf-8").replace("</body>", script), encoding="utf-8"
+    )
+    command = [browser, *flags, f"--user-data-dir={tmp_path / 'profile'}"]
+    dom = subprocess.run(
+        [*command, "--dump-dom", probe.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
+    assert "<title>seen 2 6</title>" in dom
+    pdf = tmp_path / "report.pdf"
+    print_it = [*command, f"--print-to-pdf={pdf}", written["report.html"].as_uri()]
+    subprocess.run(print_it, capture_output=True, timeout=120, check=True)
+    assert pdf.read_bytes().startswith(b"%PDF")
+
+
+def test_nothing_to_report(tmp_path):
+    with pytest.raises(InputError, match=r"no experiment\.json"):
+        write_report(tmp_path)
+    folder = RunFolder(tmp_path)
+    folder.claim(Experiment("cinema"), ABOUT)
+    with pytest.raises(InputError, match="no finished records"):
+        write_report(folder)
