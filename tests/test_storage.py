@@ -132,9 +132,9 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
         save(tmp_path / "header.json")
 
 
-@pytest.mark.parametrize("step", range(1, 9))
+@pytest.mark.parametrize("step", [1, 5, 8, 9, 11])
 def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
-    """The process is killed for real at its n-th change to the folder."""
+    """The process is killed for real at its n-th change to the folder; the 8th puts the header in place."""
     folder = save(tmp_path / "m", 1.0)
     code = f"""
         import os, signal, pathlib
@@ -157,7 +157,7 @@ def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     assert done.returncode == -signal.SIGKILL
     stored = storage.read(folder)
     whole = (stored.header.facts["number"], stored.arrays["number"].tolist(), stored.users.tolist())
-    assert whole in [(1.0, [1.0], ["ann", "bob"]), (2.0, [2.0], ["cid", "dan"])]
+    assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 8 else (2.0, [2.0], ["cid", "dan"]))
     save(folder, 3.0)
     assert storage.read(folder).header.facts == {"number": 3.0}
     shutil.rmtree(folder)

@@ -74,8 +74,8 @@ class UserKNN:
     convention
         A named convention of the measure.
     landmarks
-        Of the kernel predictor: with more users than this, users are compared with a random sample of so
-        many.
+        Of the kernel predictor: with more than twice as many users, everybody is compared with a random
+        sample of so many only (on MovieLens-1M users, a ninth of them cost .001 of MAE).
     missing
         Rated items that the geometry does not know: ``"error"``, or ``"drop"`` their ratings.
     seed
@@ -109,7 +109,7 @@ class UserKNN:
         shrinkage: float = 0.0,
         shared: Shared | None = None,
         convention: str | None = None,
-        landmarks: int = 1000,
+        landmarks: int = 500,
         missing: Literal["error", "drop"] = "error",
         seed: int = 0,
         n_jobs: int | None = None,

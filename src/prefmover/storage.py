@@ -20,6 +20,7 @@ import secrets
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -118,8 +119,6 @@ def write(
     """
     from safetensors.numpy import save_file
 
-    from prefmover import __version__
-
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file; a model is a folder")
@@ -146,7 +145,7 @@ def write(
     header = Header(
         format="prefmover-model",
         version=FORMAT_VERSION,
-        written_by=__version__,
+        written_by=version("prefmover"),
         parameters=dict(parameters),
         facts=dict(facts),
         files=files,

@@ -188,18 +188,6 @@ class Lists(NamedTuple):
     deviations: Floats
     ratings: Floats
 
-    def head(self, k: int) -> "Lists":
-        """Return the first k neighbours of each pair."""
-        keep = np.arange(len(self.neighbors)) - np.repeat(self.indptr[:-1], np.diff(self.indptr)) < k
-        counts = np.minimum(np.diff(self.indptr), k)
-        return Lists(
-            np.concatenate(([0], np.cumsum(counts))),
-            self.neighbors[keep],
-            self.values[keep],
-            self.deviations[keep],
-            self.ratings[keep],
-        )
-
 
 def ratings_of(ratings: Ratings, users: Index, items: Index) -> Index:
     """Return where in ``ratings.matrix.data`` the rating of each (user, item) is; -1 where there is none."""

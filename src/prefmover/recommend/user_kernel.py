@@ -106,9 +106,9 @@ class UserKernel:
 
 
 def choose_landmarks(counts: Index, most: int, seed: int) -> Index:
-    """Return positions of up to ``most`` users who have ratings: all of them, or a random sample."""
+    """Return positions of users who have ratings: all, if up to twice ``most``, else a sample of ``most``."""
     able = np.flatnonzero(counts > 0)
-    if len(able) <= most:
+    if len(able) <= 2 * most:
         return able
     return np.sort(np.random.default_rng(seed).choice(able, most, replace=False))
 
