@@ -85,3 +85,19 @@ def test_ties_have_no_favourites():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@given(candidates(), st.integers(1, 12))
+def test_all_of_them_at_once(made, n):
+    users, scores, stars = made
+    relevant = [star >= 4 for star in stars]
+    if any(relevant):
+        items = [star % 3 for star in stars]
+        found = metrics.ranking(n, users, scores, relevant=relevant, gains=stars, items=items, n_items=3)
+        assert found == {
+            "precision": metrics.precision_at(n, users, scores, relevant),
+            "recall": metrics.recall_at(n, users, scores, relevant),
+            "ndcg": metrics.ndcg_at(n, users, scores, stars),
+            "hit_rate": metrics.hit_rate(n, users, scores, relevant),
+            "catalogue": metrics.catalogue_coverage(n, users, scores, items, 3),
+        }

@@ -22,6 +22,7 @@ __all__ = [
     "mae",
     "ndcg_at",
     "precision_at",
+    "ranking",
     "recall_at",
     "rmse",
     "top_n",
@@ -118,8 +119,7 @@ def precision_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: 
     >>> precision_at(2, [1, 1, 1], [3.0, 2.0, 1.0], [True, False, True])
     0.5
     """
-    lists = top_n(users, scores, n)
-    return float((_hits(lists, relevant) / np.diff(lists.first)).mean())
+    return _precision(top_n(users, scores, n), relevant)
 
 
 def recall_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
@@ -128,10 +128,7 @@ def recall_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt
     >>> recall_at(2, [1, 1, 1, 2], [3.0, 2.0, 1.0, 1.0], [True, False, True, False])
     0.5
     """
-    lists = top_n(users, scores, n)
-    total = np.bincount(lists.owner, np.asarray(relevant, bool), len(lists.users))
-    some = _some(total > 0, "no user has a relevant candidate")
-    return float((_hits(lists, relevant)[some] / total[some]).mean())
+    return _recall(top_n(users, scores, n), relevant)[0]
 
 
 def hit_rate(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
@@ -140,10 +137,7 @@ def hit_rate(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.
     >>> hit_rate(1, [1, 1, 2, 2], [2.0, 1.0, 1.0, 2.0], [True, False, True, False])
     0.5
     """
-    lists = top_n(users, scores, n)
-    total = np.bincount(lists.owner, np.asarray(relevant, bool), len(lists.users))
-    some = _some(total > 0, "no user has a relevant candidate")
-    return float((_hits(lists, relevant)[some] > 0).mean())
+    return _recall(top_n(users, scores, n), relevant)[1]
 
 
 def ndcg_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, gains: npt.ArrayLike) -> float:
@@ -154,13 +148,7 @@ def ndcg_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, gains: npt.Arra
     >>> round(ndcg_at(2, [1, 1, 1], [3.0, 2.0, 1.0], [1, 0, 3]), 4)
     0.2754
     """
-    gain = np.asarray(gains, dtype=np.float64)
-    if (gain < 0).any():
-        raise InputError(f"gain {gain.min():g} is negative; give gains from 0")
-    lists, ideal = top_n(users, scores, n), top_n(users, gain, n)
-    best = _discounted(ideal, gain)
-    some = _some(best > 0, "no user has a candidate with a gain")
-    return float((_discounted(lists, gain)[some] / best[some]).mean())
+    return _ndcg(top_n(users, scores, n), top_n(users, gains, n), gains)
 
 
 def catalogue_coverage(
@@ -171,9 +159,55 @@ def catalogue_coverage(
     >>> catalogue_coverage(1, [1, 1, 2, 2], [2.0, 1.0, 2.0, 1.0], [5, 6, 5, 7], 4)
     0.25
     """
+    return _catalogue(top_n(users, scores, n), items, n_items)
+
+
+def ranking(
+    n: int,
+    users: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    relevant: npt.ArrayLike,
+    gains: npt.ArrayLike,
+    items: npt.ArrayLike,
+    n_items: int,
+) -> dict[str, float]:
+    """Return all five of them from one sorting: precision, recall, nDCG, hit rate, catalogue coverage."""
+    lists = top_n(users, scores, n)
+    recall, hits = _recall(lists, relevant)
+    return {
+        "precision": _precision(lists, relevant),
+        "recall": recall,
+        "ndcg": _ndcg(lists, top_n(users, gains, n), gains),
+        "hit_rate": hits,
+        "catalogue": _catalogue(lists, items, n_items),
+    }
+
+
+def _precision(lists: TopN, relevant: npt.ArrayLike) -> float:
+    return float((_hits(lists, relevant) / np.diff(lists.first)).mean())
+
+
+def _recall(lists: TopN, relevant: npt.ArrayLike) -> tuple[float, float]:
+    """Return recall and hit rate."""
+    total = np.bincount(lists.owner, np.asarray(relevant, dtype=np.float64), minlength=len(lists.users))
+    some, hits = _some(total > 0, "no user has a relevant candidate"), _hits(lists, relevant)
+    return float((hits[some] / total[some]).mean()), float((hits[some] > 0).mean())
+
+
+def _ndcg(lists: TopN, ideal: TopN, gains: npt.ArrayLike) -> float:
+    gain = np.asarray(gains, dtype=np.float64)
+    if (gain < 0).any():
+        raise InputError(f"gain {gain.min():g} is negative; give gains from 0")
+    best = _discounted(ideal, gain)
+    some = _some(best > 0, "no user has a candidate with a gain")
+    return float((_discounted(lists, gain)[some] / best[some]).mean())
+
+
+def _catalogue(lists: TopN, items: npt.ArrayLike, n_items: int) -> float:
     if n_items < 1:
         raise InputError(f"n_items is {n_items!r}; a catalogue has at least one item")
-    return len(np.unique(np.asarray(items)[top_n(users, scores, n).chosen])) / n_items
+    return len(np.unique(np.asarray(items)[lists.chosen])) / n_items
 
 
 def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:

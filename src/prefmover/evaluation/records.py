@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.folder import Cell
 from prefmover.evaluation.protocol import Predictions, Task
@@ -62,15 +63,18 @@ def _ranking(split: Split, predicted: npt.NDArray[np.float64], n: int) -> dict[s
     """Rank each user's test items by prediction. Relevant: in the upper quarter of the scale (4 and 5)."""
     scale = split.train.scale
     relevant = split.ratings >= scale.lowest + 0.75 * (scale.highest - scale.lowest)
-    gains = split.ratings - scale.lowest
-    users, items = split.users, split.items
-    return {
-        "precision": _short(metrics.precision_at(n, users, predicted, relevant)),
-        "recall": _short(metrics.recall_at(n, users, predicted, relevant)) if relevant.any() else np.nan,
-        "ndcg": _short(metrics.ndcg_at(n, users, predicted, gains)) if gains.any() else np.nan,
-        "hit_rate": _short(metrics.hit_rate(n, users, predicted, relevant)) if relevant.any() else np.nan,
-        "catalogue": _short(metrics.catalogue_coverage(n, users, predicted, items, split.train.n_items)),
-    }
+    if not relevant.any():
+        raise InputError("top_n: no test rating is in the upper quarter of the scale, so none is relevant")
+    found = metrics.ranking(
+        n,
+        split.users,
+        predicted,
+        relevant=relevant,
+        gains=split.ratings - scale.lowest,
+        items=split.items,
+        n_items=split.train.n_items,
+    )
+    return {name: _short(value) for name, value in found.items()}
 
 
 def _short(x: float) -> float:
