@@ -1,6 +1,7 @@
 """The model: the contract for every measure x predictor, and what is particular to UserKNN."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.items import ItemGeometry
 from prefmover.measures import MEASURES, Measure, register, similarities, weight
 from prefmover.model import UserKNN
+from prefmover.paper.table_1 import table_1
 from prefmover.ratings import Ratings, Scale
 from prefmover.recommend import Shared
 from tests.contracts.model import ModelContract
@@ -167,24 +169,21 @@ def test_items_nobody_rated_are_predicted(world):
 
 
 def test_table_1_by_hand():
-    """Worked in docs/guide/predictions.md: ann and bob both know Alien; cid likes what bob likes."""
-    ratings = Ratings.from_arrays(
-        ["ann", "ann", "bob", "bob", "cid", "cid"], list("xyxzyz"), [5, 3, 4, 2, 2, 4], scale=Scale(1, 5, 1)
-    )
-    geometry = ItemGeometry.from_similarity(list("xyz"), [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
-    p = UserKNN.paper(weight="exponential(4)").fit(ratings, geometry).predict_one("ann", "z")
-    # By hand. ann: 5/8 x, 3/8 y; bob: 2/3 x, 1/3 z; cid: 1/3 y, 2/3 z.
-    # ann to bob: 5/8 of x stays, y moves 1/24 to x (60 degrees) and 1/3 to z (90 degrees).
-    to_bob = (1 / 24) * np.pi / 3 + (1 / 3) * np.pi / 2
-    # ann to cid: 1/3 of y stays, x moves 5/8 and y 1/24 to z, 90 degrees each.
-    to_cid = (5 / 8 + 1 / 24) * np.pi / 2
-    w = np.exp(-4 * np.array([to_bob, to_cid]))
-    expected = 4 + (w[0] * (2 - 3) + w[1] * (4 - 3)) / w.sum()
-    assert p.rating == pytest.approx(expected, abs=1e-6)
-    assert {n.user: (n.rating, round(n.distance, 5)) for n in p.neighbors} == {
-        "bob": (2, round(to_bob, 5)),
-        "cid": (4, round(to_cid, 5)),
-    }
+    """Worked in docs/guide/predictions.md."""
+    table = table_1()
+    model = UserKNN.paper().fit(table.ratings(), table.geometry)
+    p = model.predict_one("u1", "Bat Man")
+    # u1: 5/10 Iron Man, 2/10 Spider Man, 3/10 Titanic. u2 has Bat Man for Iron Man. u4: a third each hero.
+    to_u2 = 0.5 * np.arccos(0.8)
+    to_u4 = 1 / 6 * np.arccos(0.8) + 0.3 * np.arccos(0.3)
+    w = np.exp(-4 * np.array([to_u2, to_u4]))
+    assert p.rating == pytest.approx(10 / 3 + (w[0] * (5 - 10 / 3) + w[1] * 0) / w.sum(), abs=1e-6)
+    assert p.rating == pytest.approx(4.433, abs=5e-4)
+    assert {n.user: n.rating for n in p.neighbors} == {"u2": 5, "u4": 5}
+    assert [n.distance for n in p.neighbors] == pytest.approx([to_u2, to_u4], abs=1e-6)
+    page = (Path(__file__).parents[1] / "docs" / "guide" / "predictions.md").read_text()
+    for shown in (model.explain_recommendation("u1", "Bat Man"), model.explain("u1", "u2")):
+        assert "\n".join(line.rstrip() for line in str(shown).splitlines()) in page
 
 
 def test_explanations_of_users(world):

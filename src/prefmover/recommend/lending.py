@@ -128,12 +128,12 @@ class Lending:
         )
 
     def _through(self, item: int, named: Index, weights: Floats) -> dict[Any, tuple[Through, ...]]:
-        """Return the ratings through which neighbours speak, with what each adds."""
+        """Return the ratings through which neighbours speak: those that pull most the way their sum does."""
         r, out = self.regression, {}
         for v in named.tolist():
             theirs, alpha = r.of_user(v)
             spoken = weights[v] * alpha * r.likeness_to(item, theirs)
-            top = np.argsort(-np.abs(spoken), kind="stable")[:SPOKEN]
+            top = np.argsort(-spoken * np.sign(spoken.sum()), kind="stable")[:SPOKEN]
             first = int(r.ratings.matrix.indptr[v])
             out[r.ratings.users[v : v + 1].tolist()[0]] = tuple(
                 Through(
