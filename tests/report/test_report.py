@@ -220,7 +220,7 @@ def test_the_page_opens_in_a_browser(written, tmp_path):
     script = (
         "<script>onload = () => {"
         "const s = [...document.querySelectorAll('svg')].map(x => x.getBoundingClientRect());"
-        "document.title = 'seen ' + s.filter(r => r.width > 300 && r.height > 100).length + ' '"
+        "document.title = 'seen ' + s.filter(r => r.width > 500 && r.height > 200).length + ' '"
         " + document.querySelectorAll('table').length; }</script></body>"
     )
     probe.write_text(

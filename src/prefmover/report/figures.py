@@ -73,7 +73,8 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
         low = 0.0
         for line in table.of_kind("control", "measure"):
             gap, deviation = line.minus(ours)
-            low = min(low, float(gap.min()))
+            if STYLES.get(line.method, OTHER)[2]:  # lines without a marker lie far off
+                low = min(low, float(gap.min()))
             _plot(axis, table, line, gap, deviation)
         axis.set_ylim(max(low, -NEAR) - 0.001, NEAR)
         _finish(axis, table, "MAE minus that of PMD")
@@ -114,7 +115,7 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
     columns = min(n, 3)
     rows = -(-n // columns)
     with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(4.1 * columns + 0.3, 3.3 * rows + 1.0), layout="constrained")
+        figure = Figure(figsize=(4.1 * columns + 0.3, 3.3 * rows + 0.7 + 0.9 / columns), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
     axes = list(grid.ravel())
     for spare in axes[n:]:
@@ -156,6 +157,12 @@ def _legend(figure: Figure, axes: Sequence[Any]) -> None:
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             by_label.setdefault(label, handle)
+    fitting = {1: 3, 2: 5}.get(len(axes), 8)
     figure.legend(
-        by_label.values(), by_label.keys(), loc="outside lower center", ncols=8, fontsize=8, frameon=False
+        by_label.values(),
+        by_label.keys(),
+        loc="outside lower center",
+        ncols=fitting,
+        fontsize=8,
+        frameon=False,
     )

@@ -40,7 +40,7 @@ def verdict(table: PanelTable) -> str:
     significant = sum(duels[labels[method]].losses for method in others)
     behind = f"At the other {n - won}, " if won else "Everywhere, "
     doubt = (
-        f"over the panel, {significant} of PMD's comparisons with them are significant losses (p < {LEVEL:g})"
+        f"of all comparisons with them in the panel, {significant} are significant losses (p < {LEVEL:g})"
         if significant
         else f"none of these differences is significant (p < {LEVEL:g}, paired over groups of users)"
     )
