@@ -364,3 +364,33 @@ def test_own_measure_saved_and_loaded(world, tmp_path):
     own_weight = UserKNN("jaccard", weight=prefmover.measures.Weight("mine", lambda x: x + 1)).fit(ratings)
     with pytest.raises(InputError, match="cannot be saved"):
         own_weight.save(tmp_path / "n")
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "values"),
+    [(["a"], ["x"], [3]), (["a", "a"], ["x", "y"], [3, 5]), (["a", "b"], ["x", "x"], [4, 4])],
+    ids=["one rating", "one user", "one item, one level"],
+)
+@pytest.mark.parametrize("settings", [{}, {"predictor": "average"}], ids=["kernel", "average"])
+def test_tiny_worlds(users, items, values, settings):
+    ratings = Ratings.from_arrays(users, items, values, scale=Scale(1, 5, 1))
+    geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 1], [0, 1]])
+    model = UserKNN(**settings).fit(ratings, geometry)
+    for user in ("a", "nobody"):
+        predicted = model.predict([(user, item) for item in ("x", "y", "z", "w")]).ratings
+        assert np.isfinite(predicted).all()
+        assert predicted.min() >= 1
+        assert predicted.max() <= 5
+    assert {p.item for p in model.recommend("a", 5)} == {"x", "y", "z"} - set(ratings.of("a"))
+    guest = model.for_ratings({"y": 2})
+    assert np.isfinite(guest.predict(["x", "z"]).ratings).all()
+
+
+def test_added_ratings_are_on_the_scale(world):
+    ratings, geometry = world
+    more = Ratings.from_arrays(["new"], ["i01"], [9])
+    with pytest.raises(InputError, match="scale is"):
+        UserKNN().fit(ratings, geometry).add_users(more)
+    odd = Ratings.from_arrays(["new"], ["i99"], [3])
+    with pytest.raises(InputError, match="'i99' is not in the model"):
+        UserKNN().fit(ratings, geometry).add_users(odd)

@@ -373,6 +373,12 @@ class UserKNN:
                 f"item {unknown[0]!r} is not in the model ({len(unknown)} such items); leave it out, or "
                 'make the model with missing="drop"'
             )
+        scale, given = self.ratings_.scale, ratings.matrix.data
+        if ((given < scale.lowest) | (given > scale.highest)).any():
+            raise InputError(
+                f"the new ratings go from {given.min():g} to {given.max():g}; the model's scale is "
+                f"{scale.lowest:g} to {scale.highest:g}"
+            )
         more = _on_items(ratings, self._items, self.ratings_)
         whole = stacked(self.ratings_, more)
         old = predictor.likeness
