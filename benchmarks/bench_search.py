@@ -60,6 +60,7 @@ def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[
     """Return mean LB / exact of the bounds over the near half of the candidates of a few queries."""
     from prefmover.measures.pmd import distances_of, query_major
     from prefmover.search import _cascade as kernels
+    from prefmover.search.cascade import _shape_prices
 
     index = NeighborIndex(ratings, geometry)
     users = index._users(True, None)
@@ -78,7 +79,7 @@ def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: ratings.n_users // 2]
         s.alive[: near.size] = near
-        kernels.shape_prices(query, users, s, near.size)
+        _shape_prices(query, users, s, near.size)
         kernels.apply_prices(query, users, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
         exact = distances_of(p, geometry, u, sample) / geometry.unit

@@ -9,6 +9,7 @@ from prefmover.search import NeighborIndex
 from prefmover.search import _bounds as bounds
 from prefmover.search import _cascade as cascade
 from prefmover.search._topk import offer
+from prefmover.search.cascade import _shape_prices
 from tests.search.strategies import rated
 
 TINY = 1e-9
@@ -41,7 +42,7 @@ def test_bounds_are_bounds(data, u):
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
-    cascade.shape_prices(query, users, s, alive.size)
+    _shape_prices(query, users, s, alive.size)
     cascade.apply_prices(query, users, s, alive.size)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
     assert (s.bound >= before).all()

@@ -272,15 +272,15 @@ def test_64_bits_where_32_do_not_do(viewers, monkeypatch):
 
     ratings, geometry = viewers
     expected = nearest(ratings, geometry, 3, users=ratings.users[:4])
-    settle, asked = kernels.settle, []
+    visit, asked = kernels.visit, []
 
     def fails_once(query, *rest):
         if query.itself not in asked:
             asked.append(query.itself)
             return -1 - 50
-        return settle(query, *rest)
+        return visit(query, *rest)
 
-    monkeypatch.setattr(kernels, "settle", fails_once)
+    monkeypatch.setattr(kernels, "visit", fails_once)
     assert_same(nearest(ratings, geometry, 3, users=ratings.users[:4]), expected)
     assert asked == sorted(asked, key=asked.index)
     assert len(asked) == 4

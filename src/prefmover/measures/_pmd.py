@@ -8,6 +8,7 @@ problem, the other user's items the rows.
 import numpy as np
 
 from prefmover._jit import kernel
+from prefmover.transport._dual import copy
 from prefmover.transport._simplex import LIMB_BITS, OPTIMAL, solve
 
 
@@ -52,7 +53,7 @@ def gather(distance, rows, columns, n, m, buffer):
     c = buffer[: n * m].reshape(n, m)
     if m == distance.shape[1]:
         for i in range(n):
-            c[i] = distance[rows[i]]
+            copy(distance[rows[i]], m, c[i])
     else:
         for i in range(n):
             for j in range(m):
@@ -89,7 +90,8 @@ def distances_from(
             out[k] = 0.0
             continue
         c = gather(distance, rows, columns, n, m, buffer)
-        w.g[:m] = 0
+        for j in range(m):
+            w.g[j] = 0
         status, _, high, low = solve(c, p, q, n, m, w)
         if status != OPTIMAL:
             out[k] = -1.0

@@ -24,8 +24,9 @@ def nearest_table(indptr, items, grid, start, stop, table):
     nearest = np.empty((STRIP, n_items), np.int32)
     for first in range(start, stop, STRIP):
         width = min(STRIP, stop - first)
-        nearest[:] = 2**31 - 1
         for k in range(width):
+            for x in range(n_items):
+                nearest[k, x] = 2**31 - 1
             for t in range(indptr[first + k], indptr[first + k + 1]):
                 row = grid[items[t]]
                 for x in range(n_items):
@@ -64,7 +65,8 @@ def backward_bounds(table, items_u, mass_u, total_u, bound, out):
 
     ``out`` is scratch of the same size.
     """
-    out[:] = 0.0
+    for v in range(out.size):
+        out[v] = 0.0
     for j in range(items_u.size):
         share = np.float64(mass_u[j]) / np.float64(total_u)
         row = table[items_u[j]]
@@ -78,7 +80,8 @@ def backward_bounds(table, items_u, mass_u, total_u, bound, out):
 def backward_bound(distance, mass_u, total_u, indptr, items, v, least):
     """Return the same for one user without a table; ``least`` (m) is scratch."""
     m = distance.shape[1]
-    least[:m] = 2**31 - 1
+    for j in range(m):
+        least[j] = 2**31 - 1
     for t in range(indptr[v], indptr[v + 1]):
         row = distance[items[t]]
         for j in range(m):

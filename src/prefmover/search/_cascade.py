@@ -1,10 +1,4 @@
-"""One query against all users: bounds first, exact distances last.
-
-::
-
-    RWMD, all users ─ prices for the crowd ─ a few solved ─ prices for the survivors ─ in order of bound:
-      one pass        (one set of prices       (how near       (again, until few      dual steps on the pair,
-                       bounds everybody)        is near?)       survive)              abandoned or solved
+"""Kernels of the cascade: one query against all users. ``cascade.py`` calls them in turn.
 
 Everything is in units of the item grid. A user is passed over only if a lower bound, less a margin for
 the rounding of its sum, exceeds what can still enter a list: the lists are those of exhaustive search.
@@ -19,16 +13,12 @@ from prefmover._jit import kernel
 from prefmover.measures._pmd import as_distance, gather, reduce_pair
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._topk import offer_to, reach_of
-from prefmover.transport._dual import ascend, row_minimum
+from prefmover.transport._dual import ascend, copy, row_minimum
 from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-CROWD = 256  # how many of the likeliest users shape the prices
-CROWD_ITEMS = 512  # and how many items they are shaped on
-ROUNDS = 3
-FEW = 40  # survivors for whom prices do not pay
 PAIR_STEPS = 8  # dual steps on one pair before it is solved
 EXACT_STEPS = 12  # and further ones on what is left after cancelling
 
@@ -92,9 +82,9 @@ class Scratch(NamedTuple):
     w: Workspace
 
 
-def scratch(n_users: int, n_items: int, longest: int) -> Scratch:
+def scratch(n_users: int, n_items: int, longest: int, crowd_items: int) -> Scratch:
     """Return scratch for a search among n_users, with at most ``longest`` ratings on either side."""
-    L, wide = longest + 1, max(longest + 1, CROWD_ITEMS)
+    L, wide = longest + 1, max(longest + 1, crowd_items)
     return Scratch(
         bound=np.empty(n_users),
         other=np.empty(n_users),
@@ -138,12 +128,10 @@ def membership(targets, raters_first, raters, itself, first, member):
 
 
 @kernel
-def shortlist(query, users, lists, s, stats):
-    """Bound everybody, offer what is known, and leave in s.alive who may still be near; return how many."""
-    n_users = users.total.size
-    bound_everybody(query, users, s)
+def enlist(query, users, lists, s, stats):
+    """Offer those whose distance is known, and leave all others in s.alive; return how many."""
     n = 0
-    for v in range(n_users):
+    for v in range(users.total.size):
         if v == query.itself:
             continue
         if users.total[v] == 0:
@@ -154,52 +142,7 @@ def shortlist(query, users, lists, s, stats):
         elif lists.first.size == 0 or lists.first[v] < lists.first[v + 1]:
             s.alive[n] = v
             n += 1
-    n = drop(query, lists, s, n, RWMD, stats)
-    sort_alive(s, n)
-    if n > FEW:
-        front = min(n, 2 * CROWD)
-        shape_prices(query, users, s, n)
-        apply_prices(query, users, s, front)
-        sort_alive(s, front)
     return n
-
-
-@kernel
-def settle(query, users, lists, n, solve_first, s, stats):
-    """Fill the lists from the n users on the shortlist; return how many pairs were solved, or -1 - v.
-
-    The first few are solved to learn how near is near. Then the prices bound all who are left, and are
-    shaped anew to those who survive, while that pays. Solved pairs are left in the scratch, for the other
-    side's query. -1 - v says that user v needs 64 bits.
-    """
-    solved = 0
-    head = min(n, solve_first)
-    for k in range(head):
-        solved = visit(s.alive[k], query, users, lists, solved, s, stats)
-        if solved < 0:
-            return solved
-    for k in range(head, n):
-        s.alive[k - head] = s.alive[k]
-    n = drop(query, lists, s, n - head, RWMD, stats)
-    if n > FEW:
-        apply_prices(query, users, s, n)
-        n = drop(query, lists, s, n, PRICES, stats)
-    for _ in range(ROUNDS):
-        if n <= FEW:
-            break
-        sort_alive(s, n)
-        shape_prices(query, users, s, n)
-        apply_prices(query, users, s, n)
-        before = n
-        n = drop(query, lists, s, n, PRICES, stats)
-        if n > 0.7 * before:
-            break
-    sort_alive(s, n)
-    for k in range(n):
-        solved = visit(s.alive[k], query, users, lists, solved, s, stats)
-        if solved < 0:
-            return solved
-    return solved
 
 
 @kernel
@@ -212,7 +155,8 @@ def exceeds(bound, limit):
 def bound_everybody(query, users, s):
     """Set s.bound to RWMD, the larger of the two one-sided bounds."""
     m = query.items.size
-    s.g[:m] = 0
+    for j in range(m):
+        s.g[j] = 0
     extend(query.distance, s.g, s.f)
     forward_bounds(s.f, users.indptr, users.items, users.mass, users.total, s.bound)
     if users.table.size:
@@ -241,37 +185,37 @@ def drop(query, lists, s, n, reason, stats):
 
 
 @kernel
-def sort_alive(s, n):
-    """Sort the alive by bound; equal bounds stay in user order."""
-    alive = np.sort(s.alive[:n])
-    s.alive[:n] = alive[np.argsort(s.bound[alive], kind="mergesort")]
-
-
-@kernel
-def shape_prices(query, users, s, n):
-    """Set s.g and s.f to prices that are good for the first of the n alive on the whole.
-
-    The prices that maximise the *sum* of the bounds are those of the transport from the query to the mean
-    of these users. It is solved on the items that carry most of the mean, as exactly as any other: the
-    bounds are much tighter than after dual steps.
-    """
-    n_items, m = query.distance.shape
-    s.crowd[:n_items] = 0.0
-    for k in range(min(n, CROWD)):
+def mix(users, s, n):
+    """Set s.crowd to the sum of the preferences of the first n alive."""
+    for i in range(s.crowd.size):
+        s.crowd[i] = 0.0
+    for k in range(n):
         v = s.alive[k]
         for t in range(users.indptr[v], users.indptr[v + 1]):
             s.crowd[users.items[t]] += np.float64(users.mass[t]) / np.float64(users.total[v])
-    popular = np.argsort(s.crowd[:n_items])[::-1][:CROWD_ITEMS]
-    popular = np.sort(popular[s.crowd[popular] > 0])
-    c = gather(query.distance, popular, popular, popular.size, m, s.buffer)
-    whole_shares(s.crowd[popular], s.p)
-    whole_shares(query.mass, s.q)
-    largest = np.argmax(s.q[:m])
-    s.q[largest] += s.p[: popular.size].sum() - s.q[:m].sum()
-    s.w.g[:m] = s.g[:m]
-    status, _, _, _ = solve(c, s.p, s.q, popular.size, m, s.w)
+
+
+@kernel
+def shape_prices(query, popular, s):
+    """Set s.g and s.f to the prices of the transport between the query and the crowd's popular items."""
+    n, m = popular.size, query.items.size
+    c = gather(query.distance, popular, s.places, n, m, s.buffer)
+    total = np.int64(0)
+    for i in range(n):  # whole masses in proportion, about 2^40 in all and none zero
+        s.p[i] = max(1, np.int64(s.crowd[popular[i]] * 2.0**32))
+        total += s.p[i]
+    rest, largest = total, 0
+    for j in range(m):
+        s.q[j] = max(1, np.int64(np.float64(total) * (np.float64(query.mass[j]) / np.float64(query.total))))
+        rest -= s.q[j]
+        if s.q[j] > s.q[largest]:
+            largest = j
+    s.q[largest] += rest
+    copy(s.g, m, s.w.g)
+    status, _, _, _ = solve(c, s.p, s.q, n, m, s.w)
     if status == OPTIMAL:  # else the prices outgrow 32 bits, and the old ones stay
-        s.g[:m] = s.w.price[popular.size : popular.size + m]
+        for j in range(m):
+            s.g[j] = s.w.price[n + j]
     extend(query.distance, s.g, s.f)
 
 
@@ -290,17 +234,20 @@ def apply_prices(query, users, s, n):
 
 
 @kernel
-def whole_shares(values, out):
-    """Set out to whole masses in the proportions of the values, about 2^40 in all and none zero."""
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    for i in range(values.size):
-        out[i] = max(1, np.int64(values[i] / total * 2.0**40))
+def visit(query, users, lists, n, solved, s, stats):
+    """Abandon or solve the first n alive; return how many are solved by now, or -1 - v.
+
+    Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
+    """
+    for k in range(n):
+        solved = visit_one(s.alive[k], query, users, lists, solved, s, stats)
+        if solved < 0:
+            break
+    return solved
 
 
 @kernel
-def visit(v, query, users, lists, solved, s, stats):
+def visit_one(v, query, users, lists, solved, s, stats):
     """Abandon or solve one pair; return the number solved so far, or -1 - v."""
     limit = reach_of(v, lists, query.radius) / query.unit
     if exceeds(s.bound[v], limit):
@@ -358,7 +305,8 @@ def abandon(v, query, users, limit, s):
     g = s.w.g
     first_step = 0.0
     for t in range(PAIR_STEPS + 1):
-        g[:m] = 2**30
+        for j in range(m):
+            g[j] = 2**30
         for i in range(n):
             row, f_i = distance[users.items[start + i]], f[i]
             for j in range(m):
@@ -373,7 +321,7 @@ def abandon(v, query, users, limit, s):
         value = value_v * inverse_v + value_u * inverse_u
         if value > best:
             best = value
-            s.best_g[:m] = g[:m]
+            copy(g, m, s.best_g)
             if exceeds(value, limit):
                 return True
         if t == PAIR_STEPS:

@@ -266,6 +266,7 @@ class NeighborIndex:
         known: tuple[Index, Floats],
     ) -> tuple[Found, tuple[Index, Floats], SearchStats]:
         from prefmover.search import _cascade as kernels
+        from prefmover.search.cascade import WidePairError, cascade
 
         theirs = askers.preferences
         itself = u if askers.same else -1
@@ -289,24 +290,17 @@ class NeighborIndex:
         )
         s = self._scratch(items.size)
         s.known[known[0]] = known[1]
-        laid_out = time.perf_counter()
-        bounds = 0.0
+        seconds = {"layout": time.perf_counter() - start}
         while True:
             lists = lists_for(u, itself)
-            counts = np.zeros(7, np.int64)
-            before = time.perf_counter()
-            n = kernels.shortlist(query, users, lists, s, counts)
-            bounds += time.perf_counter() - before
-            solved = kernels.settle(query, users, lists, n, solve_first, s, counts)
-            if solved >= 0:
+            try:
+                solved, counts, stages = cascade(query, users, lists, solve_first, s)
                 break
-            v = -1 - solved  # beyond 32 bits: solved apart, then known
-            s.known[v] = wide_distance(theirs, self.preferences, self.geometry, u, v)
+            except WidePairError as pair:  # beyond 32 bits: solved apart, then known
+                s.known[pair.v] = wide_distance(theirs, self.preferences, self.geometry, u, pair.v)
         s.known.fill(-1.0)
-        end = time.perf_counter()
-        seconds = {"layout": laid_out - start, "bounds": bounds, "exact": end - laid_out - bounds}
         pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
-        return _collect(lists), pairs, SearchStats.of(counts.tolist(), seconds)
+        return _collect(lists), pairs, SearchStats.of(counts, {**seconds, **stages})
 
     def _lists(self, n: int, k: int, first: Index, member: npt.NDArray[np.int32]) -> Any:
         from prefmover.search import _cascade as kernels
@@ -318,10 +312,13 @@ class NeighborIndex:
     def _scratch(self, m: int) -> Any:
         """Return this thread's scratch, large enough for a query of m items."""
         from prefmover.search import _cascade as kernels
+        from prefmover.search.cascade import CROWD_ITEMS
 
         longest = max(m, int(np.diff(self.preferences.indptr).max(initial=0)))
         if getattr(self._local, "longest", -1) < longest:
-            self._local.scratch = kernels.scratch(self.ratings.n_users, self.ratings.n_items, longest)
+            self._local.scratch = kernels.scratch(
+                self.ratings.n_users, self.ratings.n_items, longest, CROWD_ITEMS
+            )
             self._local.longest = longest
         return self._local.scratch
 

@@ -51,6 +51,13 @@ def transform_columns(c, f, n, m, g, nearest):
 
 
 @kernel
+def copy(source, n, target):
+    """Copy the first n entries; slices would do the same, but take Numba long to compile."""
+    for i in range(n):
+        target[i] = source[i]
+
+
+@kernel
 def dual_value(f, g, p, q, n, m):
     """Return Σ p_i f_i + Σ q_j g_j, in floats: with large masses it does not fit 64 bits."""
     value = 0.0
@@ -81,18 +88,18 @@ def ascend(c, p, q, n, m, steps, enough, f, g, best_f, nearest, excess):
         value = dual_value(f, g, p, q, n, m)
         if value > best:
             best = value
-            best_f[:n] = f[:n]
+            copy(f, n, best_f)
         if t == steps or best > enough:
             break
         if t == 0:
             first_step = 0.3 * max(best, 0.0) / total
-        excess[:n] = p[:n]
+        copy(p, n, excess)
         for j in range(m):
             excess[nearest[j]] -= q[j]
         step = first_step / (1.0 + t)
         for i in range(n):
             imbalance = np.float64(excess[i]) / np.float64(p[i])
             f[i] += c.dtype.type(step * max(-2.0, min(1.0, imbalance)))
-    f[:n] = best_f[:n]
+    copy(best_f, n, f)
     transform_columns(c, f, n, m, g, nearest)
     return best

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._jit import kernel
-from prefmover.transport._dual import ascend, row_argminimum, row_minimum
+from prefmover.transport._dual import ascend, copy, row_argminimum, row_minimum
 
 NO_PARENT = np.uint32(2**32 - 1)
 UNBOUNDED = np.int64(2**63 - 1)
@@ -55,6 +55,8 @@ class Workspace(NamedTuple):
     best_f: npt.NDArray[np.signedinteger[Any]]
     open_g: npt.NDArray[np.signedinteger[Any]]
     nearest: npt.NDArray[np.int32]
+    listed_row: npt.NDArray[np.int32]
+    listed_column: npt.NDArray[np.int32]
     p_left: npt.NDArray[np.int64]
     q_left: npt.NDArray[np.int64]
 
@@ -65,9 +67,9 @@ def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
     tree = [np.empty(nodes, np.uint32) for _ in range(8)]
     flow, price = np.empty(nodes, np.int64), np.empty(nodes, cost_type)
     prices = [np.empty(side, cost_type) for _ in range(4)]
-    nearest = np.empty(side, np.int32)
+    numbers = [np.empty(size, np.int32) for size in (side, LISTED, LISTED)]
     masses = [np.empty(side, np.int64) for _ in range(2)]
-    return Workspace._make((*tree, flow, price, *prices, nearest, *masses))
+    return Workspace._make((*tree, flow, price, *prices, *numbers, *masses))
 
 
 @kernel
@@ -90,11 +92,13 @@ def start_greedily(c, p, q, n, m, w):
             second = min(second, max(least, reduced))
             least = min(least, reduced)
         regret[i] = least - second
-    w.p_left[:n] = p[:n]
-    w.q_left[:m] = q[:m]
-    w.open_g[:m] = w.g[:m]
+    copy(p, n, w.p_left)
+    copy(q, m, w.q_left)
+    copy(w.g, m, w.open_g)
+    sort_by(regret, n, w.nearest)
     k, columns_left, root = 0, m, 0
-    for i in np.argsort(regret[:n], kind="mergesort"):
+    for t in range(n):
+        i = w.nearest[t]
         while True:
             if columns_left == 0:
                 root = i
@@ -120,10 +124,33 @@ def start_greedily(c, p, q, n, m, w):
 
 
 @kernel
+def sort_by(key, n, order):
+    """Set order to 0..n-1 sorted by key, ties in order, by Shell's method: NumPy's sorts take Numba long to compile."""
+    for k in range(n):
+        order[k] = k
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            moving = order[k]
+            place = k
+            while place >= gap:
+                other = order[place - gap]
+                if key[other] < key[moving] or (key[other] == key[moving] and other < moving):
+                    break
+                order[place] = other
+                place -= gap
+            order[place] = moving
+        gap //= 3
+
+
+@kernel
 def hang_tree(c, n, m, root, w):
     """From parents and the order in which nodes closed: sizes, the thread, and prices along the arcs."""
     last = n + m - 2
-    w.size[: n + m] = 1
+    for x in range(n + m):
+        w.size[x] = 1
     w.after[root] = w.before[root] = root
     w.price[root] = w.f[root]
     for k in range(last + 1):  # children close before their parents
@@ -273,7 +300,7 @@ def improve(c, n, m, w):
         return OVERFLOW, np.int64(0)
     # Far beyond what any problem has been seen to need; a guard against our own mistakes.
     most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
-    listed_row, listed_column = np.empty(LISTED, np.int32), np.empty(LISTED, np.int32)
+    listed_row, listed_column = w.listed_row, w.listed_column
     pivots = np.int64(0)
     i, clean = 0, 0
     while clean < n:
