@@ -125,7 +125,7 @@ def start_greedily(c, p, q, n, m, w):
 
 @kernel
 def sort_by(key, n, order):
-    """Set order to 0..n-1 sorted by key, ties in order, by Shell's method: NumPy's sorts take Numba long to compile."""
+    """Set order to 0..n-1 sorted by key, ties in order (Shell's method; NumPy's is slow to compile)."""
     for k in range(n):
         order[k] = k
     gap = 1
