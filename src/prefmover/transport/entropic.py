@@ -35,7 +35,7 @@ class Sinkhorn:
     converged
         Whether the row sums met p within the tolerance.
     marginal_error
-        Σ_i |row sum - p_i| at the end.
+        ``Σ_i |row sum - p_i|`` at the end.
     iterations
         How many rounds of updates were made.
     """
@@ -66,7 +66,7 @@ def sinkhorn(
     epsilon
         Strength of the blur, in the units of the cost; small values converge slowly.
     tolerance
-        Σ_i |row sum - p_i| to stop at. Groups of points far apart in terms of ε exchange mass so slowly that
+        ``Σ_i |row sum - p_i|`` to stop at. Groups of points far apart in terms of ε exchange mass so slowly that
         1e-9 may be out of reach, long after the cost has settled.
 
     Examples
