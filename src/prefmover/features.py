@@ -181,7 +181,7 @@ def from_ratings(
 
     Parameters
     ----------
-    matrix : scipy.sparse array of shape (n_users, n_items)
+    matrix : scipy.sparse array of shape (users, items)
         Stored entries are ratings, zeros among them too.
     items : sequence of ids
         Of the columns.
