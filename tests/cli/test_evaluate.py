@@ -20,7 +20,7 @@ def test_evaluate_and_report(run, tmp_path):
         "--measures",
         "jaccard,pmd",
         "--train",
-        "1:9",
+        "1:19",
         "--k",
         "5,40",
         "--repeats",
@@ -33,7 +33,7 @@ def test_evaluate_and_report(run, tmp_path):
         0,
         [str(folder / "records.parquet"), str(folder / "report" / "report.html")],
     )
-    assert "[3/3] train:test 1:9, repeat 1, PMD (published): MAE" in err
+    assert "[3/3] train:test 1:19, repeat 1, PMD (published): MAE" in err
     code, out, _ = run("report", str(folder), "--out", str(tmp_path / "there"))
     assert (code, out.strip()) == (0, str(tmp_path / "there" / "report.html"))
     assert (tmp_path / "there" / "gaps.png").exists()

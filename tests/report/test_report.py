@@ -162,7 +162,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     experiment = Experiment(
         "cinema",
-        train=(0.05, 0.1),
+        train=(0.05, 0.02),
         repeats=2,
         ks=(5, 20, 40),
         measures=("cos", "n-bcf", "pmd"),
@@ -195,7 +195,7 @@ def test_pictures_and_summary(written):
         assert written[f"{name}.svg"].read_text().startswith("<svg")
     facts = json.loads(written["summary.json"].read_text())
     assert [panel["points"] for panel in facts["panels"]] == [
-        ["1:9", "1:19"],
+        ["1:19", "0.02"],
         ["5", "20", "40"],
         ["5", "20", "40"],
     ]

@@ -38,7 +38,7 @@ Index = npt.NDArray[np.int64]
 
 NO_NEIGHBORS = {"user-mean": "mean", "bias": "baseline"}
 CONTROLS = ("uniform", "mean-vector", *NO_NEIGHBORS)
-PAIRS_AT_ONCE = 400_000  # test ratings whose lists of neighbours are held: 60 x 16 bytes each
+PAIRS_AT_ONCE = 620_000  # test ratings whose neighbours are held at once: 60 x 16 bytes each, three times
 THREAD_ROWS = 32
 
 
