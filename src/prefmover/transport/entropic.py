@@ -66,8 +66,8 @@ def sinkhorn(
     epsilon
         Strength of the blur, in the units of the cost; small values converge slowly.
     tolerance
-        ``Σ_i |row sum - p_i|`` to stop at. Groups of points far apart in terms of ε exchange mass so slowly that
-        1e-9 may be out of reach, long after the cost has settled.
+        ``Σ_i |row sum - p_i|`` to stop at. Groups of points far apart in terms of ε exchange mass so slowly
+        that 1e-9 may be out of reach, long after the cost has settled.
 
     Examples
     --------
