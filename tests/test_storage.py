@@ -70,6 +70,7 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
 def test_same_content_same_names(tmp_path):
     a, b = save(tmp_path / "a"), save(tmp_path / "b")
     assert sorted(p.name for p in a.iterdir()) == sorted(p.name for p in b.iterdir())
+    assert {p.stat().st_mode & 0o777 for p in a.glob("*-*")} == {a.stat().st_mode & 0o666}
     save(a)
     assert storage.read(a).header.facts == {"number": 1.0}
 

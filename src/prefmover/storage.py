@@ -135,6 +135,7 @@ def write(
                 save_file(whole, temporary)
             else:
                 _write_ids(users if role == "users" else items, temporary)
+            temporary.chmod(place.stat().st_mode & 0o666)  # safetensors lets only the owner read
             digest, size = _sha256(temporary), temporary.stat().st_size
             name = f"{role}-{digest[:16]}.{suffix}"
             _sync(temporary)
