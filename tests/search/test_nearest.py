@@ -205,6 +205,7 @@ def test_items_nobody_rated_have_no_raters(viewers):
     ratings, geometry = viewers
     found = nearest_raters(ratings, geometry, ratings.users[:2], ["no such item", ratings.items[0]], 3)
     assert np.diff(found.indptr).tolist() == [0, 3]
+    assert nearest_raters(ratings, geometry, [], []).indptr.tolist() == [0]
 
 
 @pytest.mark.parametrize("measure", list(MEASURES))

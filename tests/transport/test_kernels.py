@@ -144,7 +144,7 @@ def test_dual_ascent_bounds_from_below(n, m, levels, seed, steps):
 
     def ascend(steps, enough=np.inf):
         w.g[:m] = 0
-        value = _dual.ascend(c, p, q, n, m, steps, enough, w.f, w.g, w.best_f, w.nearest, w.p_left)
+        value = _dual.ascend(c, p, q, n, m, steps, 0.3, enough, w.f, w.g, w.best_f, w.nearest, w.p_left)
         assert (w.f[:n, None].astype(int) + w.g[:m] <= c).all()  # feasible, hence a bound
         assert value == pytest.approx(float(p @ w.f[:n] + q @ w.g[:m]), rel=1e-12)
         assert value <= exact * (1 + 1e-12)
@@ -168,7 +168,7 @@ def test_dual_ascent_is_worth_its_steps():
 
     def bound(steps):
         w.g[:] = 0
-        return _dual.ascend(c, p, q, 60, 50, steps, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
+        return _dual.ascend(c, p, q, 60, 50, steps, 0.3, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
 
     exact = transport(p, q, c).cost * p.sum()
     assert bound(0) < bound(12) <= exact

@@ -19,8 +19,10 @@ from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, work
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-PAIR_STEPS = 8  # dual steps on one pair before it is solved
-EXACT_STEPS = 12  # and further ones on what is left after cancelling
+PAIR_STEPS = 2  # dual steps on one pair, in place,
+PAIR_RATE = 0.3
+EXACT_STEPS = 24  # and further ones on what is left after cancelling
+EXACT_RATE = 0.4
 
 # Where a user was dealt with.
 RWMD, PRICES, ABANDONED, SOLVED, KNOWN, UNDEFINED, PIVOTS = range(7)
@@ -270,7 +272,7 @@ def visit_one(v, query, users, lists, solved, s, stats):
             w.g[j] = prices[s.columns[j]]
         total = np.float64(query.total) * np.float64(users.total[v])
         value = ascend(
-            c, s.p, s.q, n, m, EXACT_STEPS, limit * (1.0 + 2 * MARGIN) * total,
+            c, s.p, s.q, n, m, EXACT_STEPS, EXACT_RATE, limit * (1.0 + 2 * MARGIN) * total,
             w.f, w.g, w.best_f, w.nearest, w.p_left,
         )  # fmt: skip
         if exceeds(value / total, limit):
@@ -327,7 +329,7 @@ def abandon(v, query, users, limit, s):
         if t == PAIR_STEPS:
             break
         if t == 0:
-            first_step = 0.1 * best
+            first_step = PAIR_RATE * best
         step = first_step / (1.0 + t)
         for i in range(n):
             s.excess[i] = users.mass[start + i] * inverse_v

@@ -159,7 +159,7 @@ class NeighborIndex:
             raise InputError(f"{who.size} users but {which.size} items; give one item for each user")
         order = np.argsort(who, kind="stable")
         asking, starts = np.unique(who[order], return_index=True)
-        ends = np.append(starts[1:], who.size)
+        ends = np.append(starts, who.size)[1:]
         places = {int(u): order[a:b] for u, a, b in zip(asking, starts, ends, strict=True)}
         raters_first, raters = self._raters_of_items()
 

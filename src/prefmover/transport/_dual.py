@@ -69,11 +69,12 @@ def dual_value(f, g, p, q, n, m):
 
 
 @kernel
-def ascend(c, p, q, n, m, steps, enough, f, g, best_f, nearest, excess):
+def ascend(c, p, q, n, m, steps, rate, enough, f, g, best_f, nearest, excess):
     """Raise the dual bound by subgradient steps from the column prices g; return the best value.
 
     A row whose mass p_i exceeds what the columns nearest to it ask for is raised, one that is asked for
-    more than it has is lowered, in proportion to the imbalance, by steps that shrink as 1/(1 + t).
+    more than it has is lowered, in proportion to the imbalance, by steps that shrink as 1/(1 + t) from
+    ``rate`` times the mean cost.
     Stops early once the bound exceeds ``enough``. On return f and g are the best prices seen.
     """
     for i in range(n):
@@ -92,7 +93,7 @@ def ascend(c, p, q, n, m, steps, enough, f, g, best_f, nearest, excess):
         if t == steps or best > enough:
             break
         if t == 0:
-            first_step = 0.3 * max(best, 0.0) / total
+            first_step = rate * max(best, 0.0) / total
         copy(p, n, excess)
         for j in range(m):
             excess[nearest[j]] -= q[j]

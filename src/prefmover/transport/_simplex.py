@@ -26,6 +26,7 @@ UNBOUNDED = np.int64(2**63 - 1)
 LISTED = 24  # arcs priced out before one enters
 ENTERED = 12  # pivots from one list
 DUAL_STEPS = 12
+DUAL_RATE = 0.3
 
 OPTIMAL, OVERFLOW, STALLED = 0, 1, 2
 
@@ -382,7 +383,7 @@ def solve(c, p, q, n, m, w):
     c (≥ n, ≥ m) whole costs; p (n), q (m) positive whole masses with equal sums. The tree, flows and
     prices stay in the workspace. The total is Σ W_ij c_ij in two limbs.
     """
-    ascend(c, p, q, n, m, DUAL_STEPS, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
+    ascend(c, p, q, n, m, DUAL_STEPS, DUAL_RATE, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
     return finish(c, p, q, n, m, w)
 
 
