@@ -2,9 +2,9 @@
 
 ::
 
-    Ratings → ItemGeometry → preferences → TransportProblem → Transport → Neighbors
-    who rated   how far      a user as a    move one user's     least      who is
-    what, how   items are    distribution   onto another's      work       near
+    Ratings → ItemGeometry → preferences → TransportProblem → Transport → Neighbors → Prediction
+    who rated   how far      a user as a    move one user's     least      who is     what they
+    what, how   items are    distribution   onto another's      work       near       would say
 
 >>> import prefmover as pm
 >>> ratings = pm.Ratings.from_arrays(
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from prefmover.items import ItemGeometry, align
     from prefmover.measures import MEASURES, Measure, compare, register, similarities
     from prefmover.measures.pmd import distances, pmd
+    from prefmover.model import UserKNN
     from prefmover.ratings import Ratings, Scale
     from prefmover.search import NeighborIndex, Neighbors, nearest, nearest_raters, within
     from prefmover.transport import Transport, sinkhorn
@@ -48,6 +49,7 @@ _HOME = {
     "Ratings": "ratings",
     "Scale": "ratings",
     "Transport": "transport",
+    "UserKNN": "model",
     "align": "items",
     "compare": "measures",
     "distances": "measures.pmd",
@@ -72,6 +74,7 @@ __all__ = [
     "Ratings",
     "Scale",
     "Transport",
+    "UserKNN",
     "align",
     "compare",
     "datasets",
