@@ -33,7 +33,7 @@ Index = npt.NDArray[np.int64]
 USER_SHRINKAGE, ITEM_SHRINKAGE = 5.0, 2.0
 """Ratings' worth of doubt about a bias: the ratio of the variance of ratings to that of biases.
 
-Taken from a sample of MovieLens-1M users (docs/guide/predictions.md), not from the data of any figure.
+Taken from a sample of MovieLens-1M users (docs/guide/predictions.md), not from MovieLens-100K.
 """
 
 ROUNDS = 100
