@@ -5,8 +5,10 @@ pairs is estimated in the same run from ``ot.emd2`` and from its raw C++ entry o
 gathered beforehand), one thread.
 """
 
-import resource
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +62,7 @@ def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[
     """Return mean LB / exact of the bounds over the near half of the candidates of a few queries."""
     from prefmover.measures.pmd import distances_of, query_major
     from prefmover.search import _cascade as kernels
-    from prefmover.search.cascade import _shape_prices
+    from prefmover.search.cascade import CROWD, _shape_prices
 
     index = NeighborIndex(ratings, geometry)
     users = index._users(True, None)
@@ -79,7 +81,7 @@ def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: ratings.n_users // 2]
         s.alive[: near.size] = near
-        _shape_prices(query, users, s, near.size)
+        _shape_prices(query, users, s, near[:CROWD])
         kernels.apply_prices(query, users, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
         exact = distances_of(p, geometry, u, sample) / geometry.unit
@@ -159,6 +161,21 @@ def main() -> None:
         )
         print("\n".join(parts[-2:]), flush=True)
     publish("search", "Exact nearest users", parts, options)
+
+
+def peak_alone(name: str) -> float:
+    """Return the peak memory, in GiB, of a process of its own: load, 200 queries on two threads."""
+    program = (
+        "import resource, sys; from bench import dataset; from prefmover.search import nearest; "
+        "data = dataset(sys.argv[1]); "
+        "nearest(data.ratings, data.geometry, 10, users=data.ratings.users[:200], n_jobs=2); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", program, name], cwd=here, capture_output=True, text=True, check=True
+    )
+    return int(done.stdout) / 2**20
 
 
 def growth(ratings: Ratings, geometry: ItemGeometry, k: int) -> str:

@@ -42,7 +42,7 @@ def test_bounds_are_bounds(data, u):
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
-    _shape_prices(query, users, s, alive.size)
+    _shape_prices(query, users, s, alive)
     cascade.apply_prices(query, users, s, alive.size)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
     assert (s.bound >= before).all()

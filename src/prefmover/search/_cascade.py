@@ -19,7 +19,7 @@ from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, work
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-PAIR_STEPS = 2  # dual steps on one pair, in place,
+PAIR_STEPS = 4  # dual steps on one pair, in place,
 PAIR_RATE = 0.3
 EXACT_STEPS = 24  # and further ones on what is left after cancelling
 EXACT_RATE = 0.4
@@ -187,14 +187,14 @@ def drop(query, lists, s, n, reason, stats):
 
 
 @kernel
-def mix(users, s, n):
-    """Set s.crowd to the sum of the preferences of the first n alive."""
-    for i in range(s.crowd.size):
-        s.crowd[i] = 0.0
-    for k in range(n):
-        v = s.alive[k]
+def mix(users, chosen, crowd):
+    """Set crowd to the sum of the preferences of the chosen users."""
+    for i in range(crowd.size):
+        crowd[i] = 0.0
+    for k in range(chosen.size):
+        v = chosen[k]
         for t in range(users.indptr[v], users.indptr[v + 1]):
-            s.crowd[users.items[t]] += np.float64(users.mass[t]) / np.float64(users.total[v])
+            crowd[users.items[t]] += np.float64(users.mass[t]) / np.float64(users.total[v])
 
 
 @kernel

@@ -25,7 +25,7 @@ Index = npt.NDArray[np.int64]
 
 CROWD = 256  # how many of the likeliest users shape the prices
 CROWD_ITEMS = 512  # and how many items they are shaped on
-ROUNDS = 3
+PAYS = 16  # users that new prices must rule out for another round
 FEW = 40  # users for whom prices do not pay
 
 
@@ -62,7 +62,7 @@ def cascade(
     n = kernels.drop(query, lists, s, n, kernels.RWMD, counts)
     _sort(s, n)
     if n > FEW:
-        _shape_prices(query, users, s, n)
+        _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
         front = min(n, 2 * CROWD)
         kernels.apply_prices(query, users, s, front)
         _sort(s, front)
@@ -74,16 +74,13 @@ def cascade(
     if n > FEW:
         kernels.apply_prices(query, users, s, n)
         n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
-    for _ in range(ROUNDS):
-        if n <= FEW:
-            break
+    dropped = PAYS
+    while n > FEW and dropped >= PAYS:
         _sort(s, n)
-        _shape_prices(query, users, s, n)
+        _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
         kernels.apply_prices(query, users, s, n)
-        before = n
-        n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
-        if n > 0.7 * before:
-            break
+        left = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
+        n, dropped = left, n - left
     _sort(s, n)
     solved = _visit(query, users, lists, n, solved, s, counts)
     seconds = {"bounds": bounded - begin, "exact": time.perf_counter() - bounded}
@@ -96,9 +93,9 @@ def _sort(s: Scratch, n: int) -> None:
     s.alive[:n] = alive[np.argsort(s.bound[alive], kind="stable")]
 
 
-def _shape_prices(query: Query, users: Users, s: Scratch, n: int) -> None:
-    """Find prices that are good, on the whole, for the first of the n alive."""
-    kernels.mix(users, s, min(n, CROWD))
+def _shape_prices(query: Query, users: Users, s: Scratch, crowd: Index) -> None:
+    """Find prices that are good, on the whole, for some users."""
+    kernels.mix(users, crowd, s.crowd)
     popular = np.flatnonzero(s.crowd)
     if popular.size > CROWD_ITEMS:
         popular = np.sort(popular[np.argpartition(s.crowd[popular], -CROWD_ITEMS)[-CROWD_ITEMS:]])
