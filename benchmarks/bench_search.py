@@ -155,9 +155,9 @@ def main() -> None:
         )
         if not small:
             parts.append(growth(ratings, geometry, options.k))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         parts.append(
-            f"Peak memory of this whole run (POT, data and the item geometry included): {peak:.2f} GiB."
+            f"Peak memory of a process that loads {name}, makes its geometry and searches on two threads: "
+            f"{peak_alone(name):.2f} GiB."
         )
         print("\n".join(parts[-2:]), flush=True)
     publish("search", "Exact nearest users", parts, options)
