@@ -23,7 +23,9 @@ def test_blocks_and_threads_change_nothing(measure, big_world):
 
 def test_a_block_can_be_changed(big_world):
     ratings = big_world[0]
-    for _, values in blocks(ratings, "urp", block_rows=100):
+    expected = similarities(ratings, "urp")
+    for positions, values in blocks(ratings, "urp", block_rows=100):
+        np.testing.assert_array_equal(values, expected[positions])  # not touched by the change before
         values[:] = 0
 
 

@@ -254,12 +254,39 @@ def test_progress_reaches_the_end(viewers):
         (lambda r, g: nearest(r, g, 2, "cos", users={1: 5}), "COS searches for users of the ratings only"),
         (lambda r, g: nearest(r, g, 2, "cos", checkpoint="x"), "checkpoint is for PMD"),
         (lambda r, g: nearest_raters(r, g, [1, 2], [3]), "2 users but 1 items"),
+        (lambda r, g: nearest_raters(r, g, [1], [3], 0), "k is 0"),
         (lambda r, g: nearest(r, g, 2, n_jobs=0), "n_jobs is 0"),
     ],
 )
 def test_bad_questions(viewers, ask, message):
     with pytest.raises(InputError, match=message):
         ask(*viewers)
+
+
+def test_an_interrupted_query_leaves_nothing_to_the_next(viewers, monkeypatch):
+    from prefmover.search import _cascade as kernels
+
+    ratings, geometry = viewers
+    index = NeighborIndex(ratings, geometry)
+    expected = index.nearest(k=3, n_jobs=1)
+    visit, calls = kernels.visit, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 100:
+            raise KeyboardInterrupt
+        return visit(*arguments)
+
+    monkeypatch.setattr(kernels, "visit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        index.nearest(k=3, n_jobs=1)
+    assert_same(index.nearest(k=3, n_jobs=1), expected)
+
+
+def test_items_may_come_one_by_one(viewers):
+    ratings, geometry = viewers
+    found = nearest_raters(ratings, geometry, iter(ratings.users[:2]), iter(ratings.items[:2].tolist()), 3)
+    assert found.items.tolist() == ratings.items[:2].tolist()
 
 
 def test_unknown_users_are_named(viewers):

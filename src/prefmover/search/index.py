@@ -112,9 +112,7 @@ class NeighborIndex:
         self, users: Asked = None, k: int = 10, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> Neighbors:
         """Return the k nearest users of each asker, never the asker."""
-        if k != int(k) or k < 1:
-            raise InputError(f"k is {k!r}; give a whole number from 1")
-        return self._search(users, min(int(k), self.ratings.n_users), np.inf, n_jobs, progress)
+        return self._search(users, min(_whole(k), self.ratings.n_users), np.inf, n_jobs, progress)
 
     def within(
         self,
@@ -154,7 +152,9 @@ class NeighborIndex:
         """
         askers = _Askers(self, new)
         who = np.array([askers.ratings.user_index(user) for user in users], dtype=np.int64)
-        which = self._rated_positions(items)
+        wanted = items.tolist() if isinstance(items, np.ndarray) else list(items)
+        which = self._rated_positions(wanted)
+        k = min(_whole(k), self.ratings.n_users)
         if who.size != which.size:
             raise InputError(f"{who.size} users but {which.size} items; give one item for each user")
         order = np.argsort(who, kind="stable")
@@ -171,7 +171,7 @@ class NeighborIndex:
             n = int((raters_first[known + 1] - raters_first[known]).sum())
             first, member = np.empty(self.ratings.n_users + 1, np.int64), np.empty(n, np.int32)
             kernels.membership(known, raters_first, raters, itself, first, member)
-            return self._lists(targets.size, min(k, self.ratings.n_users), first, member)
+            return self._lists(targets.size, k, first, member)
 
         found, stats = self._run(askers, asking, lists_for, 2 * k, np.inf, n_jobs, progress)
         counts = np.zeros(who.size, np.int64)
@@ -189,7 +189,7 @@ class NeighborIndex:
                 begin += count
         return RaterNeighbors(
             askers.ratings.users[who],
-            np.asarray(list(items), dtype=object),
+            np.asarray(wanted, dtype=object),
             self.ratings.users,
             indptr,
             neighbors,
@@ -289,8 +289,9 @@ class NeighborIndex:
             radius,
         )
         s = self._scratch(items.size)
-        s.known[known[0]] = known[1]
         seconds = {"layout": time.perf_counter() - start}
+        s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
+        s.known[known[0]] = known[1]
         while True:
             lists = lists_for(u, itself)
             try:
@@ -298,7 +299,6 @@ class NeighborIndex:
                 break
             except WidePairError as pair:  # beyond 32 bits: solved apart, then known
                 s.known[pair.v] = wide_distance(theirs, self.preferences, self.geometry, u, pair.v)
-        s.known.fill(-1.0)
         pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
         return _collect(lists), pairs, SearchStats.of(counts, {**seconds, **stages})
 
@@ -349,10 +349,15 @@ class NeighborIndex:
             self._raters = first, by_item.indices.astype(np.int64)
         return self._raters
 
-    def _rated_positions(self, items: Iterable[Any]) -> Index:
+    def _rated_positions(self, items: list[Any]) -> Index:
         place = {item: k for k, item in enumerate(self.ratings.items.tolist())}
-        listed = items.tolist() if isinstance(items, np.ndarray) else list(items)
-        return np.array([place.get(item, -1) for item in listed], dtype=np.int64)
+        return np.array([place.get(item, -1) for item in items], dtype=np.int64)
+
+
+def _whole(k: int) -> int:
+    if k != int(k) or k < 1:
+        raise InputError(f"k is {k!r}; give a whole number from 1")
+    return int(k)
 
 
 def new_ratings(users: Asked) -> Ratings | None:
