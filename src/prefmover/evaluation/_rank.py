@@ -60,13 +60,10 @@ def predict_rows(
                 total += w * residuals[near[t]]
                 size += abs(w)
                 if t + 1 == ks[at]:
-                    shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
-                    used[pair, at] = t + 1 if size > 0.0 else 0
+                    answer(total, size, t + 1, shrinkage, pair, at, shift, used)
                     at += 1
-            while at < ks.size:
-                shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
-                used[pair, at] = count if size > 0.0 else 0
-                at += 1
+            for rest in range(at, ks.size):
+                answer(total, size, count, shrinkage, pair, rest, shift, used)
 
 
 @kernel
@@ -85,10 +82,14 @@ def predict_lists(
             total += w * residuals[e]
             size += abs(w)
             if t + 1 == ks[at]:
-                shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
-                used[pair, at] = t + 1 if size > 0.0 else 0
+                answer(total, size, t + 1, shrinkage, pair, at, shift, used)
                 at += 1
-        while at < ks.size:
-            shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
-            used[pair, at] = count if size > 0.0 else 0
-            at += 1
+        for rest in range(at, ks.size):
+            answer(total, size, count, shrinkage, pair, rest, shift, used)
+
+
+@kernel
+def answer(total, size, count, shrinkage, pair, at, shift, used):
+    """Note the weighted mean of ``count`` neighbours as the prediction for the at-th K."""
+    shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
+    used[pair, at] = count if size > 0.0 else 0

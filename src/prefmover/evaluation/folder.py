@@ -22,6 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
+from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 
@@ -83,7 +84,7 @@ class RunFolder:
                 f"{self.path} holds records but not their experiment.json; choose another folder"
             )
         about = {"format": FORMAT, "settings": experiment.to_dict(), "data": data}
-        _write(file, json.dumps(about, indent=1, ensure_ascii=False).encode())
+        atomic.write(file, json.dumps(about, indent=1, ensure_ascii=False).encode())
 
     def experiment(self) -> Experiment:
         """Return the settings of the last run."""
@@ -119,14 +120,14 @@ class RunFolder:
     def add(self, cell: Cell) -> None:
         """Write a finished cell."""
         (self.path / "cells").mkdir(exist_ok=True)
-        _write(self.path / "cells" / f"{cell['key']}.json", _line(cell))
+        atomic.write(self.path / "cells" / f"{cell['key']}.json", _line(cell))
 
     def merge(self) -> None:
         """Put all finished cells into one file, and a flat table beside it."""
         from prefmover.evaluation.records import write_parquet
 
         cells = self.cells()
-        _write(self.path / "cells.jsonl", b"".join(_line(cell) for cell in cells.values()))
+        atomic.write(self.path / "cells.jsonl", b"".join(_line(cell) for cell in cells.values()))
         for file in (self.path / "cells").glob("*.json"):
             file.unlink()
         with contextlib.suppress(OSError):
@@ -146,18 +147,6 @@ def _json(text: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{where} is not a record; delete it and run again")
     return value
-
-
-def _write(file: Path, content: bytes) -> None:
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with partial.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _acquire(stream: IO[str]) -> bool:

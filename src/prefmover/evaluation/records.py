@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.folder import Cell
@@ -118,6 +119,6 @@ def write_parquet(cells: Iterable[Cell], path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    partial = path.with_name(f".{path.name}")
-    parquet.write_table(pa.Table.from_pylist(flat_rows(cells)), partial)
-    partial.replace(path)
+    buffer = pa.BufferOutputStream()
+    parquet.write_table(pa.Table.from_pylist(flat_rows(cells)), buffer)
+    atomic.write(path, buffer.getvalue().to_pybytes())

@@ -7,7 +7,6 @@ whole or not at all. Distances do not depend on what was computed before, so the
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from io import BytesIO
 from os import PathLike
@@ -17,6 +16,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.parallel import Progress
 from prefmover.search.index import Asked, NeighborIndex, new_ratings
@@ -86,7 +86,7 @@ def _claim(folder: Path, search: dict[str, object]) -> None:
         return
     if any(folder.glob("part-*.npz")):
         raise InputError(f"{folder} holds parts of a search but not what they belong to; empty it")
-    _write(header, json.dumps(search, indent=1).encode())
+    atomic.write(header, json.dumps(search, indent=1).encode())
 
 
 def _digest(index: NeighborIndex, asking: Index) -> str:
@@ -111,7 +111,7 @@ def _save(file: Path, indptr: Index, neighbors: Index, values: np.ndarray, stats
         counts=stats.counts,
         seconds=json.dumps(stats.seconds),
     )
-    _write(file, buffer.getvalue())
+    atomic.write(file, buffer.getvalue())
 
 
 def _load(file: Path) -> Part | None:
@@ -123,18 +123,6 @@ def _load(file: Path) -> Part | None:
             return saved["indptr"], saved["neighbors"], saved["values"], stats
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{file} is damaged ({error}); delete it and run again") from error
-
-
-def _write(file: Path, content: bytes) -> None:
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with partial.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _join(index: NeighborIndex, asking: Index, parts: list[Index], answers: list[Part]) -> Neighbors:
