@@ -14,7 +14,7 @@ import numpy as np
 from bench import arguments, dataset, publish, table
 from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
-from prefmover.model import KERNEL_WEIGHT, UserKNN
+from prefmover.model.user_knn import KERNEL_WEIGHT, UserKNN
 from prefmover.recommend import Centering, Shared
 from prefmover.splits import Split, random_split
 

@@ -6,7 +6,7 @@ import pytest
 from prefmover import datasets
 from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
-from prefmover.model import KERNEL_WEIGHT, UserKNN
+from prefmover.model.user_knn import KERNEL_WEIGHT, UserKNN
 from prefmover.recommend import Centering, Shared
 from prefmover.splits import random_split
 

@@ -2,6 +2,8 @@
 
 ::
 
+    asked.py        what is asked, however it is given
+    item_space.py   ratings over the items of a geometry or a model
     centering.py    what to expect of a user and an item
     predict.py      a weighted mean of what the nearest users said (the paper's predictor)
     user_kernel.py  users as vectors, from distances to landmarks

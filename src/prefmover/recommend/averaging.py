@@ -27,6 +27,15 @@ class Answer(NamedTuple):
     n_neighbors: Index
     details: Callable[[int], tuple[NeighborPart, ...]]
 
+    def some(self, chosen: Index) -> "Answer":
+        """Return those of the chosen pairs."""
+        return Answer(
+            self.values[chosen],
+            self.base[chosen],
+            self.n_neighbors[chosen],
+            lambda k: self.details(int(chosen[k])),
+        )
+
 
 class Parts(NamedTuple):
     """What one prediction is made of."""

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefmover.measures.pmd import UserTransport
+from prefmover.items import ItemGeometry
+from prefmover.measures.pmd import UserTransport, pmd
+from prefmover.ratings import Ratings
 from prefmover.recommend.predict import NeighborPart, Prediction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.table import Table
 
-__all__ = ["BasePart", "Move", "RecommendationExplanation", "Through", "UserExplanation"]
+__all__ = ["BasePart", "Move", "RecommendationExplanation", "Through", "UserExplanation", "explain_users"]
 
 Labels = Mapping[Any, str]
 
@@ -335,3 +337,16 @@ def _html(title: str, head: tuple[str, ...], rows: list[Any]) -> str:
     lines = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
     caption = f"<caption>{escape(title)}</caption>"
     return f"<table>{caption}<thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def explain_users(
+    ratings: Ratings, geometry: ItemGeometry, user: Any, other: Any, labels: Labels | None
+) -> UserExplanation:
+    """Return what of one user's ratings corresponds to what of another's, by the optimal plan."""
+    answer = pmd(ratings, geometry, user, other)
+    place = {item: k for k, item in enumerate(ratings.items.tolist())}
+    flows = [(flow.source, flow.target) for flow in answer.flows]
+    similarity = {
+        pair: float(geometry.similarity([place[pair[0]]], [place[pair[1]]])[0, 0]) for pair in flows
+    }
+    return UserExplanation.of(answer, ratings.of(user), ratings.of(other), similarity, labels)

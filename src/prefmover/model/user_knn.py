@@ -23,16 +23,18 @@ import numpy as np
 
 from prefmover.errors import InputError
 from prefmover.ids import IdIndex
-from prefmover.items import ItemGeometry, align
+from prefmover.items import ItemGeometry
 from prefmover.measures import Comparison, Measure, Weight, compare, find_measure, weight
-from prefmover.measures.pmd import pmd
+from prefmover.model.guest import Guest
 from prefmover.parallel import Progress
 from prefmover.ratings import Ratings, Scale
+from prefmover.recommend.asked import columns_of, guest_ratings, places
 from prefmover.recommend.averaging import Answer, Averaging, Neighborhood
 from prefmover.recommend.centering import Centering, CenteringName, Floats, Index
-from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation
+from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.recommend.item_space import on_items, over_geometry
 from prefmover.recommend.lending import Lending, fit_lending, landmark_values
-from prefmover.recommend.likeness import Likeness, one_user, stacked
+from prefmover.recommend.likeness import Likeness, stacked
 from prefmover.recommend.predict import Prediction, Predictions, clip, how_made
 from prefmover.recommend.regression import Regression, Shared
 from prefmover.recommend.top_n import best
@@ -42,7 +44,7 @@ from prefmover.search import Neighbor
 if TYPE_CHECKING:
     from prefmover.storage import StoredModel
 
-__all__ = ["Guest", "UserKNN"]
+__all__ = ["UserKNN"]
 
 KERNEL_WEIGHT = "exponential(2.5)"
 """PMD to covariance, for the default predictor; chosen with :class:`~prefmover.recommend.Shared`."""
@@ -185,7 +187,7 @@ class UserKNN:
                 "fit(ratings, geometry=ItemGeometry.from_vectors(...))"
             )
         if geometry is not None:
-            ratings, geometry = _over_geometry(ratings, geometry, self.missing)
+            ratings, geometry = over_geometry(ratings, geometry, self.missing)
         self.ratings_, self.geometry_ = ratings, geometry
         self.tuning_: list[dict[str, Any]] = []
         settings = self._settings(row)
@@ -272,8 +274,8 @@ class UserKNN:
         Prediction('bob', 'y': 3.000 from 1 neighbors)
         """
         predictor = self._fitted()
-        users, items = _pairs(pairs)
-        u, i = (_places(ids, known) for ids, known in ((users, self._users), (items, self._items)))
+        users, items = columns_of(pairs)
+        u, i = (places(ids, known) for ids, known in ((users, self._users), (items, self._items)))
         return self._predictions(users, items, u, i, predictor.answer(u, i, progress))
 
     def predict_one(self, user: Any, item: Any) -> Prediction:
@@ -297,7 +299,7 @@ class UserKNN:
         rated = self._rated(u) if u >= 0 else np.empty(0, np.int64)
         top = best(answer.values, np.flatnonzero(np.isin(candidates, rated)), n)
         who, what = [user] * len(top), self.ratings_.items[candidates[top]].tolist()
-        return list(self._predictions(who, what, np.full(len(top), u), candidates[top], _some(answer, top)))
+        return list(self._predictions(who, what, np.full(len(top), u), candidates[top], answer.some(top)))
 
     def recommend_many(self, users: Iterable[Any], n: int = 10) -> dict[Any, list[Prediction]]:
         """Return :meth:`recommend` for several users, by id, one after the other."""
@@ -307,7 +309,7 @@ class UserKNN:
         """Return the k nearest users with their distances (or similarities), nearest first."""
         likeness = self._fitted().likeness
         found = likeness.nearest(np.array([self.ratings_.user_index(user)]), k)
-        return _neighbor_list(found)
+        return list(found.of(user))
 
     def explain(self, user: Any, other: Any, *, labels: Labels | None = None) -> UserExplanation:
         """Return what of one user's ratings corresponds to what of another's: the transport plan.
@@ -318,7 +320,7 @@ class UserKNN:
             Names of items, for people: ``{item: name}``.
         """
         self._fitted()
-        return _explain_users(self.ratings_, self._with_geometry(), user, other, labels)
+        return explain_users(self.ratings_, self._with_geometry(), user, other, labels)
 
     def compare(self, user: Any, other: Any, *, n_terms: int = 10) -> Comparison:
         """Return the measure's value for two users, taken apart."""
@@ -342,7 +344,7 @@ class UserKNN:
         parts = predictor.parts(self._users.get(user, -1), self._items.get(item, -1))
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
-    def for_ratings(self, ratings: Mapping[Any, float], *, name: Any = GUEST) -> "Guest":
+    def for_ratings(self, ratings: Mapping[Any, float], *, name: Any = GUEST) -> Guest:
         """Return somebody who is not in the data, with ratings typed in a moment ago.
 
         Parameters
@@ -353,7 +355,7 @@ class UserKNN:
             What to call them in answers.
         """
         self._fitted()
-        return Guest(self, _checked_guest(self.ratings_, ratings, name), name)
+        return Guest(self, guest_ratings(self.ratings_, ratings, name), name)
 
     def add_users(self, ratings: Ratings) -> Self:
         """Add users to a fitted model, without comparing the old ones again, and return it.
@@ -379,7 +381,7 @@ class UserKNN:
                 f"the new ratings go from {given.min():g} to {given.max():g}; the model's scale is "
                 f"{scale.lowest:g} to {scale.highest:g}"
             )
-        more = _on_items(ratings, self._items, self.ratings_)
+        more = on_items(ratings, self._items, self.ratings_)
         whole = stacked(self.ratings_, more)
         old = predictor.likeness
         likeness = Likeness(whole, old.geometry, old.measure, old.convention, old.n_jobs)
@@ -508,184 +510,8 @@ class UserKNN:
         return self.geometry_
 
 
-class Guest:
-    """Somebody who is not in the data: neighbours, predictions, recommendations and reasons all the same.
-
-    Made by :meth:`UserKNN.for_ratings`. The model stays as it is.
-    """
-
-    def __init__(self, model: UserKNN, ratings: Ratings, name: Any) -> None:
-        self.model = model
-        self.ratings = ratings
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"Guest({self.name!r}, {self.ratings.n_ratings} ratings)"
-
-    def predict(self, items: Iterable[Any]) -> Predictions:
-        """Return predicted ratings of items."""
-        asked = _listed(items)
-        i = _places(asked, self.model._items)
-        answer = self.model._fitted().guest_answer(self.ratings, i)
-        return self._predictions(asked, i, answer)
-
-    def predict_one(self, item: Any) -> Prediction:
-        """Return one predicted rating."""
-        return self.predict([item])[0]
-
-    def recommend(self, n: int = 10, *, items: Iterable[Any] | None = None) -> list[Prediction]:
-        """Return the n items with the highest predicted ratings that the guest has not rated."""
-        candidates = self.model._candidates(items)
-        answer = self.model._fitted().guest_answer(self.ratings, candidates)
-        rated = np.flatnonzero(np.isin(candidates, self.ratings.matrix.indices))
-        top = best(answer.values, rated, n)
-        what = self.model.ratings_.items[candidates[top]].tolist()
-        return list(self._predictions(what, candidates[top], _some(answer, top)))
-
-    def neighbors(self, k: int = 10) -> list[Neighbor]:
-        """Return the k nearest users with their distances (or similarities), nearest first."""
-        return _neighbor_list(self.model._fitted().likeness.nearest(self.ratings, k))
-
-    def explain(self, other: Any, *, labels: Labels | None = None) -> UserExplanation:
-        """Return what of the guest's ratings corresponds to what of a user's."""
-        known = self.model.ratings_
-        both = stacked(known.select(users=[known.user_index(other)]), self.ratings)
-        return _explain_users(both, self.model._with_geometry(), self.name, other, labels)
-
-    def explain_recommendation(self, item: Any, *, labels: Labels | None = None) -> RecommendationExplanation:
-        """Return what a predicted rating is made of."""
-        parts = self.model._fitted().parts(self.ratings, self.model._items.get(item, -1))
-        prediction = self.predict_one(item)
-        return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
-
-    def _predictions(self, items: list[Any], i: Index, answer: Answer) -> Predictions:
-        known = np.zeros(len(items), np.int64)
-        return self.model._predictions([self.name] * len(items), items, known, i, answer)
-
-
 _KERNEL = ("landmarks", "whitening", "features", "rest")
 _REGRESSION = ("alpha", "user", "item", "similar_items", "lent")
-
-
-def _over_geometry(
-    ratings: Ratings, geometry: ItemGeometry, missing: Literal["error", "drop"]
-) -> tuple[Ratings, ItemGeometry]:
-    """Return ratings over all items of the geometry, unrated ones after the rated."""
-    ratings, aligned = align(ratings, geometry, missing)
-    if geometry.n_items == ratings.n_items:
-        return ratings, aligned
-    place = {item: k for k, item in enumerate(geometry.items.tolist())}
-    rated = np.array([place[item] for item in ratings.items.tolist()], dtype=np.int64)
-    rest = np.setdiff1d(np.arange(geometry.n_items), rated)
-    order = np.concatenate([rated, rest])
-    return _widened(ratings, geometry.items[order]), geometry.take(order)
-
-
-def _widened(ratings: Ratings, items: Any) -> Ratings:
-    """Return ratings over more items, of which theirs are the first."""
-    from scipy.sparse import csr_array
-
-    m = ratings.matrix
-    wide = csr_array((m.data, m.indices, m.indptr), shape=(ratings.n_users, len(items)))
-    return Ratings(wide, ratings.users, items, ratings.scale)
-
-
-def _on_items(ratings: Ratings, places: Mapping[Any, int], like: Ratings) -> Ratings:
-    """Return ratings over the items of a model; items it does not know are left out."""
-    from scipy.sparse import csr_array
-
-    at = np.array([places.get(item, -1) for item in ratings.items.tolist()], dtype=np.int64)
-    if (at < 0).any():
-        ratings = ratings.select(items=at >= 0)
-        at = at[at >= 0]
-    m = ratings.matrix
-    moved = csr_array((m.data, at[m.indices], m.indptr), shape=(ratings.n_users, like.n_items))
-    moved.sort_indices()
-    return Ratings(moved, ratings.users, like.items, like.scale)
-
-
-def _checked_guest(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
-    if not isinstance(ratings, Mapping):
-        raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
-    if not ratings:
-        raise InputError("no ratings were given; a guest needs at least one")
-    if name in set(known.users.tolist()):
-        raise InputError(f"there is a user {name!r} already; pass another name=")
-    index, scale = IdIndex("item", known.items), known.scale
-    items = np.array([index.position(item) for item in ratings], dtype=np.int64)
-    try:
-        values = np.array([float(value) for value in ratings.values()])
-    except (TypeError, ValueError) as error:
-        raise InputError(f"ratings must be numbers: {error}") from None
-    for item, value in zip(ratings, values.tolist(), strict=True):
-        if not scale.lowest <= value <= scale.highest:
-            raise InputError(
-                f"the rating of {item!r} is {value:g}; the scale is {scale.lowest:g} to {scale.highest:g}"
-            )
-    return one_user(known, name, items, values)
-
-
-def _explain_users(
-    ratings: Ratings, geometry: ItemGeometry, user: Any, other: Any, labels: Labels | None
-) -> UserExplanation:
-    answer = pmd(ratings, geometry, user, other)
-    place = {item: k for k, item in enumerate(ratings.items.tolist())}
-    flows = [(flow.source, flow.target) for flow in answer.flows]
-    similarity = {
-        pair: float(geometry.similarity([place[pair[0]]], [place[pair[1]]])[0, 0]) for pair in flows
-    }
-    return UserExplanation.of(answer, ratings.of(user), ratings.of(other), similarity, labels)
-
-
-def _neighbor_list(found: Any) -> list[Neighbor]:
-    ids = found.reference[found.neighbors].tolist()
-    return [Neighbor(*pair) for pair in zip(ids, found.values.tolist(), strict=True)]
-
-
-def _some(answer: Answer, chosen: Index) -> Answer:
-    return Answer(
-        answer.values[chosen],
-        answer.base[chosen],
-        answer.n_neighbors[chosen],
-        lambda k: answer.details(int(chosen[k])),
-    )
-
-
-def _places(ids: list[Any], known: Mapping[Any, int]) -> Index:
-    return np.array([known.get(id_, -1) for id_ in ids], dtype=np.int64)
-
-
-def _listed(ids: Iterable[Any]) -> list[Any]:
-    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise InputError(f"expected a list of ids, got the single value {ids!r}")
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-
-
-def _pairs(pairs: Any) -> tuple[list[Any], list[Any]]:
-    """Return the two columns of pairs, however they were given."""
-    if isinstance(pairs, Ratings):
-        rows = np.repeat(np.arange(pairs.n_users), np.diff(pairs.matrix.indptr))
-        return pairs.users[rows].tolist(), pairs.items[pairs.matrix.indices].tolist()
-    if isinstance(pairs, np.ndarray):
-        pairs = pairs.tolist()
-    if isinstance(pairs, list | tuple):
-        try:
-            both = [(user, item) for user, item in pairs]
-        except (TypeError, ValueError):
-            raise InputError("expected a list of (user, item) pairs") from None
-        return [user for user, _ in both], [item for _, item in both]
-    import narwhals as nw
-
-    try:
-        frame: Any = nw.from_native(pairs, eager_only=True)
-    except TypeError:
-        raise InputError(
-            f"expected a list of (user, item) pairs or a frame with these columns, got {type(pairs).__name__}"
-        ) from None
-    for name in ("user", "item"):
-        if name not in frame.columns:
-            raise InputError(f"the frame has no column {name!r}; it has {', '.join(frame.columns)}")
-    return frame["user"].to_list(), frame["item"].to_list()
 
 
 def _as_json(name: str, value: Any) -> Any:

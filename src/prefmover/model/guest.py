@@ -1,0 +1,76 @@
+"""Guest: somebody who has just typed in a few ratings, and is answered without refitting."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prefmover.ratings import Ratings
+from prefmover.recommend.asked import listed, places
+from prefmover.recommend.averaging import Answer
+from prefmover.recommend.centering import Index
+from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.recommend.likeness import stacked
+from prefmover.recommend.predict import Prediction, Predictions
+from prefmover.recommend.top_n import best
+from prefmover.search import Neighbor
+
+if TYPE_CHECKING:
+    from prefmover.model.user_knn import UserKNN
+
+__all__ = ["Guest"]
+
+
+class Guest:
+    """Somebody who is not in the data: neighbours, predictions, recommendations and reasons all the same.
+
+    Made by :meth:`UserKNN.for_ratings`. The model stays as it is.
+    """
+
+    def __init__(self, model: "UserKNN", ratings: Ratings, name: Any) -> None:
+        self.model = model
+        self.ratings = ratings
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Guest({self.name!r}, {self.ratings.n_ratings} ratings)"
+
+    def predict(self, items: Iterable[Any]) -> Predictions:
+        """Return predicted ratings of items."""
+        asked = listed(items)
+        i = places(asked, self.model._items)
+        answer = self.model._fitted().guest_answer(self.ratings, i)
+        return self._predictions(asked, i, answer)
+
+    def predict_one(self, item: Any) -> Prediction:
+        """Return one predicted rating."""
+        return self.predict([item])[0]
+
+    def recommend(self, n: int = 10, *, items: Iterable[Any] | None = None) -> list[Prediction]:
+        """Return the n items with the highest predicted ratings that the guest has not rated."""
+        candidates = self.model._candidates(items)
+        answer = self.model._fitted().guest_answer(self.ratings, candidates)
+        rated = np.flatnonzero(np.isin(candidates, self.ratings.matrix.indices))
+        top = best(answer.values, rated, n)
+        what = self.model.ratings_.items[candidates[top]].tolist()
+        return list(self._predictions(what, candidates[top], answer.some(top)))
+
+    def neighbors(self, k: int = 10) -> list[Neighbor]:
+        """Return the k nearest users with their distances (or similarities), nearest first."""
+        return list(self.model._fitted().likeness.nearest(self.ratings, k).of(self.name))
+
+    def explain(self, other: Any, *, labels: Labels | None = None) -> UserExplanation:
+        """Return what of the guest's ratings corresponds to what of a user's."""
+        known = self.model.ratings_
+        both = stacked(known.select(users=[known.user_index(other)]), self.ratings)
+        return explain_users(both, self.model._with_geometry(), self.name, other, labels)
+
+    def explain_recommendation(self, item: Any, *, labels: Labels | None = None) -> RecommendationExplanation:
+        """Return what a predicted rating is made of."""
+        parts = self.model._fitted().parts(self.ratings, self.model._items.get(item, -1))
+        prediction = self.predict_one(item)
+        return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
+
+    def _predictions(self, items: list[Any], i: Index, answer: Answer) -> Predictions:
+        known = np.zeros(len(items), np.int64)
+        return self.model._predictions([self.name] * len(items), items, known, i, answer)
