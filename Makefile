@@ -3,6 +3,8 @@
 #   make demo    the worked example of the paper
 #   make test    all tests and the examples in docstrings
 #   make lint    ruff and mypy
+#   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
+#   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   benchmarks, ratios against POT in one run
 #   make docs    HTML pages in docs/_build/html
 #
@@ -14,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint soak kills bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -27,6 +29,12 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+soak: $(VENV)/.installed-test
+	$(BIN)/python -m tests.soak $(SOAK)
+
+kills: $(VENV)/.installed-test
+	$(BIN)/python -m tests.reliability.kills $(KILLS)
 
 bench: $(VENV)/.installed-test
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
