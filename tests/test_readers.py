@@ -48,7 +48,13 @@ def test_separators_headers_and_line_ends(write, separator, header, end):
 
 
 @pytest.mark.parametrize(
-    "header", [("userId", "movieId", "rating"), ("user_id", "item_id", "Rating"), ("UID", "iid", "rating")]
+    "header",
+    [
+        ("userId", "movieId", "rating"),
+        ("user_id", "item_id", "Rating"),
+        ("UID", "iid", "rating"),
+        ("viewer.id", "film", "Stars"),
+    ],
 )
 def test_usual_names_are_recognised(write, header):
     assert contents(Ratings.read(write(lines(",", header=header)))) == EXPECTED
@@ -141,7 +147,7 @@ H = "user,item,rating\n"
     [
         ("", {}, "ratings.csv is empty"),
         (" \n\n", {}, "ratings.csv is empty"),
-        (H, {}, "has a header but no ratings"),
+        (H, {}, "has a header but no rows"),
         (H + "a,1,5\nb,1,x\n", {}, "line 3, column 'rating': 'x' is not a number"),
         ("a,1,5\nb,1,x\n", {}, "line 2, column 3: 'x' is not a number"),
         ("a;1;3.5\na;2;4,5\n", {}, "line 2, column 3: '4,5' is not a number, a decimal comma"),
@@ -159,9 +165,9 @@ H = "user,item,rating\n"
         (H + '"x\ny",1,5\nb,1,-3\n', {}, "line 4, .*negative"),
         (H + "a,1,5\nb,1\n", {}, "line 3 has 2 columns where the first line has 3"),
         (H + "a,1,5\nb,1,4,9\n", {}, "line 3 has 4 columns where the first line has 3"),
-        ("user,item,stars\na,1,5\n", {}, "no column 'rating'; .*columns: 'user', 'item', 'stars'"),
+        ("user,item,given\na,1,5\n", {}, "no column 'rating'; .*columns: 'user', 'item', 'given'"),
         ("users,item,rating\na,1,5\n", {}, "no column 'user'; the nearest is 'users': pass user='users'"),
-        ("who,what,stars\na,1,5\n", {}, "no column 'user'"),
+        ("from,to,stars\na,1,5\n", {}, "no column 'user'"),
         (H + "a,1,5\n", {"user": "usr"}, "no column 'usr'; the nearest is 'user'"),
         ("user,user,item,rating\na,a,1,5\n", {}, "2 columns named 'user'"),
         ("a,1,5\n", {"user": 3}, "no user column at position 3"),

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.columns import find_column
 from prefmover.errors import InputError
 from prefmover.ids import IdIndex, Ids, as_ids, encode
-from prefmover.readers import Columns, Origin, find_column, read_columns
+from prefmover.readers import Columns, Origin, read_columns
 from prefmover.scale import Scale
 from prefmover.triples import Duplicates, Triples, numbers
 
