@@ -119,7 +119,7 @@ def test_a_table_of_ones_own(run, tmp_path):
         ("item,genres\n1,soft,x\n", "line 2: 3 columns where the header has 2"),
         ("item,genres,year\n1,soft,old\n", "column 'year': 'old' is not a year"),
         ("item,genres\n1,\n", "are empty for every item"),
-        ("item,genres\n1,a\n1,b\n", "more than once"),
+        ("item,title,genres\n1,x,a\n1,y,b\n", "more than once"),
     ],
 )
 def test_bad_tables(run, tmp_path, text, message):
