@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.ids import Ids, as_ids
 
@@ -115,24 +116,33 @@ def write(
     Raises
     ------
     InputError
-        If the folder has something else in it.
+        If the folder has something else in it, or cannot be written: what was there before is still there.
     """
-    from safetensors.numpy import save_file
-
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file; a model is a folder")
-    if place.is_dir():
-        _refuse_foreign(place)
-    place.mkdir(parents=True, exist_ok=True)
+    with atomic.writing(place):
+        if place.is_dir():
+            _refuse_foreign(place)
+        place.mkdir(parents=True, exist_ok=True)
+        return _write(place, parameters, facts, arrays, users, items)
+
+
+def _write(
+    place: Path,
+    parameters: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    users: Ids,
+    items: Ids,
+) -> Path:
     files: dict[Role, StoredFile] = {}
     for role in ROLES:
         suffix = "safetensors" if role == "arrays" else "parquet"
         temporary = place / f".unfinished-{secrets.token_hex(8)}"
         try:
             if role == "arrays":
-                whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-                save_file(whole, temporary)
+                _write_arrays(arrays, temporary)
             else:
                 _write_ids(users if role == "users" else items, temporary)
             temporary.chmod(place.stat().st_mode & 0o666)  # safetensors lets only the owner read
@@ -262,6 +272,19 @@ def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     except (ValueError, KeyError, TypeError, struct.error) as error:
         raise InputError(f"{path} is damaged ({error}); save the model again") from None
     return out
+
+
+def _write_arrays(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> None:
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    except SafetensorError as error:  # it has the system's number in its words only
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def _write_ids(ids: Ids, path: Path) -> None:

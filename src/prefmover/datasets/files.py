@@ -11,11 +11,12 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
+from prefmover import atomic
 from prefmover.errors import InputError
 
 __all__ = ["Files", "reading"]
@@ -175,15 +176,10 @@ def reading(place: object) -> Iterator[None]:
         raise InputError(f"{place} may not be read: permission denied; change its rights") from error
 
 
-@contextmanager
-def writing(place: object) -> Iterator[None]:
+def writing(place: object) -> AbstractContextManager[None]:
     """Turn what goes wrong while a file is written into an InputError that names it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:  # not from the system: damaged gzip, or a connection that broke
-            raise
-        raise InputError(
-            f"{place} cannot be written: {error.strerror}; nothing was installed. Make room or change the "
-            "rights, or set PREFMOVER_DATA to a folder that has the data"
-        ) from error
+    return atomic.writing(
+        place,
+        "nothing was installed. Make room or change the rights, or set PREFMOVER_DATA to a folder that has "
+        "the data",
+    )

@@ -16,7 +16,7 @@ from prefmover.datasets.files import Files
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 
-__all__ = ["cache_folder", "data_folder", "data_folders", "find", "locate"]
+__all__ = ["cache_folder", "data_folder", "data_folders", "find", "locate", "replaced"]
 
 
 def data_folder() -> Path:
@@ -47,12 +47,21 @@ def find(source: Source) -> Files | None:
     names = (*source.needs, *source.takes)
     for folder in data_folders():
         home = folder / source.name
-        for place in (home, home / f"{source.name}.zip", folder / f"{source.name}.zip"):
+        archives = home / f"{source.name}.zip", folder / f"{source.name}.zip"
+        for place in (home, *archives, *replaced(home)):
             if place.is_dir() or place.is_file():
                 files = Files.open(place, names)
                 if all(name in files for name in source.needs):
                     return files.within(source.limit)
     return None
+
+
+def replaced(home: Path) -> list[Path]:
+    """Return the data set that an install was about to replace when it was killed: at most one, as a list.
+
+    Two renames replace a folder. A kill between them leaves the old data set under a hidden name.
+    """
+    return [] if home.exists() else sorted(home.parent.glob(f".{home.name}-????????/before"))[:1]
 
 
 def locate(source: Source) -> Files:

@@ -97,7 +97,9 @@ def _install(known: Source, place: Path, *, origin: str, link: bool = False) -> 
     home = folders.data_folder() / known.name
     with writing(home):
         home.parent.mkdir(parents=True, exist_ok=True)
+        _clear(home)
         partial = Path(tempfile.mkdtemp(dir=home.parent, prefix=f".{known.name}-"))
+    held = _hold(partial)
     try:
         made = partial / known.name
         if link:
@@ -118,7 +120,35 @@ def _install(known: Source, place: Path, *, origin: str, link: bool = False) -> 
             _swap(made, home, partial / "before")
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if held is not None:
+            os.close(held)
     return record
+
+
+def _clear(home: Path) -> None:
+    """Put back, or remove, what an install that was killed left behind."""
+    for before in folders.replaced(home):
+        before.rename(home)
+    for left in home.parent.glob(f".{home.name}-????????"):
+        held = _hold(left)
+        if held is not None:  # nobody is at work there
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(held)
+
+
+def _hold(folder: Path) -> int | None:
+    """Return a handle that holds a folder while this process lives; None if another does."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: what is left behind stays
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _verify(known: Source, files: Files) -> None:

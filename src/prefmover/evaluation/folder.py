@@ -50,15 +50,20 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for one run; a second is told so. A lock ends with its process, killed or not."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+", encoding="utf-8") as stream:
+        with atomic.writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            stream = (self.path / "lock").open("a+", encoding="utf-8")
+        with stream:
             if not _acquire(stream):
                 stream.seek(0)
                 who = " ".join(stream.read().split()) or "another process"
                 raise InputError(f"{self.path}: {who} is at work here; wait for it, or choose another folder")
-            stream.truncate(0)
-            stream.write(f"process {os.getpid()} on {_host()}\n")
-            stream.flush()
+            with atomic.writing(self.path / "lock"):
+                stream.truncate(0)
+                stream.write(f"process {os.getpid()} on {_host()}\n")
+                stream.flush()
+            for place in (self.path, self.path / "cells"):
+                atomic.clear(place)
             yield
 
     def claim(self, experiment: Experiment, data: dict[str, Any]) -> None:
@@ -119,7 +124,8 @@ class RunFolder:
 
     def add(self, cell: Cell) -> None:
         """Write a finished cell."""
-        (self.path / "cells").mkdir(exist_ok=True)
+        with atomic.writing(self.path / "cells"):
+            (self.path / "cells").mkdir(exist_ok=True)
         atomic.write(self.path / "cells" / f"{cell['key']}.json", _line(cell))
 
     def merge(self) -> None:

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from prefmover import atomic
 from prefmover.evaluation.folder import RunFolder
 from prefmover.report import figures
 from prefmover.report.notes import commands, notes, provenance
@@ -37,7 +38,9 @@ def write_report(
     book = Book.open(run)
     tables = [table for table in map(book.table, book.panels()) if table.lines]
     place = Path(out) if out is not None else run.path / "report"
-    place.mkdir(parents=True, exist_ok=True)
+    with atomic.writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+    atomic.clear(place)
     drawn = {"panels": figures.draw_panels(tables)}
     if any(table.line(OURS) for table in tables):
         drawn["gaps"] = figures.draw_gaps(tables)
@@ -46,7 +49,7 @@ def write_report(
     for name, figure in drawn.items():
         for ending, content in (("svg", vectors[name].encode()), ("png", figures.png(figure))):
             written[f"{name}.{ending}"] = place / f"{name}.{ending}"
-            written[f"{name}.{ending}"].write_bytes(content)
+            atomic.write(written[f"{name}.{ending}"], content)
     texts = {
         "report.html": html_page(book, tables, vectors),
         "summary.md": markdown_page(book, tables, list(drawn)),
@@ -54,7 +57,7 @@ def write_report(
     }
     for name, text in texts.items():
         written[name] = place / name
-        written[name].write_text(text, encoding="utf-8")
+        atomic.write(written[name], text.encode())
     return written
 
 

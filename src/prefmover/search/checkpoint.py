@@ -72,7 +72,9 @@ Part = tuple[Index, Index, np.ndarray, SearchStats]
 
 def _claim(folder: Path, search: dict[str, object]) -> None:
     header = folder / "search.json"
-    folder.mkdir(parents=True, exist_ok=True)
+    with atomic.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic.clear(folder)
     if header.exists():
         try:
             there = json.loads(header.read_text(encoding="utf-8"))
