@@ -131,37 +131,14 @@ class UserExplanation:
         return table
 
     def plot(self, ax: "Axes | None" = None, n: int = 25) -> "Axes":
-        """Draw the n heaviest moves: two columns of items, ribbons by mass, coloured by distance.
+        """Draw the n heaviest moves: two columns of items, ribbons by mass, the darker the nearer the items.
 
         Needs matplotlib (the extra ``plot``).
         """
-        try:
-            import matplotlib.pyplot as plt
-            from matplotlib.patches import PathPatch
-            from matplotlib.path import Path
-        except ImportError:
-            from prefmover.errors import MissingExtraError
+        from prefmover.recommend.ribbons import draw_moves
 
-            raise MissingExtraError('drawing needs matplotlib: pip install "prefmover[plot]"') from None
         drawn = sorted(self.moves, key=lambda m: -m.mass)[:n]
-        if ax is None:
-            ax = plt.subplots(figsize=(8, 0.32 * max(len(drawn), 6) + 1), layout="constrained")[1]
-        left, right = (_stack([(m[side], m.mass) for m in drawn]) for side in (0, 1))
-        colours = plt.get_cmap("viridis_r")
-        for m in drawn:
-            a, b = left[m.item].take(m.mass), right[m.other_item].take(m.mass)
-            points = [(0, a), (0.5, a), (0.5, b), (1, b), (1, b - m.mass), (0.5, b - m.mass)]
-            points += [(0.5, a - m.mass), (0, a - m.mass), (0, a)]
-            codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-            ribbon = Path(points, codes)
-            ax.add_patch(PathPatch(ribbon, facecolor=colours(1 - m.similarity), alpha=0.7, linewidth=0))
-        for x, items, side in ((-0.02, left, "right"), (1.02, right, "left")):
-            for item, bar in items.items():
-                ax.text(x, bar.middle, self._name(item), ha=side, va="center", fontsize=8)
-        ax.set(xlim=(-0.05, 1.05), ylim=(min(b.bottom for b in [*left.values(), *right.values()]), 0.02))
-        ax.set_title(self._title())
-        ax.axis("off")
-        return ax
+        return draw_moves(drawn, (str(self.user), str(self.other)), self._name, self._title(), ax)
 
     def _repr_html_(self) -> str:
         head = (f"{self.user}'s", f"{self.other}'s", "similarity", "mass", "share of distance")
@@ -307,31 +284,6 @@ class RecommendationExplanation:
         return str(self.labels.get(item, item))
 
 
-class _Bar:
-    """An item's place in a column; ribbons take slices of it from the top."""
-
-    def __init__(self, top: float, height: float) -> None:
-        self.top, self.bottom, self.middle = top, top - height, top - height / 2
-
-    def take(self, height: float) -> float:
-        top = self.top
-        self.top -= height
-        return top
-
-
-def _stack(parts: list[tuple[Any, float]]) -> dict[Any, _Bar]:
-    """Return a column of bars, heaviest first, with a little air between."""
-    heights: dict[Any, float] = {}
-    for item, mass in parts:
-        heights[item] = heights.get(item, 0.0) + mass
-    air = 0.25 * sum(heights.values()) / max(len(heights), 1)
-    bars, top = {}, 0.0
-    for item, height in sorted(heights.items(), key=lambda pair: -pair[1]):
-        bars[item] = _Bar(top, height)
-        top -= height + air
-    return bars
-
-
 def _html(title: str, head: tuple[str, ...], rows: list[Any]) -> str:
     cells = "".join(f"<th>{escape(text)}</th>" for text in head)
     lines = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
@@ -344,7 +296,7 @@ def explain_users(
 ) -> UserExplanation:
     """Return what of one user's ratings corresponds to what of another's, by the optimal plan."""
     answer = pmd(ratings, geometry, user, other)
-    place = {item: k for k, item in enumerate(ratings.items.tolist())}
+    place = {item: k for k, item in enumerate(geometry.items.tolist())}
     flows = [(flow.source, flow.target) for flow in answer.flows]
     similarity = {
         pair: float(geometry.similarity([place[pair[0]]], [place[pair[1]]])[0, 0]) for pair in flows
