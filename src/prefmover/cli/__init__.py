@@ -50,8 +50,8 @@ class _Verbs(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-        except (PrefmoverError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
-            if STATE.debug:
+        except (PrefmoverError, OSError) as error:
+            if STATE.debug or isinstance(error, BrokenPipeError):  # the latter is no error: nobody reads on
                 raise
             error_line(str(error))
             ours = isinstance(error, PrefmoverError) and not isinstance(error, InputError | MissingExtraError)
