@@ -65,29 +65,16 @@ def draw_moves(
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     # Thin ribbons over thick ones; slices are taken in the order of the far end, so that few cross.
     for move, a, b in sorted(_slices(moves, left, right), key=lambda slice_: -slice_[0].mass):
-        m = move.mass
-        points = [
-            (0, a),
-            (0.5, a),
-            (0.5, b),
-            (1, b),
-            (1, b - m),
-            (0.5, b - m),
-            (0.5, a - m),
-            (0, a - m),
-            (0, a),
-        ]
+        c, d = a - move.mass, b - move.mass
+        points = [(0, a), (0.5, a), (0.5, b), (1, b), (1, d), (0.5, d), (0.5, c), (0, c), (0, a)]
         shade = colours(PALEST + (1 - PALEST) * 0.85 * move.similarity)
         ax.add_patch(PathPatch(Path(points, codes), facecolor=shade, alpha=0.85, linewidth=0))
     for x, bars, ratings, side in ((-BAR, left, given[0], "right"), (1.0, right, given[1], "left")):
         for item, bar in bars.items():
             ax.add_patch(Rectangle((x, bar.bottom), BAR, bar.height, facecolor=INK, linewidth=0))
             out = x - 0.015 if side == "right" else x + BAR + 0.015
-            text = (
-                f"{name(item)}   {ratings[item]:g}"
-                if side == "right"
-                else f"{ratings[item]:g}   {name(item)}"
-            )
+            parts = (name(item), f"{ratings[item]:g}")
+            text = "   ".join(parts if side == "right" else parts[::-1])
             ax.text(out, bar.middle, text, ha=side, va="center", fontsize=9, color=INK)
     lowest = min(bar.bottom for bar in [*left.values(), *right.values()])
     for x, head, side in ((-BAR, heads[0], "right"), (1 + BAR, heads[1], "left")):
