@@ -1,6 +1,7 @@
 # Every target makes .venv and installs what it needs into it; a second call skips that.
 #
 #   make demo    the worked example of the paper
+#   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings
 #   make lint    ruff and mypy
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
@@ -16,11 +17,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint soak kills bench docs clean
+.PHONY: demo serve test lint soak kills bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/prefmover demo
+
+serve: $(VENV)/.installed-server
+	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
