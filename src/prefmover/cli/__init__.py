@@ -1,8 +1,9 @@
 """The command line: one file per verb, found in the table below, imported when it is called.
 
 A verb's module holds either a function with the verb's name, whose parameters are the options, or a
-:class:`typer.Typer` named ``app`` for a verb with sub-commands. Heavy imports go inside the functions. The
-table has the one-line help, so that ``prefmover --help`` imports none of them.
+:class:`typer.Typer` named ``app`` for a verb with sub-commands; and ``EXAMPLES``, the command lines that its
+help shows (by sub-command, if there are any). Heavy imports go inside the functions. The table has the
+one-line help, so that ``prefmover --help`` imports none of them.
 
 Errors that a user can mend end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
 """
@@ -10,6 +11,7 @@ Errors that a user can mend end with one line on stderr and exit code 2; ``--deb
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -17,19 +19,27 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prefmover.cli.terminal import STATE, error_line
+from prefmover.cli.interrupt import INTERRUPTED, prompt_interrupts
+from prefmover.cli.terminal import STATE, error_line, tell
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 
 __all__ = ["VERBS", "app", "main"]
 
 VERBS = {
-    "demo": "Work through the example of the paper, from ratings to flows.",
+    "demo": "A tour on built-in data: neighbours, reasons, recommendations.",
+    "fit": "Learn from ratings and keep the model in a folder.",
+    "neighbors": "Find the users most like a user, or everybody's.",
+    "recommend": "Recommend items to a user, with reasons.",
+    "predict": "Predict ratings of (user, item) pairs.",
+    "explain": "Show why two users are alike, or why an item suits.",
+    "distance": "Measure how far apart two users are.",
+    "items": "Look at item geometries.",
     "data": "List, download and locate data sets.",
-    "items": "Build and look at item geometries.",
-    "evaluate": "Predict test ratings by any measure, share and K; resumable.",
+    "evaluate": "Predict test ratings by any measure, share and K.",
     "report": "Write the figures, tables and conclusions of a run.",
-    "paper": "Run the experiments of the paper and compare with its figures.",
-    "doctor": "Show versions, threads, caches and data, and how to get what is missing.",
+    "paper": "Compute the paper's own tables and figures.",
+    "bench": "Time this machine against POT, within a minute.",
+    "doctor": "Show what is installed, what is missing, and the remedy.",
 }
 
 
@@ -43,15 +53,20 @@ class _Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)  # says what was meant if it is not there
-        return name, _load(str(name)), rest
+        return name, (None if name is None else _load(str(name))), rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-        except (PrefmoverError, OSError) as error:
-            if STATE.debug or isinstance(error, BrokenPipeError):  # the latter is no error: nobody reads on
+            tell("prefmover: stopped")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # `prefmover ... | head` has what it wants. Nothing more can be written, at exit neither.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
+        except (PrefmoverError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
+            if STATE.debug:
                 raise
             error_line(str(error))
             ours = isinstance(error, PrefmoverError) and not isinstance(error, InputError | MissingExtraError)
@@ -60,16 +75,29 @@ class _Verbs(TyperGroup):
 
 def _load(name: str) -> Any:
     """Import a verb's module and return its command."""
+    from prefmover.cli.options import command as ready
+
     module = importlib.import_module(f"prefmover.cli.{name.replace('-', '_')}")
+    examples: Any = getattr(module, "EXAMPLES", {})
     verb = getattr(module, "app", None)
     if verb is None:
         verb = typer.Typer(add_completion=False)
-        verb.command()(getattr(module, name.replace("-", "_")))
+        verb.command(epilog=_epilog(examples))(getattr(module, name.replace("-", "_")))
+        examples = {}
+    for info in verb.registered_commands:
+        assert info.callback is not None
+        info.callback = ready(info.callback)
+        info.epilog = info.epilog or _epilog(examples.get(info.name or info.callback.__name__, ()))
     command: Any = typer.main.get_command(verb)
     for part in (command, *getattr(command, "commands", {}).values()):
         part.rich_markup_mode = None
     command.name = name
     return command
+
+
+def _epilog(examples: Sequence[str]) -> str | None:
+    """Return examples as the end of a command's help; the first character keeps the lines apart."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
 
 
 app = typer.Typer(
@@ -108,4 +136,5 @@ def _options(
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit; this is the ``prefmover`` script."""
     command = typer.main.get_command(app)
-    command.main(args=sys.argv[1:] if args is None else list(args), prog_name="prefmover")
+    with prompt_interrupts():
+        command.main(args=sys.argv[1:] if args is None else list(args), prog_name="prefmover")

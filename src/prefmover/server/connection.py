@@ -1,0 +1,95 @@
+"""Connections that do not wait for ever: slow senders, slow readers, and more of them than we can hold.
+
+uvicorn leaves a client that sends its header byte by byte, or never takes its answer, alone. Here each step
+has a limit; what cannot be read as HTTP is answered by a problem like everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from prefmover.server.problems import MEDIA_TYPE, problem_bytes
+from prefmover.server.settings import Settings
+
+__all__ = ["connection_class"]
+
+
+def connection_class(settings: Settings) -> type[H11Protocol]:
+    """Return the protocol class for one service's limits."""
+
+    class Connection(H11Protocol):
+        _header_timer: asyncio.TimerHandle | None = None
+        _write_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > settings.connections:
+                self._refuse(503, "There are too many connections; try again in a moment.")
+                return
+            self._wait_for_header()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timers()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self.transport.is_closing():
+                return
+            super().data_received(data)
+            if self._between_requests():
+                if self._header_timer is None and not self.transport.is_closing():
+                    self._wait_for_header()
+            elif self._header_timer is not None:
+                self._header_timer.cancel()
+                self._header_timer = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._write_timer = self.loop.call_later(settings.write_seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            if self._write_timer is not None:
+                self._write_timer.cancel()
+                self._write_timer = None
+            super().resume_writing()
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(400, "This is not an HTTP request that can be read.")
+
+        def _between_requests(self) -> bool:
+            return self.cycle is None or (
+                self.cycle.response_complete and self.conn.their_state in (h11.IDLE, h11.DONE)
+            )
+
+        def _wait_for_header(self) -> None:
+            self._header_timer = self.loop.call_later(settings.header_seconds, self._header_is_late)
+
+        def _header_is_late(self) -> None:
+            self._header_timer = None
+            if not self.transport.is_closing() and self._between_requests():
+                self._refuse(408, "The request did not come in time.")
+
+        def _refuse(self, status: int, detail: str) -> None:
+            """Answer outside of a request, and close."""
+            self._stop_timers()
+            body = problem_bytes(status, detail)
+            reason = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}[status]
+            retry = "Retry-After: 1\r\n" if status == 503 else ""
+            head = (
+                f"HTTP/1.1 {status} {reason}\r\nContent-Type: {MEDIA_TYPE}\r\n{retry}"
+                f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+            self.transport.close()
+
+        def _stop_timers(self) -> None:
+            for timer in (self._header_timer, self._write_timer):
+                if timer is not None:
+                    timer.cancel()
+            self._header_timer = self._write_timer = None
+
+    return Connection

@@ -1,0 +1,61 @@
+"""Which model to serve: a folder that was saved, or a data set fitted once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from prefmover.datasets.catalogue import Dataset
+from prefmover.errors import InputError
+from prefmover.model import UserKNN
+from prefmover.parallel import Progress
+from prefmover.server.answers import Answers
+
+__all__ = ["kept_folder", "of_dataset", "of_folder"]
+
+logger = logging.getLogger("prefmover.server")
+
+
+def of_folder(folder: str | PathLike[str]) -> Answers:
+    """Return a saved model, mapped into memory."""
+    model = UserKNN.load(folder, n_jobs=1)
+    return Answers(model, Path(folder).resolve().name, getattr(model, "labels_", {}))
+
+
+def of_dataset(name: str, *, refit: bool = False, progress: Progress | None = None) -> Answers:
+    """Return the default model of a data set, fitted the first time and loaded from then on."""
+    from prefmover import datasets
+
+    data = datasets.load(name)
+    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
+    folder = kept_folder(data)
+    if not refit:
+        try:
+            return Answers(UserKNN.load(folder, n_jobs=1), data.name, labels)
+        except InputError:
+            pass  # not there, or not whole: fitted again
+    logger.info("fitting a model to %s; the next start will be quicker", data.name)
+    model = UserKNN(missing="drop").fit(data.ratings, data.geometry, progress=progress)
+    try:
+        model.save(folder)
+        model = UserKNN.load(folder, n_jobs=1)
+    except (InputError, OSError) as error:
+        logger.warning("the model is not kept: %s", error)
+    return Answers(model, data.name, labels)
+
+
+def kept_folder(data: Dataset) -> Path:
+    """Return where the model of a data set is kept: by version, ratings and geometry."""
+    from platformdirs import user_cache_path
+
+    matrix, geometry = data.ratings.matrix, data.geometry
+    digest = hashlib.sha256(f"{version('prefmover')}|{geometry.name}".encode())
+    for array in (matrix.indptr, matrix.indices, matrix.data, geometry.grid, geometry.vectors):
+        if array is not None:
+            digest.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+    return user_cache_path("prefmover") / "models" / f"{data.name}-{digest.hexdigest()[:16]}"

@@ -1,0 +1,160 @@
+// The reference of the API, drawn from its OpenAPI schema. All text goes in as text, never as markup.
+
+const SCHEMA = "/api/v1/openapi.json";
+
+function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function resolved(schema, whole) {
+  const name = schema?.$ref?.split("/").pop();
+  return name ? whole.components.schemas[name] : schema ?? {};
+}
+
+// What a schema allows, in a few words: "integer, 1 to 100", "list of Neighbor".
+function inWords(schema, whole) {
+  if (!schema) return "";
+  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.anyOf) return schema.anyOf.map((one) => inWords(one, whole)).join(" or ");
+  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" or ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const words = [];
+  if (schema.type === "array") {
+    words.push(`list of ${inWords(schema.items, whole)}`);
+    if (schema.maxItems !== undefined) words.push(`${schema.minItems ?? 0} to ${schema.maxItems}`);
+  } else {
+    words.push(schema.type ?? "anything");
+    if (schema.minimum !== undefined && schema.maximum !== undefined) {
+      words.push(`${schema.minimum} to ${schema.maximum}`);
+    } else if (schema.minimum !== undefined) {
+      words.push(`from ${schema.minimum}`);
+    }
+    if (schema.maxLength !== undefined) words.push(`up to ${schema.maxLength} characters`);
+  }
+  if (schema.default !== undefined) words.push(`${JSON.stringify(schema.default)} by default`);
+  return words.join(", ");
+}
+
+function table(heads, rows) {
+  return element(
+    "table", {},
+    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
+    element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))
+  );
+}
+
+function fields(schema, whole) {
+  const needed = new Set(schema.required ?? []);
+  const rows = Object.entries(schema.properties ?? {}).map(([name, one]) => [
+    element("code", {}, name),
+    inWords(one, whole) + (needed.has(name) ? "" : " (may be left out)"),
+    one.description ?? resolved(one, whole).description ?? "",
+  ]);
+  return table(["field", "type", ""], rows);
+}
+
+// Objects within objects are shown once each, below the one that names them.
+function named(schema, whole, seen = new Map()) {
+  for (const one of [schema, ...(schema?.anyOf ?? []), schema?.items]) {
+    const name = one?.$ref?.split("/").pop();
+    if (!name || seen.has(name)) continue;
+    const found = whole.components.schemas[name];
+    seen.set(name, found);
+    for (const inner of Object.values(found.properties ?? {})) named(inner, whole, seen);
+  }
+  return seen;
+}
+
+function objects(schema, whole) {
+  const parts = [];
+  for (const [name, one] of named(schema, whole)) {
+    parts.push(element("h3", {}, element("code", {}, name)));
+    if (one.description) parts.push(element("p", {}, one.description));
+    if (one.properties) parts.push(fields(one, whole));
+  }
+  return parts;
+}
+
+function example(schema, whole, depth = 0) {
+  const one = resolved(schema, whole);
+  if (schema?.examples?.length) return schema.examples[0];
+  if (one.examples?.length) return one.examples[0];
+  if (one.default !== undefined) return one.default;
+  if (one.anyOf) return example(one.anyOf[0], whole, depth);
+  if (one.enum) return one.enum[0];
+  if (depth > 6) return null;
+  if (one.type === "array") return [example(one.items, whole, depth + 1)];
+  if (one.properties) {
+    return Object.fromEntries(
+      Object.entries(one.properties).map(([name, inner]) => [name, example(inner, whole, depth + 1)])
+    );
+  }
+  return { integer: 1, number: 0.5, boolean: true, string: "text" }[one.type] ?? null;
+}
+
+function operation(path, method, one, whole) {
+  const inside = element("div", { class: "inside" });
+  if (one.parameters?.length) {
+    inside.append(
+      element("h3", {}, "Parameters"),
+      table(
+        ["name", "in", "type", ""],
+        one.parameters.map((p) => [
+          element("code", {}, p.name), p.in,
+          inWords(p.schema, whole) + (p.required ? "" : " (may be left out)"), p.description ?? "",
+        ])
+      )
+    );
+  }
+  const body = one.requestBody?.content?.["application/json"]?.schema;
+  if (body) {
+    inside.append(
+      element("h3", {}, "Body"),
+      element("pre", {}, JSON.stringify(example(body, whole), null, 2)),
+      fields(resolved(body, whole), whole)
+    );
+  }
+  const answer = one.responses?.["200"]?.content?.["application/json"]?.schema;
+  if (answer) inside.append(element("h3", {}, "Answer"), ...objects(answer, whole));
+  const problems = Object.entries(one.responses ?? {}).filter(([status]) => status >= "400");
+  if (problems.length) {
+    inside.append(
+      element("h3", {}, "Problems"),
+      table(["status", ""], problems.map(([status, told]) => [status, told.description]))
+    );
+  }
+  return element(
+    "details", {},
+    element(
+      "summary", {},
+      element("span", { class: `method ${method}` }, method.toUpperCase()), " ",
+      element("code", {}, path), element("span", { class: "what" }, one.summary ?? "")
+    ),
+    inside
+  );
+}
+
+function draw(whole) {
+  document.getElementById("about").textContent = `${whole.info.description} Version ${whole.info.version}.`;
+  const groups = new Map();
+  for (const [path, methods] of Object.entries(whole.paths)) {
+    for (const [method, one] of Object.entries(methods)) {
+      const group = one.tags?.[0] ?? "service";
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group).push(operation(path, method, one, whole));
+    }
+  }
+  const parts = [...groups].map(([name, list]) => element("section", {}, element("h2", {}, name), ...list));
+  document.getElementById("operations").replaceChildren(...parts);
+}
+
+try {
+  const response = await fetch(SCHEMA);
+  if (!response.ok) throw new Error(`the schema could not be read (${response.status})`);
+  draw(await response.json());
+} catch (error) {
+  document.getElementById("operations").replaceChildren(element("p", { role: "alert" }, String(error.message)));
+}
