@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,15 +51,37 @@ def _warning_line(message: Warning | str, *_: object, **__: object) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a ``progress`` callback that draws a bar on stderr; None where nobody would see it.
+    """Give a ``progress`` callback: a bar on a terminal, a line now and then elsewhere, None if --quiet.
 
-    >>> with progress("distances") as callback:
-    ...     callback is None  # no terminal here
-    True
+    Nothing is shown of work that is done within a second.
     """
-    if STATE.quiet or not sys.stderr.isatty():
+    if STATE.quiet:
         yield None
-        return
+    elif sys.stderr.isatty():
+        with _bar(label) as callback:
+            yield callback
+    else:
+        yield _Lines(label)
+
+
+class _Lines:
+    """Progress where there is no terminal: the first line after a second, the next ones ever later."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.start = time.monotonic()
+        self.wait = 1.0
+
+    def __call__(self, done: int, total: int) -> None:
+        taken = time.monotonic() - self.start
+        if taken >= self.wait and done < total:
+            left = taken * (total - done) / max(done, 1)
+            tell(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}), about {left:.0f} s to go")
+            self.wait = taken + min(max(taken, 2.0), 60.0)
+
+
+@contextmanager
+def _bar(label: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,

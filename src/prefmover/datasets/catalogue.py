@@ -114,6 +114,10 @@ class Catalogue:
         k = self.index(item)
         return f"{self.titles[k]} ({self.years[k]})" if self.years[k] else self.titles[k]
 
+    def labels(self) -> dict[Any, str]:
+        """Return title and year by item id, for people."""
+        return {item: self.label(item) for item in self.ids.tolist()}
+
     def search(self, text: str) -> list[Any]:
         """Return the ids whose title is ``text``, or else begins with it, or else contains it.
 

@@ -1,0 +1,91 @@
+"""``prefmover recommend``: what a user should try next, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
+from prefmover.cli.terminal import tell
+from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from prefmover.recommend.explain import RecommendationExplanation
+
+__all__ = ["reasons", "recommend"]
+
+EXAMPLES = (
+    "prefmover recommend --dataset cinema --user petra-h -n 5",
+    "prefmover recommend --model my-model --user 42 --json",
+    "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",
+)
+
+
+def recommend(
+    source: SourceOptions,
+    model: ModelOptions,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="To whom.")] = None,
+    rated: Annotated[
+        list[str] | None,
+        typer.Option("--rated", metavar="ITEM=RATING", help="Of somebody who is not in the data; repeatable."),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Recommend items that a user has not rated, best first, each with its reasons."""
+    from prefmover.cli.output import print_json
+
+    if bool(user) == bool(rated):
+        raise InputError("say to whom: --user ID, or --rated ITEM=RATING for somebody who is not in the data")
+    data = source.open(jobs)
+    who = data.user(user) if user else None
+    ratings = data.rated(rated) if rated else {}
+    made = fitted(data, model, jobs)
+    guest = made.for_ratings(ratings) if rated else None
+    best = guest.recommend(n) if guest else made.recommend(who, n)
+    explained = [
+        guest.explain_recommendation(p.item, labels=data.labels)
+        if guest
+        else made.explain_recommendation(who, p.item, labels=data.labels)
+        for p in best
+    ]
+    if json:
+        print_json(
+            {
+                "user": who,
+                "recommendations": [
+                    {
+                        "item": p.item,
+                        "label": data.label(p.item),
+                        "rating": p.rating,
+                        "how": p.how,
+                        "because": reasons(data, why),
+                    }
+                    for p, why in zip(best, explained, strict=True)
+                ],
+            }
+        )
+        return
+    tell(f"for {who if user else 'you'}, who rated {len(data.ratings.of(who) if user else ratings)} of {len(data.catalogue):,}:")
+    for p, why in zip(best, explained, strict=True):
+        typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}")
+        for reason in reasons(data, why):
+            typer.echo(f"        {reason}")
+
+
+def reasons(data: Data, why: RecommendationExplanation, n: int = 2) -> list[str]:
+    """Return, in words, the n neighbours who speak up most for a recommendation."""
+    found = []
+    for part in why.neighbors:
+        if part.value <= 0 or len(found) == n:
+            continue
+        if part.rating is not None:
+            found.append(f"{part.user} gave it {part.rating:g}")
+            continue
+        spoken = [t for t in why.through.get(part.user, ()) if t.value > 0][:2]
+        if spoken:
+            gave = " and ".join(f"{t.rating:g} to {data.label(t.item)}" for t in spoken)
+            found.append(f"{part.user} gave {gave}")
+    return found
