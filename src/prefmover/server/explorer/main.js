@@ -1,0 +1,96 @@
+/** Starts the explorer: learns what is served, then draws the page that the address names. */
+
+import * as api from "./api.js";
+import { h } from "./elements.js";
+import { announce } from "./live.js";
+import * as likeMinded from "./page_like_minded.js";
+import * as measures from "./page_measures.js";
+import * as recommendedPage from "./page_recommended.js";
+import * as tryPage from "./page_try.js";
+import * as why from "./page_why.js";
+import { empty, region } from "./region.js";
+import { href, parse, same } from "./routes.js";
+import { askForToken } from "./token.js";
+import { count, item, speakOf, user } from "./words.js";
+
+const PAGES = { "like-minded": likeMinded, why, recommended: recommendedPage, try: tryPage, measures };
+
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+const heights = new Map(); // how far down each address was read, for the back button
+let leaving = new AbortController();
+let current = null;
+let shown = "";
+let followed = false;
+let recent = {}; // the people last looked at: the other pages begin with them
+
+function drawNav(route) {
+  const links = Object.entries(PAGES).map(([page, { name }]) =>
+    h("a", { href: href({ ...recent, item: undefined, page }), "aria-current": page === route.page ? "page" : null }, name),
+  );
+  nav.replaceChildren(...links);
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function drawPage(model) {
+  const route = parse(location.hash);
+  const samePage = current?.page === route.page;
+  const focused = document.activeElement?.id;
+  heights.set(shown, scrollY);
+  leaving.abort();
+  leaving = new AbortController();
+  if (route.person) {
+    const other = route.other ?? (samePage ? undefined : recent.other);
+    recent = { person: route.person, other: same(route.person, other) ? undefined : other };
+  }
+  const page = PAGES[route.page];
+  main.replaceChildren(...(page ? page.draw(route, { model, signal: leaving.signal }) : lost()).flat());
+  document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
+  drawNav(route);
+  move(route, samePage, focused);
+  current = route;
+  shown = location.hash;
+  followed = false;
+}
+
+/** Where the focus and the eyes go: to the new heading, or back to the field that was used. */
+function move(route, samePage, focused) {
+  const first = current === null;
+  const heading = main.querySelector("h1");
+  heading.tabIndex = -1;
+  const field = samePage && focused ? document.getElementById(focused) : null;
+  if (field && main.contains(field)) field.focus({ preventScroll: true });
+  else if (!first) heading.focus({ preventScroll: true });
+  if (!first) announce(document.title.replace(" · prefmover", ""));
+  if (!samePage || followed) scrollTo(0, followed ? 0 : (heights.get(location.hash) ?? 0));
+}
+
+function lost() {
+  return [h("h1", {}, "There is no such page"), empty("Go to ", h("a", { href: "#/like-minded" }, "like-minded people"), ".")];
+}
+
+function start(model) {
+  speakOf(model);
+  model.kind = model.measures.find((one) => one.name === model.measure)?.kind ?? "distance";
+  document.getElementById("facts").textContent =
+    `${model.name}: ${count(model.n_users, user())}, ${count(model.n_items, item())}, ${count(model.n_ratings, "rating")} · prefmover ${model.version}`;
+  addEventListener("hashchange", () => drawPage(model));
+  drawPage(model);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='#/']");
+  if (link) followed = link.getAttribute("href") !== location.hash;
+});
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the part after # is the page's address
+  (main.querySelector("h1") ?? main).focus();
+});
+api.onTokenNeeded(askForToken);
+drawNav({ page: parse(location.hash).page });
+const opening = region({ label: "the model", lines: 8, size: "huge", signal: new AbortController().signal });
+main.append(opening.element);
+opening.show((signal) => api.model(signal), (model) => {
+  queueMicrotask(() => start(model)); // after this region is done with its own drawing
+  return [];
+});

@@ -1,0 +1,87 @@
+/** Like-minded: somebody's taste, and who is nearest. */
+
+import * as api from "./api.js";
+import { h } from "./elements.js";
+import { announce } from "./live.js";
+import { heard, nearest } from "./nearest.js";
+import { onePicker } from "./pickers.js";
+import { region } from "./region.js";
+import { href } from "./routes.js";
+import { taste } from "./taste.js";
+import { capital, count, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "./words.js";
+
+const NEAREST = 10;
+const MORE = 40;
+const STRIPES = 200;
+
+export const name = "Like-minded";
+
+export function title(route) {
+  return route.person ? `Like-minded: ${nameOf(route.person)}` : `Like-minded ${usersNoun()}`;
+}
+
+export function draw(route, context) {
+  return route.person ? drawPerson(route, context) : drawStart(route, context);
+}
+
+function drawStart(route, { model, signal }) {
+  const some = region({ label: usersNoun(), lines: 2, size: "short", signal });
+  some.show(
+    (stop) => api.users("", 12, stop),
+    (answer) =>
+      h(
+        "ul",
+        { class: "chips" },
+        answer.users.map((one) => h("li", {}, h("a", { href: href({ page: "like-minded", person: { id: one.id } }) }, capital(nameOf(one)), h("span", { class: "soft" }, ` ${one.n_ratings}`)))),
+      ),
+  );
+  return [
+    h("h1", {}, "Who likes what you like?"),
+    h(
+      "p",
+      { class: "lead" },
+      `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
+      `prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, and shows the plan.`,
+    ),
+    onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
+    h("section", { "aria-labelledby": "some" }, h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"), some.element),
+    h("p", { class: "invite" }, h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings")),
+  ];
+}
+
+function drawPerson(route, { model, signal }) {
+  const who = nameOf(route.person);
+  const about = region({ label: `${whose(route.person)} ratings`, lines: 9, size: "tall", signal });
+  about.show((stop) => api.ratings(route.person, STRIPES, stop), (answer) => taste(answer, model.scale));
+  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, size: "tall", signal });
+  const more = h("button", { type: "button", class: "quiet", on: { click: () => load(MORE) } }, `Show the nearest ${MORE}`);
+  const load = (k) =>
+    near.show(
+      (stop) => api.neighbours(route.person, k, stop),
+      (answer) => {
+        announce(heard(answer));
+        return [nearest(answer, route.person, { kind: model.kind }), k < MORE && answer.neighbors.length === k ? h("p", {}, more) : null];
+      },
+    );
+  load(NEAREST);
+  return [
+    h("h1", {}, who === "you" ? "Who is like you?" : `Who is like ${who}?`),
+    onePicker(route, capital(userNoun() === "viewer" ? "Viewer" : "User")),
+    h(
+      "div",
+      { class: "split" },
+      h("section", { class: "card", "aria-labelledby": "taste" }, h("h2", { id: "taste" }, `${capital(whose(route.person))} taste`), about.element),
+      h(
+        "section",
+        { class: "card", "aria-labelledby": "nearest" },
+        h("h2", { id: "nearest" }, `Nearest ${usersNoun()}`),
+        near.element,
+      ),
+    ),
+    h(
+      "p",
+      { class: "onward" },
+      h("a", { href: href({ page: "recommended", person: route.person }) }, `What to recommend to ${who}`),
+    ),
+  ];
+}

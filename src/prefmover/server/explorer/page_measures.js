@@ -1,0 +1,95 @@
+/** Measures: the same two people under all twelve measures, and where the classic ones give up. */
+
+import * as api from "./api.js";
+import { h } from "./elements.js";
+import { announce } from "./live.js";
+import { suggestions } from "./page_why.js";
+import { pairPickers } from "./pickers.js";
+import { empty, region } from "./region.js";
+import { href, same } from "./routes.js";
+import { capital, count, item as itemNoun, items as itemsNoun, nameOf, user as userNoun, value } from "./words.js";
+
+/** What each measure looks at, in a line. */
+const LOOKS_AT = {
+  cos: "angle between the co-rated ratings",
+  pcc: "correlation of the co-rated ratings",
+  msd: "mean squared difference of the co-rated ratings",
+  jaccard: "share of the rated items that both rated",
+  urp: "means and deviations of all ratings, not which items",
+  jmsd: "Jaccard times 1 − MSD",
+  nhsm: "proximity, significance and singularity of co-rated ratings",
+  bcf: "Jaccard plus all pairs of ratings, by item similarity",
+  "n-bcf": "BCF with a mean in place of the sum",
+  husm: "NHSM’s likeness of all pairs, by item similarity",
+  "n-husm": "HUSM with a mean in place of the sum",
+  pmd: "least work to move one’s preference onto the other’s",
+};
+
+export const name = "Measures";
+
+export function title(route) {
+  return route.other ? `Measures: ${nameOf(route.person)} and ${nameOf(route.other)}` : "Twelve measures";
+}
+
+export function draw(route, context) {
+  const two = route.person && route.other;
+  const opening = [
+    h("h1", {}, two ? `${capital(nameOf(route.person))} and ${nameOf(route.other)} under twelve measures` : "One pair, twelve measures"),
+    pairPickers(route),
+  ];
+  if (!two) return [...opening, ...suggestions(route, context)];
+  if (same(route.person, route.other)) return [...opening, empty(`Choose two different ${userNoun()}s.`)];
+  const table = region({ label: "twelve measures", lines: 12, size: "huge", signal: context.signal });
+  table.show(
+    (stop) => api.comparison(route.person, route.other, stop),
+    (answer) => {
+      const silent = answer.measures.filter((one) => !one.defined).length;
+      announce(`${silent} of ${answer.measures.length} measures are undefined`);
+      return [verdict(answer, silent), drawTable(answer), h("p", { class: "onward" }, h("a", { href: href({ ...route, page: "why" }) }, "Why: the plan behind PMD"))];
+    },
+  );
+  return [...opening, table.element];
+}
+
+function verdict(answer, silent) {
+  const shared = answer.n_common === 0 ? `no ${itemNoun()}` : count(answer.n_common, itemNoun());
+  const dots = answer.measures.map((one) => h("span", { class: one.defined ? "dot" : "dot none" }));
+  return h(
+    "div",
+    { class: "point" },
+    h("div", { class: "dots", "aria-hidden": "true" }, dots),
+    h(
+      "p",
+      {},
+      `They have rated ${shared} in common. `,
+      silent ? [h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`), ` for them, and those that only count co-rated ${itemsNoun()} say nothing.`] : "All measures have an answer.",
+    ),
+  );
+}
+
+function drawTable(answer) {
+  return h(
+    "div",
+    { class: "card flush" },
+    h(
+      "table",
+      { class: "measures" },
+      h("caption", { class: "unseen" }, "The pair under each measure"),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Measure"), h("th", { scope: "col" }, "Value"), h("th", { scope: "col", class: "text kind" }, "Kind"))),
+      h("tbody", {}, answer.measures.map(line)),
+    ),
+  );
+}
+
+function line(one) {
+  const closer = one.kind === "distance" ? "distance, 0 is alike" : "similarity, more is alike";
+  return h(
+    "tr",
+    { class: `${one.defined ? "" : "undefined"} ${one.name === "pmd" ? "ours" : ""}` },
+    h("th", { scope: "row", class: "text" }, one.label, h("span", { class: "soft" }, LOOKS_AT[one.name] ?? "")),
+    one.defined
+      ? h("td", { class: "number" }, value(one.value))
+      : h("td", { class: "number" }, h("em", {}, "undefined"), h("span", { class: "soft" }, one.why ?? "")),
+    h("td", { class: "text kind" }, closer),
+  );
+}

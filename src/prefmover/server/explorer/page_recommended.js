@@ -1,0 +1,51 @@
+/** Recommended: what somebody has not rated and would like, and who says so. */
+
+import * as api from "./api.js";
+import { h } from "./elements.js";
+import { announce } from "./live.js";
+import { onePicker } from "./pickers.js";
+import { empty, region } from "./region.js";
+import { heard, partsOf, recommended } from "./reasons.js";
+import { href } from "./routes.js";
+import { item as itemNoun, items as itemsNoun, nameOf, user as userNoun } from "./words.js";
+
+const FEW = 10;
+
+export const name = "Recommended";
+
+export function title(route) {
+  return route.person ? `Recommended to ${nameOf(route.person)}` : `Recommended ${itemsNoun()}`;
+}
+
+export function draw(route, { model, signal }) {
+  const picker = onePicker(route, `For which ${userNoun()}?`);
+  if (!route.person) {
+    return [h("h1", {}, "What to recommend?"), picker, empty(`Choose a ${userNoun()}, or `, h("a", { href: href({ page: "try" }) }, "rate a few yourself"), ".")];
+  }
+  const who = nameOf(route.person);
+  const list = region({ label: "recommendations", lines: 12, size: "huge", signal });
+  list.show(
+    (stop) => api.recommendations(route.person, FEW, stop),
+    (answer) => {
+      announce(heard(answer));
+      return recommended(answer, {
+        scale: model.scale,
+        opened: route.item,
+        open: (item, into) => openParts(item, into),
+        // The address follows what is open, without a page of its own in the history.
+        toggle: (item) => history.replaceState(null, "", href({ ...route, item: item ?? undefined })),
+      });
+    },
+  );
+  const openParts = (item, into) => {
+    const parts = region({ label: "the parts", lines: 8, size: "parts-room", signal });
+    into.append(parts.element);
+    parts.show((stop) => api.recommendation(route.person, item, stop), (answer) => partsOf(answer, route.person, model.scale));
+  };
+  return [
+    h("h1", {}, `Recommended to ${who}`),
+    picker,
+    h("p", { class: "lead" }, `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbour’s part in it can be seen, down to which ${itemNoun()} they speak through.`),
+    h("section", { class: "card", "aria-label": "Recommendations" }, h("h2", { class: "unseen" }, "Recommendations"), list.element),
+  ];
+}

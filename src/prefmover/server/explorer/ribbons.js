@@ -1,0 +1,162 @@
+/**
+ * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its colour the
+ * distance. Pointing at a ribbon, or walking through them with the arrow keys, tells its numbers.
+ */
+
+import { h, s, unseen } from "./elements.js";
+import { layout } from "./plan_layout.js";
+import { capital, count, distance, item as itemNoun, percent, rating, whose } from "./words.js";
+
+/**
+ * @param {object} answer of /explanations
+ * @param {{most?: number, compact?: boolean}} [options]
+ * @returns {HTMLElement}
+ */
+export function ribbons(answer, { most, compact = false } = {}) {
+  const plan = layout(answer, { most });
+  const title = (id, side) => nodeTitle(plan[side].find((node) => node.id === id));
+  const told = plan.ribbons.map((ribbon) => sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")));
+  const paths = plan.ribbons.map((ribbon, k) =>
+    s("path", {
+      class: `ribbon ${ribbon.band}`,
+      d: ribbon.path,
+      role: "img",
+      tabindex: k === 0 ? "0" : "-1",
+      "aria-label": `${told[k].head}: ${told[k].body}`,
+    }),
+  );
+  const picture = s(
+    "svg",
+    {
+      viewBox: `0 0 100 ${plan.height.toFixed(1)}`,
+      preserveAspectRatio: "none", // the columns share the width; only the ribbons stretch
+      role: "group",
+      "aria-label": `The plan: ${count(paths.length, "ribbon")}. Arrow keys walk through them.`,
+    },
+    paths,
+  );
+  const detail = h("div", { class: "detail", "aria-hidden": "true" });
+  const slices = plan.ribbons.map((ribbon) =>
+    h("span", { class: `slice ${ribbon.band}`, style: { "flex-grow": ribbon.share.toFixed(6) } }),
+  );
+  const element = h(
+    "figure",
+    { class: `plan${compact ? " compact" : ""}` },
+    compact ? null : h("div", { class: "sides" }, side(answer.user), side(answer.other)),
+    h("div", { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } }, column(plan.left, "left"), picture, column(plan.right, "right")),
+    compact ? null : sum(answer, plan, slices),
+    detail,
+  );
+
+  let active = null;
+  function activate(k, pinned = false) {
+    if (active === k) return;
+    active = k;
+    picture.classList.toggle("chosen", k !== null);
+    paths.forEach((path, at) => path.classList.toggle("active", at === k));
+    slices.forEach((slice, at) => slice.classList.toggle("active", at === k));
+    const ribbon = k === null ? null : plan.ribbons[k];
+    for (const [nodes, end] of [[plan.left, "from"], [plan.right, "to"]]) {
+      for (const node of nodes) node.element.classList.toggle("active", ribbon !== null && node.id === ribbon[end]);
+    }
+    const words = k === null ? { head: "Every ribbon is a part of the distance", body: "point at one, or press Tab and then the arrow keys" } : told[k];
+    detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
+    detail.className = `detail ${ribbon?.band ?? ""}`;
+    if (pinned) paths[k].focus({ preventScroll: true });
+  }
+
+  const focused = () => paths.indexOf(document.activeElement);
+  paths.forEach((path, k) => {
+    path.addEventListener("pointerenter", () => activate(k));
+    path.addEventListener("click", () => walk(k));
+    path.addEventListener("focus", () => activate(k));
+    path.addEventListener("blur", () => activate(null));
+  });
+  slices.forEach((slice, k) => slice.addEventListener("pointerenter", () => activate(k)));
+  element.addEventListener("pointerleave", () => activate(focused() < 0 ? null : focused()));
+  picture.addEventListener("keydown", (event) => {
+    const n = paths.length;
+    const k = Math.max(focused(), 0);
+    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[event.key];
+    if (event.key === "Escape") document.activeElement.blur();
+    if (to === undefined) return;
+    event.preventDefault();
+    walk((to + n) % n);
+  });
+  // One stop for Tab; the arrows do the rest.
+  function walk(k) {
+    paths.forEach((path, at) => path.setAttribute("tabindex", at === k ? "0" : "-1"));
+    paths[k].focus({ preventScroll: true });
+  }
+
+  active = undefined;
+  activate(null);
+  return element;
+}
+
+function nodeTitle(node) {
+  return node.title ?? count(node.n, `other ${itemNoun()}`);
+}
+
+function sentences(ribbon, from, to) {
+  const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} moves together` : "";
+  if (ribbon.stays) return { head: `${from} stays`, body: `${percent(ribbon.mass)} of the preference is on what both rated; it costs nothing${several}` };
+  return {
+    head: `${from} → ${to}`,
+    body: `${percent(ribbon.mass)} of the preference × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}, ${percent(ribbon.share)} of the distance${several}`,
+  };
+}
+
+function column(nodes, name) {
+  return h(
+    "div",
+    { class: `column ${name}` },
+    nodes.map((node) => {
+      const words = nodeTitle(node);
+      node.element = h(
+        "div",
+        {
+          class: `node${node.shared ? " shared" : ""}`,
+          title: words,
+          style: {
+            top: `${node.y.toFixed(1)}px`,
+            height: `${node.height.toFixed(1)}px`,
+            "--bar": `${node.bar.toFixed(1)}px`,
+            "--lines": Math.max(1, Math.floor(node.height / 18)),
+          },
+        },
+        h("span", { class: "words" }, node.shared ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")] : null, words, node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`)),
+        h("span", { class: "bar", "aria-hidden": "true" }),
+      );
+      return node.element;
+    }),
+  );
+}
+
+function side(person) {
+  return h("p", {}, h("strong", {}, capital(whose(person))), ` ${count(person.n_ratings, "rating")}`);
+}
+
+/** All costs in one bar, and their sum next to the distance: the parts add up. */
+function sum(answer, plan, slices) {
+  const parts = plan.ribbons.filter((ribbon) => ribbon.cost > 0);
+  const total = parts.reduce((all, ribbon) => all + ribbon.cost, 0);
+  return h(
+    "div",
+    { class: "sum" },
+    h("div", { class: "slices", role: "img", "aria-label": `The costs of the ribbons, the largest first; together ${distance(total)}` }, slices),
+    h("p", {}, `${count(parts.length, "part")} of the distance add up to `, h("output", { class: "total" }, total.toFixed(6)), " = the distance ", h("span", { class: "whole" }, answer.distance.toFixed(6)), "."),
+  );
+}
+
+/** What the colours mean. */
+export function legend(top) {
+  const swatches = Array.from({ length: 7 }, (_, k) => h("span", { class: `swatch band-${k}` }));
+  return h(
+    "div",
+    { class: "legend" },
+    h("span", { class: "scale", role: "img", "aria-label": `Colours from near, 0, to far, ${distance(top)}` }, h("span", {}, "near 0"), swatches, h("span", {}, `${top.toFixed(2)} far`)),
+    h("span", {}, h("span", { class: "swatch stays", "aria-hidden": "true" }), " stays"),
+    h("span", {}, h("span", { class: "both", "aria-hidden": "true" }, "◆"), " rated by both"),
+  );
+}

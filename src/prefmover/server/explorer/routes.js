@@ -1,0 +1,59 @@
+/**
+ * Addresses of pages, in the part after `#`: they can be linked to, and the back button works.
+ *
+ *     #/like-minded/ada-b      #/why/ada-b/hugo-m      #/recommended/ada-b/alien-1979
+ *     #/measures/ada-b/hugo-m  #/try                   #/why/@you/hugo-m
+ *
+ * `@you` is whoever rated films on this device. Ids are percent-encoded, so that no id can look like it.
+ */
+
+const YOU = "@you";
+
+/** Pages in the order of the navigation, with the parts their addresses have. */
+export const PAGES = {
+  "like-minded": ["person"],
+  why: ["person", "other"],
+  recommended: ["person", "item"],
+  try: [],
+  measures: ["person", "other"],
+};
+
+/**
+ * @typedef {{you?: boolean, id?: string}} Person
+ * @typedef {{page: string|null, person?: Person, other?: Person, item?: string}} Route
+ */
+
+/** @returns {Route} page is null where there is none of that address. */
+export function parse(hash) {
+  const parts = hash.replace(/^#\/?/, "").split("/").filter(Boolean);
+  const page = parts.shift() ?? "like-minded";
+  const names = PAGES[page];
+  if (!names || parts.length > names.length) return { page: null };
+  const route = { page };
+  try {
+    parts.forEach((part, k) => {
+      if (names[k] === "item") route.item = decodeURIComponent(part);
+      else route[names[k]] = part === YOU ? { you: true } : { id: decodeURIComponent(part) };
+    });
+  } catch {
+    return { page: null }; // a lone % is not an address
+  }
+  return route;
+}
+
+/** The address of a route. */
+export function href(route) {
+  const parts = [];
+  for (const name of PAGES[route.page]) {
+    const part = route[name];
+    if (part === undefined || part === null) break;
+    if (name === "item") parts.push(encodeURIComponent(part));
+    else parts.push(part.you ? YOU : encodeURIComponent(part.id));
+  }
+  return `#/${[route.page, ...parts].join("/")}`;
+}
+
+/** Whether two people of routes are the same. */
+export function same(a, b) {
+  return Boolean(a && b) && Boolean(a.you) === Boolean(b.you) && a.id === b.id;
+}
