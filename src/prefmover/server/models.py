@@ -21,32 +21,38 @@ __all__ = ["kept_folder", "of_dataset", "of_folder"]
 logger = logging.getLogger("prefmover.server")
 
 
-def of_folder(folder: str | PathLike[str]) -> Answers:
-    """Return a saved model, mapped into memory."""
-    model = UserKNN.load(folder, n_jobs=1)
-    return Answers(model, Path(folder).resolve().name, getattr(model, "labels_", {}))
+def of_folder(folder: str | PathLike[str], name: str | None = None) -> Answers:
+    """Return a saved model, mapped into memory, with the titles that were saved beside it."""
+    from prefmover.datasets.catalogue_file import read_catalogue
+
+    model = UserKNN.load(folder, n_jobs=1)  # requests run side by side, each on one thread
+    catalogue = read_catalogue(folder)
+    labels = {} if catalogue is None else {item: catalogue.label(item) for item in catalogue.ids.tolist()}
+    return Answers(model, name or Path(folder).resolve().name, labels)
 
 
 def of_dataset(name: str, *, refit: bool = False, progress: Progress | None = None) -> Answers:
     """Return the default model of a data set, fitted the first time and loaded from then on."""
     from prefmover import datasets
+    from prefmover.datasets.catalogue_file import write_catalogue
 
     data = datasets.load(name)
-    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
     folder = kept_folder(data)
     if not refit:
         try:
-            return Answers(UserKNN.load(folder, n_jobs=1), data.name, labels)
+            return of_folder(folder, data.name)
         except InputError:
             pass  # not there, or not whole: fitted again
     logger.info("fitting a model to %s; the next start will be quicker", data.name)
     model = UserKNN(missing="drop").fit(data.ratings, data.geometry, progress=progress)
     try:
         model.save(folder)
-        model = UserKNN.load(folder, n_jobs=1)
+        write_catalogue(folder, data.items)
+        return of_folder(folder, data.name)
     except (InputError, OSError) as error:
         logger.warning("the model is not kept: %s", error)
-    return Answers(model, data.name, labels)
+        model.set_params(n_jobs=1)
+        return Answers(model, data.name, {item: data.items.label(item) for item in data.items.ids.tolist()})
 
 
 def kept_folder(data: Dataset) -> Path:
