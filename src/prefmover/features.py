@@ -39,6 +39,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+MOST_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
+
 
 class ItemVectors(NamedTuple):
     """Vectors of items.
@@ -427,6 +429,11 @@ def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[s
     listed = [_split(g) for g in genres]
     names = sorted({g for some in listed for g in some})
     column = {g: k for k, g in enumerate(names)}
+    if n * len(names) > MOST_DENSE:
+        raise InputError(
+            f"{len(names):,} genres for {n:,} items would take {n * len(names) * 8 / 1e9:,.1f} GB; "
+            "are these tags? from_tags has no such limit"
+        )
     X = np.zeros((n, max(len(names), 1)))
     for k, some in enumerate(listed):
         X[k, [column[g] for g in some]] = 1.0

@@ -204,7 +204,8 @@ class IdIndex:
             return f"{sentence}; {self.kind} ids are strings here{found}"
         close: Sequence[Any]
         if integers:
-            close = self.ids[np.argsort(np.abs(self.ids - id_), kind="stable")[:3]].tolist()
+            apart = np.abs(self.ids.astype(np.float64) - float(max(min(id_, 2**63), -(2**63))))
+            close = self.ids[np.argsort(apart, kind="stable")[:3]].tolist()
         else:
             close = close_names(str(id_), self.ids.tolist())
         if close:
@@ -224,7 +225,7 @@ def _to_arrow(values: Any, kind: str) -> Any:
             values = pa.array(values, from_pandas=True)
         except OverflowError as error:
             raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -251,6 +252,10 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
     if pa.types.is_string_view(ids.type):
         ids = ids.cast(pa.string())
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
+        try:
+            ids.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{kind} ids are not UTF-8 text ({error}); write them anew") from error
         empty = from_arrow(pc.binary_length(ids)) == 0
         if empty.any():
             raise InputError(

@@ -83,6 +83,35 @@ class ItemGeometry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", IdIndex("item", self.items))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise unless kernels, which check no bounds and no overflow, may have these arrays."""
+        n, unit = len(self.items), self.unit
+        if not isinstance(unit, float) or not 0 < unit < math.inf:
+            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not a positive number")
+        if self.is_metric not in (True, False, None):
+            raise InputError(f"the geometry is damaged: is_metric is {self.is_metric!r}")
+        if self.grid is None and self.vectors is None:
+            raise InputError("the geometry is damaged: it has neither distances nor vectors")
+        if self.grid is not None:
+            if self.grid.shape != (n, n) or self.grid.dtype != np.int32:
+                raise InputError(
+                    f"the geometry is damaged: distances are {self.grid.dtype} of shape {self.grid.shape} "
+                    f"for {n:,} items; expected int32, a row and a column for each"
+                )
+            if n and not 0 <= self.grid.min() <= self.grid.max() <= 2**GRID_BITS:
+                raise InputError(f"the geometry is damaged: distances are not from 0 to 2**{GRID_BITS} units")
+        if self.vectors is not None:
+            if self.vectors.ndim != 2 or len(self.vectors) != n or self.vectors.dtype != np.float64:
+                raise InputError(
+                    f"the geometry is damaged: vectors are {self.vectors.dtype} of shape "
+                    f"{self.vectors.shape} for {n:,} items; expected float64, one row for each"
+                )
+            # Written so that NaN fails; the kernels count on unit vectors, or zero ones.
+            lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+            if not (np.abs(lengths[lengths != 0] - 1) < 1e-6).all():
+                raise InputError("the geometry is damaged: its vectors are not of length 1")
 
     @classmethod
     def from_vectors(

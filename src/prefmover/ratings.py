@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.columns import find_column
+from prefmover.csr import check_rows, check_sparse
 from prefmover.errors import InputError
 from prefmover.ids import IdIndex, Ids, as_ids, encode
 from prefmover.readers import Columns, Origin, read_columns
@@ -69,6 +70,7 @@ class Ratings:
                 f"a matrix of shape {self.matrix.shape} does not fit "
                 f"{len(self.users):,} users and {len(self.items):,} items"
             )
+        check_rows(self.matrix)
         object.__setattr__(self, "_user_index", IdIndex("user", self.users))
         object.__setattr__(self, "_item_index", IdIndex("item", self.items))
         for buffer in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
@@ -239,7 +241,10 @@ class Ratings:
         >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last").of(1)
         {7: 5.0}
         """
-        sizes = (len(users), len(items), len(ratings))
+        try:
+            sizes = (len(users), len(items), len(ratings))
+        except TypeError as error:
+            raise InputError(f"users, items and ratings must be lists or arrays: {error}") from None
         if len(set(sizes)) > 1:
             raise InputError(f"users, items and ratings have different lengths: {sizes}")
         names = ("users", "items", "ratings")
@@ -282,6 +287,7 @@ class Ratings:
             )
         if matrix.ndim != 2:
             raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
+        check_sparse(matrix)
         n_users, n_items = matrix.shape
         user_ids = as_ids(np.arange(n_users) if users is None else users, "user")
         item_ids = as_ids(np.arange(n_items) if items is None else items, "item")

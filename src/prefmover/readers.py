@@ -21,9 +21,10 @@ import numpy.typing as npt
 from prefmover.columns import find_column, find_usual
 from prefmover.errors import InputError
 from prefmover.ids import from_arrow
+from prefmover.parquet import open_parquet, read_parquet
 from prefmover.sheets import Sheet, file_bytes, to_utf8
 
-__all__ = ["Columns", "Origin", "read_columns"]
+__all__ = ["Columns", "Origin", "read_columns", "read_pairs"]
 
 LOG = logging.getLogger(__name__)
 
@@ -119,6 +120,52 @@ def read_columns(
     return Columns(columns[0], columns[1], ratings, (names[0], names[1], names[2]), origin, are_texts=True)
 
 
+def read_pairs(
+    path: str | PathLike[str],
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> tuple[list[str], list[str]]:
+    """Return the user and item columns of a file with a header, as text: whose rating of what is asked for.
+
+    Columns are found as in :func:`read_columns`; others do not matter.
+    """
+    data, file = file_bytes(path), str(path)
+    if data.startswith(b"PAR1"):
+        table = read_parquet(open_parquet(data, file), file)
+        names: Sequence[str] = table.column_names
+        positions = _two(names, user, item, file)
+        users, items = ([str(value) for value in table.column(p).to_pylist()] for p in positions)
+        return users, items
+    text = to_utf8(data, encoding, file)
+    if not text.strip():
+        raise InputError(f"{file} is empty; expected a header, and lines of user, item below it")
+    sheet = Sheet.open(
+        text,
+        file,
+        separator,
+        least=2,
+        has_names=lambda names: _find(user, "user", names) is not None,
+        expected="user and item",
+    )
+    u, i = _two(sheet.first, user, item, file)
+    table = sheet.parse(skip_header=True)
+    users, items = ([str(v).strip() for v in table.column(str(p)).to_pylist()] for p in (u, i))
+    return users, items
+
+
+def _two(names: Sequence[str], user: str | None, item: str | None, file: str) -> tuple[int, int]:
+    places = []
+    for name, role in ((user, "user"), (item, "item")):
+        place = _find(name, role, names)
+        places.append(find_column(name or role, names, role, file) if place is None else place)
+    if places[0] == places[1]:
+        raise InputError(f"{file}: user and item must be two different columns")
+    return places[0], places[1]
+
+
 def _asked(wanted: Sequence[str | int | None]) -> Iterator[tuple[str | None, str]]:
     """Yield (name or None, role) of the columns that were not asked for by position."""
     for name, role in zip(wanted, ROLES, strict=True):
@@ -140,7 +187,7 @@ def _layout(sheet: Sheet, wanted: Sequence[str | int | None], header: bool | Non
         asked = list(_asked(wanted))
         found = any(_find(name, role, names) is not None for name, role in asked)
         at = wanted[2] if isinstance(wanted[2], int) else 2
-        is_data = at < n and _is_number(names[at])
+        is_data = 0 <= at < n and _is_number(names[at])
         # A first line that neither has the names nor a rating where it should be is a header
         # with other names, and the message about those helps more than "'stars' is no number".
         header = found or any(name for name, _ in asked) or not is_data
@@ -214,24 +261,22 @@ def _numbers_in(column: Any, origin: Origin, name: str | int, sheet: Sheet) -> n
 
 def _read_parquet(data: bytes, file: str, wanted: Sequence[str | int | None]) -> Columns:
     """Return the three columns of a Parquet file."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        opened = parquet.ParquetFile(pa.BufferReader(data))
-        names = opened.schema_arrow.names
-        positions = []
-        for name, role in zip(wanted, ROLES, strict=True):
-            place = name if isinstance(name, int) else _find(name, role, names)
-            if place is None:
-                place = find_column(str(name or role), names, role, file)
-            if not 0 <= place < len(names):
-                raise InputError(f"{file} has {len(names)} columns, none at position {place}")
-            positions.append(place)
-        table = opened.read(columns=[names[p] for p in positions])
-    except pa.ArrowException as error:
-        raise InputError(f"{file} is a damaged Parquet file: {error}") from error
+    opened = open_parquet(data, file)
+    names = opened.schema_arrow.names
+    positions = []
+    for name, role in zip(wanted, ROLES, strict=True):
+        place = name if isinstance(name, int) else _find(name, role, names)
+        if place is None:
+            place = find_column(str(name or role), names, role, file)
+        if not 0 <= place < len(names):
+            raise InputError(f"{file} has {len(names)} columns, none at position {place} (from 0)")
+        positions.append(
+            find_column(names[place], names, role, file)
+        )  # raises for a name that is there twice
+    if len(set(positions)) < 3:
+        raise InputError(f"{file}: user, item and rating must be three different columns")
     found = (names[positions[0]], names[positions[1]], names[positions[2]])
+    table = read_parquet(opened, file, found)
     _say(file, found, wanted)
     user, item, rating = (table.column(name) for name in found)
     return Columns(user, item, rating, found, Origin(file, "row"), are_texts=False)

@@ -41,11 +41,13 @@ class Scale:
 
     def __post_init__(self) -> None:
         values = (self.lowest, self.highest, self.step)
+        if not all(isinstance(v, int | float | np.number) for v in values):
+            raise InputError(f"scale {values} will not do: expected three numbers, lowest, highest and step")
         if not np.isfinite(values).all() or not 0 <= self.lowest <= self.highest or self.step < 0:
             raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
         if self.step:
             steps = (self.highest - self.lowest) / self.step
-            if abs(steps - round(steps)) > 1e-3:
+            if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
                 raise InputError(
                     f"scale {values} will not do: {self.highest:g} cannot be reached from "
                     f"{self.lowest:g} in steps of {self.step:g}"
@@ -64,6 +66,8 @@ class Scale:
                 "levels; pass scale=Scale(lowest, highest, step) if it should have them"
             )
         n = round((self.highest - self.lowest) / self.step)
+        if n > MOST_LEVELS:
+            raise InputError(f"the scale has {n + 1:,} levels: continuous in all but name; pass step=0")
         return np.round((self.lowest + self.step * np.arange(n + 1)) * GRID) / GRID
 
     @classmethod

@@ -31,6 +31,9 @@ __all__ = ["Sheet", "file_bytes", "to_utf8"]
 # Tried in this order: a longer or rarer one is less likely to be there by chance.
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 
+# Text of ratings packs to a tenth or so; a bomb to a thousandth.
+GROWTH, SMALL = 100, 1 << 26
+
 
 def file_bytes(path: str | PathLike[str]) -> bytes:
     """Return the bytes of a file, unpacked if they are gzip's."""
@@ -47,13 +50,25 @@ def file_bytes(path: str | PathLike[str]) -> bytes:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{path} is damaged gzip ({error}); copy or download it again") from error
+        data = _unpacked(data, path)
     if data.startswith(b"PK\x03\x04"):
         raise InputError(f"{path} is a zip archive; unpack it and name the file inside")
     return data
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """Return what gzip packed, unless it grows as no table of text does."""
+    limit = SMALL + GROWTH * len(data)
+    try:
+        with gzip.open(io.BytesIO(data)) as packed:
+            out = packed.read(limit + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is damaged gzip ({error}); copy or download it again") from error
+    if len(out) > limit:
+        raise InputError(
+            f"{path} unpacks to more than {GROWTH} times its size; if you trust it, unpack it first"
+        )
+    return out
 
 
 def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
@@ -61,7 +76,7 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     try:
         plain = "a".encode(encoding) == b"a" and data.isascii()
         text = data if plain else data.decode(encoding).encode()
-    except LookupError:
+    except (LookupError, TypeError):
         raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
@@ -71,6 +86,8 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
         raise InputError(
             f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}; try encoding={remedy!r}"
         ) from None
+    except ValueError as error:  # a name that no encoding can have
+        raise InputError(f"unknown encoding {encoding!r}: {error}") from None
     return text.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -142,7 +159,7 @@ class Sheet:
         """Return the line numbers, from 1, at which rows of data (from 0) begin."""
         wanted = {row + has_header for row in rows}
         found = {k: line for k, (line, _) in enumerate(self.rows()) if k in wanted}
-        return [found[row + has_header] for row in rows]
+        return [found.get(row + has_header, row + 1 + has_header) for row in rows]  # broken quotes: a guess
 
     def parse(self, *, skip_header: bool) -> Any:
         """Return the rows as an Arrow table of strings with columns "0", "1", ..."""
@@ -205,6 +222,8 @@ def _sniff(text: bytes, file: str, least: int, has_names: Callable[[list[str]], 
     """Return the separator that cuts the first lines into equally many, and enough, fields."""
     start = text[: text.rfind(b"\n", 0, 1 << 16) + 1] or text
     lines = [line for line in start.decode().splitlines() if line.strip()][:20]
+    if not lines:
+        raise InputError(f"{file} begins with blank lines only; expected {expected}")
     votes: Counter[str] = Counter()
     for separator in SEPARATORS:
         counts = [line.count(separator) for line in lines]

@@ -14,6 +14,7 @@ the old model or the new one; files that the header does not name are removed by
 
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -32,10 +33,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.ids import Ids, as_ids
+from prefmover.parquet import open_parquet, read_parquet
 
 __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "read", "write"]
 
 FORMAT_VERSION = 1
+MOST_HEADER = 1 << 24  # bytes; a real one has a few thousand
 HEADER = "header.json"
 DATA_FILE = re.compile(r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$")
 UNFINISHED = re.compile(r"^\.unfinished-[0-9a-f]{16}$")
@@ -217,8 +220,10 @@ def _read_header(place: Path) -> Header:
             "first time leaves none)"
         )
     try:
+        if path.stat().st_size > MOST_HEADER:
+            raise ValueError(f"{path.stat().st_size:,} bytes, more than any model's")
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}); save the model again") from None
     if not isinstance(content, dict) or content.get("format") != "prefmover-model":
         raise InputError(f"{path} does not describe a model of prefmover")
@@ -258,20 +263,28 @@ def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     The layout is 8 bytes of length, so many bytes of JSON, then the arrays: the library itself reads them
     into memory.
     """
-    whole = np.memmap(path, mode="r", dtype=np.uint8)
     try:
+        whole = np.memmap(path, mode="r", dtype=np.uint8)
         (length,) = struct.unpack("<Q", whole[:8].tobytes())
+        if length > min(MOST_HEADER, len(whole)):
+            raise ValueError(f"a table of {length:,} bytes")
         table = json.loads(whole[8 : 8 + length].tobytes())
         data = whole[8 + length :]
-        out: dict[str, npt.NDArray[Any]] = {}
-        for name, entry in table.items():
-            if name == "__metadata__":
-                continue
-            begin, end = entry["data_offsets"]
-            out[name] = np.asarray(data[begin:end]).view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
-    except (ValueError, KeyError, TypeError, struct.error) as error:
+        return {name: _view(data, entry) for name, entry in table.items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         raise InputError(f"{path} is damaged ({error}); save the model again") from None
-    return out
+
+
+def _view(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Return one array of the mapped data; its place, type and shape must agree."""
+    begin, end = entry["data_offsets"]
+    dtype, shape = np.dtype(DTYPES[entry["dtype"]]), entry["shape"]
+    if not all(type(n) is int and 0 <= n <= len(data) for n in (begin, end, *shape)):
+        raise ValueError(f"an array of shape {shape} at {begin} to {end}")
+    if math.prod(shape) * dtype.itemsize != end - begin:
+        raise ValueError(f"{end - begin:,} bytes for an array of {dtype} of shape {shape}")
+    array = np.asarray(data[begin:end]).view(dtype).reshape(shape)
+    return np.require(array, requirements="A")  # a copy, if somebody's writer did not align it
 
 
 def _write_arrays(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> None:
@@ -295,14 +308,13 @@ def _write_ids(ids: Ids, path: Path) -> None:
 
 
 def _read_ids(path: Path, kind: str) -> Ids:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    opened = open_parquet(path.read_bytes(), str(path))
+    if opened.schema_arrow.names != ["id"]:
+        raise InputError(f"{path} has columns {opened.schema_arrow.names}, not 'id'; save the model again")
     try:
-        column = pq.read_table(path, columns=["id"])["id"]
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise InputError(f"{path} is damaged ({error}); save the model again") from None
-    return as_ids(column, kind)
+        return as_ids(read_parquet(opened, str(path))["id"], kind)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _refuse_foreign(place: Path) -> None:

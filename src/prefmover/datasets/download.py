@@ -52,7 +52,7 @@ def fetch(source: Source, folder: Path, progress: Progress | None = None) -> Pat
             known_hash=source.digest or None,
             fname=f"{source.name}.zip",
             path=folder,
-            downloader=_Resuming(part, progress),
+            downloader=_Resuming(part, progress, source.limit),
         )
     except ValueError as error:  # Pooch's way of saying that the hash is wrong
         if isinstance(error, InputError) or "hash" not in str(error):
@@ -81,8 +81,9 @@ def digest_of(path: Path, algorithm: str = "sha256") -> str:
 class _Resuming:
     """A downloader for Pooch that goes on where an earlier attempt broke off."""
 
-    def __init__(self, part: Path, progress: Progress | None) -> None:
+    def __init__(self, part: Path, progress: Progress | None, limit: int) -> None:
         self.part, self.note, self.progress = part, part.with_suffix(".json"), progress
+        self.limit = limit
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
         import requests  # type: ignore[import-untyped,unused-ignore]
@@ -125,19 +126,26 @@ class _Resuming:
         else:
             have = 0
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
-            if not response.url.startswith("https://"):
-                raise InputError(f"{url} leads to {response.url}, which is not https; refused")
+            for hop in (*response.history, response):
+                if not hop.url.startswith("https://"):
+                    raise InputError(f"{url} leads to {hop.url}, which is not https; refused")
             if response.status_code == 416:  # nothing is left to send: the part is whole
                 return
             response.raise_for_status()
             if response.status_code != 206:
                 have = 0
-            total = have + int(response.headers.get("Content-Length", 0))
+            length = response.headers.get("Content-Length", "")
+            total = have + (int(length) if length.isascii() and length.isdigit() else 0)
             with writing(self.part), self.part.open("ab" if have else "wb") as out:
                 self._remember(url, response.headers.get("ETag", ""))
                 for chunk in _chunks(response):
                     out.write(chunk)
                     have += len(chunk)
+                    if have > self.limit:
+                        raise InputError(
+                            f"{url} sends more than the {self.limit:,} bytes that this data set can have; "
+                            "refused"
+                        )
                     if self.progress is not None:
                         self.progress(have, max(total, have))
         if total and have < total:
@@ -148,7 +156,8 @@ class _Resuming:
             note = json.loads(self.note.read_text("utf-8"))
         except (OSError, ValueError):
             return ""
-        return str(note.get("etag", "")) if note.get("url") == url else ""
+        same = isinstance(note, dict) and note.get("url") == url
+        return str(note.get("etag", "")) if same else ""
 
     def _remember(self, url: str, etag: str) -> None:
         if etag and not etag.startswith("W/"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -22,6 +24,21 @@ from prefmover.errors import InputError
 __all__ = ["Files", "reading"]
 
 COPY_BYTES = 1 << 20
+MOST_BYTES = 1 << 32  # of one unpacked file; the longest of MovieLens has a fifth of it
+MOST_LISTING = 1 << 20  # of the list of entries in an archive; MovieLens' have a few thousand
+END_BYTES = 22 + (1 << 16) + 20 + 56  # of an archive, that tell where its list is: with the longest comment
+
+# What zipfile and gzip raise for bytes that were tampered with.
+DAMAGE = (
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    EOFError,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    UnicodeDecodeError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +87,15 @@ class Files:
     def _of_archive(cls, path: Path, names: list[str]) -> Files:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty (0 bytes); download it again")
+        if _listing_bytes(path) > MOST_LISTING:
+            raise InputError(
+                f"{path} lists its entries in {_listing_bytes(path):,} bytes, more than the archive of any "
+                "data set; refused"
+            )
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = [e for e in archive.infolist() if not e.is_dir()]
-        except zipfile.BadZipFile as error:
+        except (*DAMAGE, ValueError) as error:
             raise InputError(
                 f"{path} is not a whole zip archive ({error}): cut off, or not a zip at all; "
                 "download it again"
@@ -81,7 +103,7 @@ class Files:
         found: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             inside = PurePosixPath(entry.filename.replace("\\", "/"))
-            if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+            if inside.is_absolute() or ".." in inside.parts or not inside.parts or ":" in inside.parts[0]:
                 raise InputError(
                     f"{path} has an entry {entry.filename!r} that points out of the archive; refused"
                 )
@@ -90,6 +112,7 @@ class Files:
                     raise InputError(
                         f"{path} has {inside.name} twice: {found[inside.name].filename} and {entry.filename}"
                     )
+                _refuse_unusual(entry, path)
                 found[inside.name] = entry
         places = {name: e.filename for name, e in found.items()}
         return cls(path, places, {name: e.file_size for name, e in found.items()})
@@ -141,7 +164,10 @@ class Files:
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
         with self.stream(name) as opened:
-            return opened.read()
+            data = opened.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InputError(f"{self.where(name)} unpacks to more than {MOST_BYTES:,} bytes; refused")
+        return data
 
     def key(self, name: str) -> str:
         """Return a text that changes when the file does: place, size and time of change."""
@@ -165,12 +191,46 @@ class Files:
                     out.write(chunk)
 
 
+def _listing_bytes(path: Path) -> int:
+    """Return how long the list of entries of a zip archive says it is; 0 if that cannot be told.
+
+    Python makes an object of each entry when it opens an archive, and a hundred megabytes of list have
+    millions of them.
+    """
+    with path.open("rb") as opened:
+        opened.seek(0, os.SEEK_END)
+        size = opened.tell()
+        opened.seek(max(0, size - END_BYTES))
+        end = opened.read()
+    at = end.rfind(b"PK\x05\x06")
+    if at < 0 or len(end) < at + 22:
+        return 0
+    listing = int.from_bytes(end[at + 12 : at + 16], "little")
+    if listing == 0xFFFFFFFF:  # zip64: the number is in a longer record before this one
+        wide = end.rfind(b"PK\x06\x06", 0, at)
+        listing = int.from_bytes(end[wide + 40 : wide + 48], "little") if wide >= 0 else 0
+    return listing
+
+
+def _refuse_unusual(entry: zipfile.ZipInfo, path: Path) -> None:
+    """Raise for an entry that is encrypted, a link, or packed in a way that takes much memory to unpack."""
+    why = ""
+    if entry.flag_bits & 0x1:
+        why = "is encrypted; unpack the archive yourself and give the folder"
+    elif stat.S_ISLNK(entry.external_attr >> 16):
+        why = "is a link to another file; refused"
+    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        why = f"is packed by method {entry.compress_type}; only plain and deflated files are read"
+    if why:
+        raise InputError(f"{path}: {entry.filename} {why}")
+
+
 @contextmanager
 def reading(place: object) -> Iterator[None]:
     """Turn what goes wrong while a file is read into an InputError that names it."""
     try:
         yield
-    except (zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"{place} is damaged ({error}); download or copy it again") from error
     except PermissionError as error:
         raise InputError(f"{place} may not be read: permission denied; change its rights") from error

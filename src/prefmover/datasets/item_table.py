@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,8 +25,9 @@ from prefmover import features
 from prefmover.columns import find_column, find_usual, plain_name
 from prefmover.datasets.catalogue import Catalogue, split_year
 from prefmover.errors import InputError
-from prefmover.ids import Ids, as_ids, close_names
+from prefmover.ids import CANONICAL_INTEGER, Ids, as_ids, close_names
 from prefmover.items import ItemGeometry
+from prefmover.parquet import open_parquet, read_parquet
 from prefmover.sheets import Sheet, file_bytes, to_utf8
 
 __all__ = ["ItemTable", "read_item_table"]
@@ -185,7 +187,7 @@ def _by_title(
 
 def _typed(keys: list[str], rated: Ids | None) -> Ids:
     """Return ids as integers if all are written as such, and what was rated is not text."""
-    whole = all(key.lstrip("-").isdigit() and str(int(key)) == key for key in keys)
+    whole = all(re.fullmatch(CANONICAL_INTEGER, key) and abs(int(key)) < 2**63 for key in keys)
     if whole and (rated is None or not len(rated) or rated.dtype == np.int64):
         return as_ids([int(key) for key in keys], "item")
     return as_ids(keys, "item")
@@ -221,6 +223,8 @@ class _Rows:
         for row, line in zip(rows, lines, strict=True):
             if not row[at]:
                 raise InputError(f"{file}, line {line:,}, column {names[at]!r}: the item is missing")
+            if isinstance(row[at], list):
+                raise InputError(f"{file}, line {line:,}, column {names[at]!r}: a list is no item id")
         return cls(file, names, rows, lines, at)
 
     @property
@@ -237,6 +241,10 @@ class _Rows:
         places = {role: find_usual(role, self.names) for role in ROLES}
         columns = {role: p for role, p in places.items() if p is not None and p != self.at}
         described = {"genres", "tags", "text"} & columns.keys()
+        for at in columns.values():
+            for row in self.rows:
+                if isinstance(row[at], list):  # of Parquet; tags may well come so
+                    row[at] = "|".join(str(part) for part in row[at] if part is not None)
         numbers = [] if described else self._numbers(set(columns.values()))
         repeats = len(set(self.ids)) < len(self.rows)
         if repeats and (numbers or {"title", "text", "year"} & columns.keys()):
@@ -261,7 +269,7 @@ class _Rows:
         for row, line in zip(self.rows, self.lines, strict=True):
             key = row[self.at]
             year = row[columns["year"]] if "year" in columns else ""
-            if year and not year.isdigit():
+            if year and not re.fullmatch("[0-9]{1,9}", year):
                 raise InputError(f"{self.file}, line {line:,}, column 'year': {year!r} is not a year")
             title, in_title = split_year(row[columns["title"]] if "title" in columns else key)
             if "title" in columns or key not in table.titles:
@@ -352,13 +360,7 @@ def _text(
 
 
 def _parquet(data: bytes, file: str) -> tuple[list[str], list[list[Any]]]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        table = parquet.ParquetFile(pa.BufferReader(data)).read()
-    except pa.ArrowException as error:
-        raise InputError(f"{file} is a damaged Parquet file: {error}") from error
+    table = read_parquet(open_parquet(data, file), file)
     columns = [
         [cell if isinstance(cell, list) else "" if cell is None else str(cell) for cell in column.to_pylist()]
         for column in table.columns
@@ -376,6 +378,9 @@ def _number(text: str) -> float | None:
 def _floats(cell: Any) -> list[float]:
     """Return the numbers in a cell; none if it holds something else."""
     if isinstance(cell, list):
-        return [float(x) for x in cell] if all(isinstance(x, int | float) for x in cell) else []
+        try:
+            return [float(x) for x in cell] if all(isinstance(x, int | float) for x in cell) else []
+        except OverflowError:  # an integer of 400 digits
+            return []
     value = _number(cell)
     return [] if value is None else [value]

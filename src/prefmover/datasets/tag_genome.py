@@ -40,6 +40,7 @@ FORMS = {
 }
 FILES = tuple(name for scores, (_, tags, _) in FORMS.items() for name in (scores, tags))
 CACHE_VERSION = 1
+MOST_BYTES = 1 << 31  # of the array; the largest published takes 62 MB
 
 
 class UnreadableLineError(Exception):
@@ -95,6 +96,8 @@ def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
         files.require([tags_name])
         columns = tags_layout.parse(files.read(tags_name), files.where(tags_name))
         tag_ids, tags = columns["tagId"], columns["tag"].to_pylist()
+        if not len(tag_ids):
+            raise InputError(f"{files.where(tags_name)} has no tags below its header")
         if len(np.unique(tag_ids)) < len(tag_ids):
             raise InputError(f"{files.where(tags_name)} lists a tag id twice")
         key = f"{CACHE_VERSION}|{files.key(scores_name)}|{files.key(tags_name)}"
@@ -139,6 +142,11 @@ def _stream(
             movies, inverse = np.unique(movie, return_inverse=True)
             for m in movies.tolist():
                 row_of.setdefault(m, len(row_of))
+            if len(row_of) * n_tags * scores.itemsize > MOST_BYTES:
+                raise InputError(
+                    f"{where}: {len(row_of):,} movies or more by {n_tags:,} tags, which take over "
+                    f"{MOST_BYTES >> 30} GB; no Tag Genome is as large: is it another file?"
+                )
             if len(row_of) > len(scores):
                 more = np.full((len(row_of), n_tags), np.nan, np.float32)
                 scores = np.vstack([scores, more])
@@ -149,6 +157,8 @@ def _stream(
             line += len(movie)
     except pa.ArrowInvalid as error:
         raise UnreadableLineError(str(error)) from error
+    if not row_of:
+        raise InputError(f"{where} has no relevances")
     movies = np.array(sorted(row_of), dtype=np.int64)
     scores = scores[[row_of[m] for m in movies.tolist()]]
     lacking = np.isnan(scores).any(axis=1)
@@ -158,6 +168,12 @@ def _stream(
         raise InputError(
             f"{where}: movie {movies[k]} lacks {n_missing:,} of {n_tags:,} tags ({lacking.sum():,} such "
             "movies); rows are missing, so the file is cut off or incomplete: copy it again"
+        )
+    n_lines = line - 1 - int(layout.header)
+    if n_lines != scores.size:
+        raise InputError(
+            f"{where} has {n_lines:,} relevances for {len(movies):,} movies and {n_tags:,} tags, "
+            f"{n_lines - scores.size:,} too many: some are there twice; copy it again"
         )
     return movies, scores
 

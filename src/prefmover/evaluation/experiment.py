@@ -17,6 +17,7 @@ __all__ = ["PEERS", "Experiment", "Panel", "parse_ks", "parse_shares", "read_set
 
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 PROTOCOLS = ("random", "k-fold", "published")
+MOST_KS = 10_000
 CHANGEABLE = ("train", "repeats", "measures", "conventions", "controls", "peers", "panels", "title")
 
 
@@ -44,7 +45,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
 def _share(text: Any) -> float:
     try:
         if isinstance(text, str) and ":" in text:
-            train, test = (Fraction(part.strip()) for part in text.split(":"))
+            train, test = (float(part) for part in text.split(":"))
             share = float(train / (train + test))
         else:
             share = float(text)
@@ -68,8 +69,12 @@ def parse_ks(text: str) -> tuple[int, ...]:
             if len(numbers) > 3:
                 raise ValueError
             start, stop, step = numbers[0], numbers[min(1, len(numbers) - 1)], (numbers[2:] or [1])[0]
+            if len(range(start, stop + 1, step)) > MOST_KS:
+                raise InputError(f"k is {text!r}, more than {MOST_KS:,} numbers; give a larger step")
             out.update(range(start, stop + 1, step))
-        except ValueError:
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"k is {text!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
     if not out or min(out) < 1:
         raise InputError(f"k is {text!r}; give whole numbers from 1")
@@ -236,7 +241,13 @@ def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
     """Return the settings in a TOML file."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; give the path of a TOML file of settings") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except RecursionError:
+        raise InputError(f"{path} is not TOML: its brackets are nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
@@ -271,7 +282,7 @@ def _read(key: str, value: Any, where: str) -> Any:
         if key in ("repeats", "seed", "top_n"):
             return int(value)
         return float(value) if key == "shrinkage" else str(value)
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error}") from None
         raise InputError(f"{where}: setting {key!r} is {value!r}, which cannot be used") from error

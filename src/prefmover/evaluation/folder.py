@@ -31,6 +31,17 @@ __all__ = ["FORMAT", "Cell", "RunFolder"]
 FORMAT = 1
 Cell = dict[str, Any]
 
+LISTS = ("k", "mae", "rmse", "coverage", "neighbours")
+CELL: dict[str, Any] = {
+    **dict.fromkeys(("key", "method", "label", "kind", "convention"), str),
+    **dict.fromkeys(("repeat", "n_train", "n_test", "new_users", "new_items"), int),
+    **dict.fromkeys(LISTS, list),
+    "share": int | float,
+    "groups": dict,
+    "run": dict,
+}
+"""What a cell must have, with its type."""
+
 
 class RunFolder:
     """A folder of records.
@@ -104,9 +115,11 @@ class RunFolder:
         file = self.path / "experiment.json"
         if not file.exists():
             raise InputError(f"{self.path} has no experiment.json: it is not the folder of a run")
-        there = _json(file.read_text(encoding="utf-8"), str(file))
+        there = _json(file.read_bytes(), str(file))
         if there.get("format") != FORMAT:
             raise InputError(f"{file} has format {there.get('format')!r}; this version reads {FORMAT}")
+        if not isinstance(there.get("settings"), dict) or not isinstance(there.get("data"), dict):
+            raise InputError(f"{file} lacks the settings or the data of its run; choose another folder")
         return there
 
     def cells(self) -> dict[str, Cell]:
@@ -114,11 +127,12 @@ class RunFolder:
         found: dict[str, Cell] = {}
         merged = self.path / "cells.jsonl"
         if merged.exists():
-            for number, line in enumerate(merged.read_text(encoding="utf-8").splitlines(), 1):
-                cell = _json(line, f"{merged}, line {number}")
+            # Not splitlines: a name may hold one of the rarer line ends.
+            for number, line in enumerate(merged.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+                cell = _cell(line, f"{merged}, line {number}")
                 found[cell["key"]] = cell
         for file in (self.path / "cells").glob("*.json"):
-            cell = _json(file.read_text(encoding="utf-8"), str(file))
+            cell = _cell(file.read_bytes(), str(file))
             found.setdefault(cell["key"], cell)
         return dict(sorted(found.items()))
 
@@ -145,10 +159,25 @@ def _line(cell: Cell) -> bytes:
     return (json.dumps(cell, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
 
-def _json(text: str, where: str) -> dict[str, Any]:
+def _cell(text: bytes, where: str) -> Cell:
+    """Return a finished cell; one that lacks what reports count on is refused."""
+    cell = _json(text, where)
+    for name, kind in CELL.items():
+        if not isinstance(cell.get(name), kind):
+            raise InputError(
+                f"{where} is not a record: {name!r} is {cell.get(name)!r:.40}; delete it and run again"
+            )
+    if len({len(cell[name]) for name in LISTS}) > 1:
+        raise InputError(
+            f"{where} is not a record: {', '.join(LISTS)} differ in length; delete it and run again"
+        )
+    return cell
+
+
+def _json(text: bytes, where: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where} cannot be read ({error}); delete it and run again") from None
     if not isinstance(value, dict):
         raise InputError(f"{where} is not a record; delete it and run again")

@@ -38,7 +38,7 @@ from prefmover.recommend.likeness import Likeness, stacked
 from prefmover.recommend.predict import Prediction, Predictions, clip, how_made
 from prefmover.recommend.regression import Regression, Shared
 from prefmover.recommend.top_n import best
-from prefmover.recommend.user_kernel import UserKernel
+from prefmover.recommend.user_kernel import UserKernel, check_array
 from prefmover.search import Neighbor
 
 if TYPE_CHECKING:
@@ -445,8 +445,10 @@ class UserKNN:
         stored = storage.read(folder, verify=verify)
         try:
             return cls._from_stored(stored, n_jobs)
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{folder} is incomplete ({error!r}); save the model again") from None
+        except InputError as error:
+            raise InputError(f"{folder}: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
 
     @classmethod
     def _from_stored(cls, stored: "StoredModel", n_jobs: int | None) -> Self:
@@ -479,8 +481,12 @@ class UserKNN:
             rest = {name: arrays[f"regression.{name}"] for name in _REGRESSION}
             solved = Regression(ratings, geometry, kernel, settings["shared"], facts["mean"], **rest)
             rule = weight(settings["weight"])
-            model.predictor_ = Lending(likeness, rule, arrays["landmark_own"], solved)
+            solved.check()
+            own = arrays["landmark_own"]  # NaN where a measure is undefined
+            check_array("landmark_own", own, np.float64, kernel.landmarks.shape, finite=False)
+            model.predictor_ = Lending(likeness, rule, own, solved)
         else:
+            cls(row, settings["k"], shrinkage=settings["shrinkage"])._checked()
             model.predictor_ = model._build(likeness, settings, None)
         return model._index()
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.items import ItemGeometry
 from prefmover.ratings import Ratings
-from prefmover.recommend.user_kernel import Floats, Index, Singles, UserKernel
+from prefmover.recommend.user_kernel import Floats, Index, Singles, UserKernel, check_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -122,6 +122,18 @@ class Regression:
     item: Floats
     similar_items: Floats
     lent: Singles
+
+    def check(self) -> None:
+        """Raise unless the arrays fit the ratings and each other; for models that come from a file."""
+        n, m = self.ratings.n_users, self.ratings.n_items
+        self.kernel.check(n)
+        for name, size in (("alpha", self.ratings.n_ratings), ("user", n), ("item", m)):
+            check_array(name, getattr(self, name), np.float64, (size,))
+        exact = np.float64 if self.geometry is None else np.float32
+        check_array("similar_items", self.similar_items, exact, (m,))
+        check_array("lent", self.lent, np.float32, (m, self.kernel.rank))
+        if not isinstance(self.mean, float) or not np.isfinite(self.mean):
+            raise InputError(f"mean is damaged: {self.mean!r} is no number")
 
     def base(self, users: Index, items: Index) -> Floats:
         """Return what is expected of pairs of positions before neighbours speak; -1 is unknown."""

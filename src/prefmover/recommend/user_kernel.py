@@ -8,14 +8,15 @@ user u that landmarks do not explain.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.errors import InputError
 from prefmover.measures.weights import Weight
 
-__all__ = ["UserKernel", "choose_landmarks", "say"]
+__all__ = ["UserKernel", "check_array", "choose_landmarks", "say"]
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
@@ -45,6 +46,16 @@ class UserKernel:
     whitening: Singles
     features: Singles
     rest: Floats
+
+    def check(self, n_users: int) -> None:
+        """Raise unless the arrays fit so many users: landmarks go where no bounds are checked."""
+        m, rank = len(self.landmarks), self.whitening.shape[-1]
+        check_array("landmarks", self.landmarks, np.int64, (m,))
+        if m and not 0 <= self.landmarks.min() <= self.landmarks.max() < n_users:
+            raise InputError(f"landmarks is damaged: positions beyond the {n_users:,} users")
+        check_array("whitening", self.whitening, np.float32, (m, rank))
+        check_array("features", self.features, np.float32, (n_users, rank))
+        check_array("rest", self.rest, np.float64, (n_users,))
 
     @classmethod
     def of(cls, weights: Floats, landmarks: Index) -> Self:
@@ -103,6 +114,18 @@ class UserKernel:
         total = self.features.sum(axis=0, dtype=np.float64)
         own = np.einsum("ur,ur->", self.features, self.features, dtype=np.float64)
         return float((total @ total - own) / (n * (n - 1)))
+
+
+def check_array(
+    name: str, array: npt.NDArray[Any], dtype: npt.DTypeLike, shape: tuple[int, ...], *, finite: bool = True
+) -> None:
+    """Raise unless an array is of this type and shape, and finite."""
+    if array.dtype != dtype or array.shape != shape:
+        raise InputError(
+            f"{name} is damaged: {array.dtype} of shape {array.shape}; expected {np.dtype(dtype)} of {shape}"
+        )
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{name} is damaged: a number is missing or infinite")
 
 
 def choose_landmarks(counts: Index, most: int, seed: int) -> Index:

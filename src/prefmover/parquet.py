@@ -1,0 +1,63 @@
+"""Parquet files that may be damaged, or made to do damage: bytes in, checked Arrow columns out.
+
+A few bytes of Parquet can stand for billions of equal rows, and strings in it need not be UTF-8. Arrow
+decodes both without a word; so sizes are compared with the machine's memory first, and text is checked.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from prefmover.errors import InputError
+
+__all__ = ["open_parquet", "read_parquet"]
+
+CELL = 8  # bytes that a value takes in memory, at least
+
+
+def open_parquet(data: bytes, file: str) -> Any:
+    """Return the opened file, of which only the footer has been read."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with _damage(file):
+        return parquet.ParquetFile(pa.BufferReader(data))
+
+
+def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -> Any:
+    """Return columns (all by default) as an Arrow table; text is UTF-8, and every offset in range."""
+    with _damage(file):
+        about = opened.metadata
+        names = about.schema.to_arrow_schema().names if columns is None else columns
+        needed, there = about.num_rows * CELL * len(names), _memory()
+        if not 0 <= needed <= there:
+            raise InputError(
+                f"{file} announces {about.num_rows:,} rows, which take {needed / 1e9:,.1f} GB; this machine "
+                f"has {there / 1e9:,.1f} GB: read a part of it with pyarrow or polars"
+            )
+        table = opened.read(columns=columns)
+        table.validate(full=True)
+        return table
+
+
+@contextmanager
+def _damage(file: str) -> Iterator[None]:
+    """Turn everything that Arrow says about a damaged file into an InputError that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} is a damaged Parquet file: {said}; copy or write it again") from error
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine, or a guess where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 35
