@@ -38,6 +38,7 @@ VERBS = {
     "evaluate": "Predict test ratings by any measure, share and K.",
     "report": "Write the figures, tables and conclusions of a run.",
     "paper": "Compute the paper's own tables and figures.",
+    "serve": "Serve a model over HTTP: an API and an explorer.",
     "bench": "Time this machine against POT, within a minute.",
     "doctor": "Show what is installed, what is missing, and the remedy.",
 }

@@ -59,12 +59,16 @@ def explain(
         raise InputError("--picture draws the plan between two users; it goes with --other")
     data = source.open(jobs)
     one = data.user(user)
-    found = _for_item(data, one, str(item), model, jobs) if item else _for_two(data, one, str(other), model)
+    found: Explanation
+    if item:
+        found = fitted(data, model, jobs).explain_recommendation(one, data.item(item), labels=data.labels)
+    else:
+        found = _for_two(data, one, data.user(str(other)), model, n)
     if drawing or page:
-        from prefmover.report.plan import drawn, explained_page
+        from prefmover.report.plan import draw_plan, explained_page
 
         if drawing:
-            write_text(drawn(found, drawing.suffix[1:]), drawing)
+            write_text(draw_plan(found, drawing.suffix[1:].casefold()), drawing)
             tell(str(drawing))
         if page:
             write_text(explained_page(found), page)
@@ -75,22 +79,50 @@ def explain(
         typer.echo(_text(found, n))
 
 
-def _for_two(data: Data, user: Any, other: str, model: ModelOptions) -> Explanation:
+def _for_two(data: Data, user: Any, other: Any, model: ModelOptions, n: int) -> Explanation:
     from prefmover.measures import compare, find_measure
     from prefmover.recommend.explain import explain_users
 
-    them = data.user(other)
-    name = model.measure or (data.model.measure if data.model else "pmd")
-    row = find_measure(name)
-    if row.name != "pmd" or row.convention(model.convention) != row.default:
+    fitted_by = data.model
+    row = find_measure(model.measure or (fitted_by.measure if fitted_by else "pmd"))
+    convention = model.convention or (fitted_by.convention if fitted_by else None)
+    if row.name != "pmd" or row.convention(convention) != row.default:
         return compare(
-            data.ratings, user, them, row, geometry=data.geometry, convention=model.convention
+            data.ratings, user, other, row, geometry=data.geometry, convention=convention, n_terms=n
         )
     if data.geometry is None:
         raise InputError("a plan needs the distance between items; the model was fitted without")
-    return explain_users(data.ratings, data.geometry, user, them, data.labels)
+    return explain_users(data.ratings, data.geometry, user, other, data.labels)
 
 
-def _for_item(data: Data, user: Any, item: str, model: ModelOptions, jobs: int | None) -> Explanation:
-    wanted = data.item(item)
-    return fitted(data, model, jobs).explain_recommendation(user, wanted, labels=data.labels)
+def _text(found: Explanation, n: int) -> str:
+    from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
+
+    if isinstance(found, UserExplanation):
+        stays = f"{found.stays:.0%} of preference stays on items that both rated"
+        lines = [f"{found.user} and {found.other}: distance {found.distance:.4f}, {stays}"]
+        for move in found.to_dict()["moves"][:n]:
+            mine = f"{move['label']} ({move['rating']:g})"
+            theirs = f"{move['other_label']} ({move['other_rating']:g})"
+            both = "both rated " + mine if move["item"] == move["other_item"] else f"{mine} ↔ {theirs}"
+            lines.append(f"{move['mass']:7.1%}  {both}, {move['share']:.1%} of the distance")
+        rest = len(found.moves) - n
+        return "\n".join(lines + ([f"         and {rest} smaller moves"] if rest > 0 else []))
+    if isinstance(found, RecommendationExplanation):
+        return _parts(found, n)
+    return str(found)
+
+
+def _parts(found: RecommendationExplanation, n: int) -> str:
+    whole = found.to_dict()
+    lines = [f"{whole['label']} for {whole['user']}: {whole['rating']:.2f}"]
+    lines += [f"{part['value']:+8.3f}  {part['name']}: {part['meaning']}" for part in whole["base"]]
+    for part in whole["neighbors"][:n]:
+        gave = " and ".join(f"{t['rating']:g} to {t['label']}" for t in part["through"][:2])
+        said = f"gave it {part['rating']:g}" if part["rating"] is not None else f"gave {gave}" if gave else ""
+        lines.append(f"{part['value']:+8.3f}  user {part['user']}: {said}".rstrip(": "))
+    rest = whole["neighbors"][n:]
+    if rest:
+        lines.append(f"{sum(part['value'] for part in rest):+8.3f}  {len(rest):,} others")
+    cut = f", cut off at {whole['rating']:g}" if whole["clipped"] else ""
+    return "\n".join([*lines, f"{whole['total']:8.3f}  in all{cut}"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, SourceOptions
+from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
 from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
 
@@ -27,13 +27,10 @@ EXAMPLES = (
 
 def neighbors(
     source: SourceOptions,
-    user: Annotated[list[str] | None, typer.Option("--user", "-u", help="Whose; repeatable.")] = None,
-    rated: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rated", metavar="ITEM=RATING", help="Of somebody who is not in the data; repeatable."
-        ),
+    user: Annotated[
+        list[str] | None, typer.Option("--user", "-u", metavar="ID", help="Whose; repeatable.")
     ] = None,
+    rated: Rated = None,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's; needs --out.")] = False,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many.")] = 10,
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")] = "",
@@ -150,7 +147,8 @@ def _print(data: Data, found: Neighbors, guest: dict[Any, float] | None) -> None
     for user in found.users.tolist():
         if guest is None:
             tell(
-                f"{user}: {len(data.ratings.of(user))} ratings, of {data.ratings.n_users - 1:,} others nearest:"
+                f"{user} has {len(data.ratings.of(user)):,} ratings; "
+                f"nearest of {data.ratings.n_users - 1:,} others:"
             )
         listed = found.of(user)
         if not listed:

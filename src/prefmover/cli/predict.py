@@ -47,7 +47,11 @@ def predict(
     place = check_writable(out) if out else None
     wanted = _read_pairs(str(pairs), source) if pairs else None
     data = source.open(jobs)
-    asked = _known(data, *wanted) if wanted else [(data.user(str(user)), one) for one in data.items(item or [])]
+    if wanted:
+        asked = _known(data, *wanted)
+    else:
+        who = data.user(str(user))
+        asked = [(who, data.item(one)) for one in item or ()]
     made = fitted(data, model, jobs)
     with progress("predictions") as callback:
         answers = made.predict(asked, progress=callback)
@@ -87,7 +91,9 @@ def _read_pairs(path: str, source: SourceOptions) -> tuple[list[str], list[str]]
     from prefmover.readers import read_pairs
 
     with in_option_words():
-        return read_pairs(path, user=source.user_column, item=source.item_column, encoding=source.encoding or "utf-8")
+        return read_pairs(
+            path, user=source.user_column, item=source.item_column, encoding=source.encoding or "utf-8"
+        )
 
 
 def _known(data: Data, users: list[str], items: list[str]) -> list[tuple[Any, Any]]:

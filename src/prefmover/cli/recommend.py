@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
+from prefmover.cli.source import Data, Jobs, Json, ModelOptions, Rated, SourceOptions, fitted
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
@@ -26,10 +26,7 @@ def recommend(
     source: SourceOptions,
     model: ModelOptions,
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="To whom.")] = None,
-    rated: Annotated[
-        list[str] | None,
-        typer.Option("--rated", metavar="ITEM=RATING", help="Of somebody who is not in the data; repeatable."),
-    ] = None,
+    rated: Rated = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
     jobs: Jobs = None,
     json: Json = False,
@@ -68,7 +65,8 @@ def recommend(
             }
         )
         return
-    tell(f"for {who if user else 'you'}, who rated {len(data.ratings.of(who) if user else ratings)} of {len(data.catalogue):,}:")
+    known = data.ratings.of(who) if user else ratings
+    tell(f"for {who if user else 'you'}, by {len(known):,} ratings:")
     for p, why in zip(best, explained, strict=True):
         typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}")
         for reason in reasons(data, why):
@@ -77,7 +75,7 @@ def recommend(
 
 def reasons(data: Data, why: RecommendationExplanation, n: int = 2) -> list[str]:
     """Return, in words, the n neighbours who speak up most for a recommendation."""
-    found = []
+    found: list[str] = []
     for part in why.neighbors:
         if part.value <= 0 or len(found) == n:
             continue

@@ -38,6 +38,10 @@ def _measures() -> list[str]:
     return list(MEASURES)
 
 
+Rated = Annotated[
+    list[str] | None,
+    typer.Option("--rated", metavar="ITEM=RATING", help="Of somebody who is not in the data; repeatable."),
+]
 Measure = Annotated[
     str | None,
     typer.Option(
@@ -195,9 +199,13 @@ class Data:
         known = self._items.get(text.strip())
         return self.catalogue.find(text) if known is None else known
 
-    def items(self, texts: Sequence[str]) -> list[Any]:
-        """Return the ids of items."""
-        return [self.item(text) for text in texts]
+    def user_or_text(self, text: str) -> Any:
+        """Return the id of a user, or the text if there is no such user."""
+        return self._users.get(text, text)
+
+    def item_or_text(self, text: str) -> Any:
+        """Return the id of an item, or the text if there is no such id."""
+        return self._items.get(text, text)
 
     @cached_property
     def _items(self) -> dict[str, Any]:
