@@ -10,20 +10,22 @@ import time
 import numpy as np
 import pytest
 
+from prefmover.cluster import Local
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry
 from prefmover.ratings import Ratings
 from prefmover.search import NeighborIndex, nearest
-from prefmover.search.checkpoint import in_parts
+from prefmover.search.blocks import in_blocks
 from tests.search.test_nearest import assert_same
 
 PROGRAM = """
 import sys
 from tests.search.test_checkpoint import made
 from prefmover.search import NeighborIndex
-from prefmover.search.checkpoint import in_parts
+from prefmover.cluster import Local
+from prefmover.search.blocks import in_blocks
 print("ready", flush=True)
-in_parts(NeighborIndex(*made()), None, 5, sys.argv[1], part=8, n_jobs=2)
+in_blocks(NeighborIndex(*made()), None, 5, Local(2), sys.argv[1], blocks=20)
 """
 
 
@@ -42,11 +44,13 @@ def test_parts_make_the_whole(tmp_path):
     assert_same(nearest(ratings, geometry, 5, checkpoint=tmp_path / "a"), whole)
     index = NeighborIndex(ratings, geometry)
     calls = []
-    found = in_parts(index, None, 5, tmp_path / "b", part=7, progress=lambda *call: calls.append(call))
+    found = in_blocks(
+        index, None, 5, Local(2), tmp_path / "b", blocks=23, progress=lambda *call: calls.append(call)
+    )
     assert_same(found, whole)
     assert calls[-1] == (160, 160)
-    assert len(list((tmp_path / "b").glob("part-*.npz"))) == 23
-    again = in_parts(index, None, 5, tmp_path / "b", part=7)
+    assert len(list((tmp_path / "b").glob("part-*.parquet"))) == 23
+    again = in_blocks(index, None, 5, Local(1), tmp_path / "b")
     assert_same(again, whole)
     assert again.stats == found.stats  # nothing was computed again
 
@@ -63,8 +67,8 @@ def test_killed_at_random_moments(tmp_path):
             process.stdout.readline()
             time.sleep(float(rng.uniform(0.2, 1.2)))
             process.send_signal(signal.SIGKILL)
-        assert not list(folder.glob("*.npz.tmp"))
-        found = in_parts(NeighborIndex(*made()), None, 5, folder, part=8)
+        assert not list(folder.glob("*.parquet.tmp"))
+        found = in_blocks(NeighborIndex(*made()), None, 5, Local(2), folder)
         assert_same(found, whole)
 
 
@@ -83,9 +87,9 @@ def test_another_search_is_refused(tmp_path):
 def test_damage_is_named(tmp_path):
     ratings, geometry = made(30)
     nearest(ratings, geometry, 3, checkpoint=tmp_path)
-    part = tmp_path / "part-00000.npz"
+    part = tmp_path / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:100])
-    with pytest.raises(InputError, match=r"part-00000.npz is damaged.*delete it"):
+    with pytest.raises(InputError, match=r"part-00000.parquet is damaged.*delete it"):
         nearest(ratings, geometry, 3, checkpoint=tmp_path)
     header = tmp_path / "search.json"
     header.write_text("{")

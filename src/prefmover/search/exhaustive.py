@@ -11,6 +11,7 @@ import numpy as np
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry
 from prefmover.measures import Measure, blocks, find_measure
+from prefmover.memory import require
 from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
 from prefmover.search.index import RaterNeighbors
@@ -62,6 +63,13 @@ def exhaustive(
     if most < 1:
         raise InputError(f"k is {k!r}; give a whole number from 1")
     everyone = np.arange(ratings.n_users)
+    if radius is None:
+        n = len(ratings.user_indices(users))
+        require(
+            16 * n * min(most, ratings.n_users),
+            f"the {most:,} closest of {n:,} users",
+            "ask for a smaller k, or for fewer users",
+        )
     asked, neighbors, values, undefined = [], [], [], 0
     for positions, block in blocks(
         ratings, row, geometry=geometry, users=users, convention=convention, n_jobs=n_jobs, progress=progress

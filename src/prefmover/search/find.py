@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import Any, Literal, cast
 
+from prefmover.cluster import Executor
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry
 from prefmover.measures import Measure, find_measure
 from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
-from prefmover.search.checkpoint import in_parts
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
 from prefmover.search.index import Asked, NeighborIndex, RaterNeighbors, new_ratings
 from prefmover.search.neighbors import Neighbors
@@ -29,6 +29,7 @@ def nearest(
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
     missing: Literal["error", "drop"] = "error",
+    executor: str | Executor | None = None,
 ) -> Neighbors:
     """Return the k nearest users of each asker, exactly.
 
@@ -50,9 +51,13 @@ def nearest(
     progress
         Called with (askers done, askers in all).
     checkpoint
-        A folder for finished parts: a run that was killed goes on from there, to the same answer.
+        A folder for finished parts, as Parquet: a run that was killed goes on from there, to the same answer.
     missing
         Rated items that the geometry does not know: ``"error"``, or ``"drop"`` their ratings.
+    executor
+        Who does the work: ``"threads"`` of this process, ``"ray"``, or a
+        :class:`~prefmover.cluster.RayExecutor` with the address of a cluster. The answer does not depend
+        on it.
 
     Examples
     --------
@@ -63,8 +68,9 @@ def nearest(
     """
     row = find_measure(measure)
     if not _has_bounds(row, convention):
-        if checkpoint is not None:
-            raise InputError(f"checkpoint is for PMD; {row.label} computes every pair and is soon done")
+        for option, value in (("checkpoint", checkpoint), ("executor", executor)):
+            if value is not None:
+                raise InputError(f"{option} is for PMD; {row.label} computes every pair and is soon done")
         return exhaustive(
             ratings,
             row,
@@ -76,9 +82,7 @@ def nearest(
             progress=progress,
         )
     index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    if checkpoint is None:
-        return index.nearest(users, k, n_jobs=n_jobs, progress=progress)
-    return in_parts(index, users, k, checkpoint, n_jobs=n_jobs, progress=progress)
+    return index.nearest(users, k, n_jobs=n_jobs, progress=progress, executor=executor, checkpoint=checkpoint)
 
 
 def within(

@@ -7,21 +7,22 @@ from; only the counts in the statistics do.
 
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.cluster import Executor
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry, align
-from prefmover.measures.pmd import query_major, wide_distance
-from prefmover.parallel import Progress, run
+from prefmover.parallel import Progress
 from prefmover.preferences import Preferences, preferences
 from prefmover.ratings import Ratings
 from prefmover.search.neighbors import Floats, Index, Neighbors, SearchStats
+from prefmover.search.shard import Askers, Exchange, Found, Scratches, Shard, ask, empty_lists, nearest_items
 
 __all__ = ["Asked", "NeighborIndex", "RaterNeighbors"]
 
@@ -32,14 +33,6 @@ frame with columns item and rating (and user, for several), or :class:`Ratings`.
 TABLE_BUDGET = 2**28
 MANY = 64  # queries from which the table pays
 NEW_USER = "new user"
-
-
-class Found(NamedTuple):
-    """What one query gives: its lists, one after the other, and the pairs it solved."""
-
-    counts: Index
-    users: Index
-    distances: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,18 +94,37 @@ class NeighborIndex:
         self.ratings, self.geometry = align(ratings, geometry, missing)
         self.missing = missing
         self.preferences = preferences(self.ratings)
-        self._items = self.preferences.indices.astype(np.int32)
-        self._table_budget = table_budget
-        self._table: npt.NDArray[np.int32] = np.empty((0, 0), np.int32)
+        self.table_budget = table_budget
+        self._shard = Shard.of(self.preferences)
         self._table_lock = threading.Lock()
         self._raters: tuple[Index, Index] | None = None
-        self._local = threading.local()
+        self._scratches = Scratches()
 
     def nearest(
-        self, users: Asked = None, k: int = 10, *, n_jobs: int | None = None, progress: Progress | None = None
+        self,
+        users: Asked = None,
+        k: int = 10,
+        *,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        executor: str | Executor | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> Neighbors:
-        """Return the k nearest users of each asker, never the asker."""
-        return self._search(users, min(_whole(k), self.ratings.n_users), np.inf, n_jobs, progress)
+        """Return the k nearest users of each asker, never the asker.
+
+        Parameters
+        ----------
+        executor, checkpoint
+            As in :func:`~prefmover.search.nearest`.
+        """
+        k = min(_whole(k), self.ratings.n_users)
+        if executor is None and checkpoint is None:
+            return self._search(users, k, np.inf, n_jobs, progress)
+        from prefmover.cluster import opened
+        from prefmover.search.blocks import in_blocks
+
+        with opened(executor, n_jobs) as opened_executor:
+            return in_blocks(self, users, k, opened_executor, checkpoint, progress=progress)
 
     def within(
         self,
@@ -150,8 +162,8 @@ class NeighborIndex:
         new
             Ratings of the users who ask, if they are not those of this index.
         """
-        askers = _Askers(self, new)
-        who = np.array([askers.ratings.user_index(user) for user in users], dtype=np.int64)
+        asking_ratings, askers = self.askers(new)
+        who = np.array([asking_ratings.user_index(user) for user in users], dtype=np.int64)
         wanted = items.tolist() if isinstance(items, np.ndarray) else list(items)
         which = self._rated_positions(wanted)
         k = min(_whole(k), self.ratings.n_users)
@@ -171,7 +183,7 @@ class NeighborIndex:
             n = int((raters_first[known + 1] - raters_first[known]).sum())
             first, member = np.empty(self.ratings.n_users + 1, np.int64), np.empty(n, np.int32)
             kernels.membership(known, raters_first, raters, itself, first, member)
-            return self._lists(targets.size, k, first, member)
+            return empty_lists(targets.size, k, first, member)
 
         found, stats = self._run(askers, asking, lists_for, 2 * k, np.inf, n_jobs, progress)
         counts = np.zeros(who.size, np.int64)
@@ -188,7 +200,7 @@ class NeighborIndex:
                 values[slot] = answer.distances[begin : begin + count]
                 begin += count
         return RaterNeighbors(
-            askers.ratings.users[who],
+            asking_ratings.users[who],
             np.asarray(wanted, dtype=object),
             self.ratings.users,
             indptr,
@@ -201,18 +213,17 @@ class NeighborIndex:
         self, users: Asked, k: int, radius: float, n_jobs: int | None, progress: Progress | None
     ) -> Neighbors:
         new = new_ratings(users)
-        askers = _Askers(self, new)
-        asking = askers.ratings.user_indices(None if new is not None else users)  # type: ignore[arg-type]
-        everyone, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
+        asking_ratings, askers = self.askers(new)
+        asking = asking_ratings.user_indices(None if new is not None else users)  # type: ignore[arg-type]
 
         def lists_for(u: int, itself: int) -> Any:
-            return self._lists(1, k, everyone, nobody)
+            return empty_lists(1, k)
 
         found, stats = self._run(askers, np.unique(asking), lists_for, k, radius, n_jobs, progress)
         answers = [found[u] for u in asking.tolist()]
         counts = np.array([answer.counts[0] for answer in answers], dtype=np.int64)
         return Neighbors(
-            askers.ratings.users[asking],
+            asking_ratings.users[asking],
             self.ratings.users,
             np.concatenate(([0], np.cumsum(counts))),
             np.concatenate([np.empty(0, np.int64), *(answer.users for answer in answers)]),
@@ -222,124 +233,52 @@ class NeighborIndex:
 
     def _run(
         self,
-        askers: "_Askers",
-        asking: Index,
+        askers: Askers,
+        rows: Index,
         lists_for: Callable[[int, int], Any],
         solve_first: int,
         radius: float,
         n_jobs: int | None,
         progress: Progress | None,
     ) -> tuple[dict[int, Found], SearchStats]:
-        """Run one query for each asker, heavy ones first, and hand solved pairs to the other side."""
+        """Run one query for each asker on threads; count the time of the table too."""
         from prefmover._jit import announce_compilation
 
         announce_compilation()
         start = time.perf_counter()
-        users = self._users(asking.size >= MANY, n_jobs)
-        total = SearchStats(seconds={"table": time.perf_counter() - start})
-        found: dict[int, Found] = {}
-        lock = threading.Lock()
-        waiting = askers.exchange(asking)
+        shard = self._searched(rows.size >= MANY, n_jobs)
+        table = SearchStats(seconds={"table": time.perf_counter() - start})
+        waiting = Exchange(shard, set(askers.positions[rows].tolist()) - {-1})
+        found, stats = ask(
+            shard, self.geometry, askers, rows, lists_for, solve_first, radius, waiting, self._scratches,
+            n_jobs=n_jobs, progress=progress,
+        )  # fmt: skip
+        return found, table + stats
 
-        def work(u: int) -> None:
-            nonlocal total
-            known = waiting.take(u)
-            answer, solved, stats = self._query(askers, u, users, lists_for, solve_first, radius, known)
-            waiting.give(u, *solved)
-            with lock:
-                found[u] = answer
-                total = total + stats
-
-        weight = np.diff(askers.preferences.indptr)[asking]
-        order = asking[np.argsort(-weight, kind="stable")]
-        run(work, order.tolist(), n_jobs=n_jobs, progress=progress)
-        return found, total
-
-    def _query(
-        self,
-        askers: "_Askers",
-        u: int,
-        users: Any,
-        lists_for: Callable[[int, int], Any],
-        solve_first: int,
-        radius: float,
-        known: tuple[Index, Floats],
-    ) -> tuple[Found, tuple[Index, Floats], SearchStats]:
-        from prefmover.search import _cascade as kernels
-        from prefmover.search.cascade import WidePairError, cascade
-
-        theirs = askers.preferences
-        itself = u if askers.same else -1
-        mine = slice(theirs.indptr[u], theirs.indptr[u + 1])
-        items = theirs.indices[mine].astype(np.int32)
-        if theirs.total[u] == 0:
-            lists = lists_for(u, itself)
-            none = np.empty(0, np.int64), np.empty(0)
-            undefined = self.ratings.n_users - askers.same
-            return _collect(lists), none, SearchStats(undefined=undefined)
-        start = time.perf_counter()
-        query = kernels.Query(
-            items,
-            theirs.mass[mine],
-            int(theirs.total[u]),
-            query_major(self.geometry, items),
-            self.geometry.unit,
-            bool(self.geometry.is_metric),
-            itself,
-            radius,
-        )
-        s = self._scratch(items.size)
-        seconds = {"layout": time.perf_counter() - start}
-        s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
-        s.known[known[0]] = known[1]
-        while True:
-            lists = lists_for(u, itself)
-            try:
-                solved, counts, stages = cascade(query, users, lists, solve_first, s)
-                break
-            except WidePairError as pair:  # beyond 32 bits: solved apart, then known
-                s.known[pair.v] = wide_distance(theirs, self.preferences, self.geometry, u, pair.v)
-        pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
-        return _collect(lists), pairs, SearchStats.of(counts, {**seconds, **stages})
-
-    def _lists(self, n: int, k: int, first: Index, member: npt.NDArray[np.int32]) -> Any:
-        from prefmover.search import _cascade as kernels
-
-        return kernels.Lists(
-            np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), first, member
-        )
+    def askers(self, new: Ratings | None) -> tuple[Ratings, Askers]:
+        """Return those who may ask, the users of the index or new ones: ratings, and preferences."""
+        if new is None:
+            return self.ratings, Askers(self.preferences, np.arange(self.ratings.n_users))
+        return new, Askers(_on_items_of(self, new), np.full(new.n_users, -1))
 
     def _scratch(self, m: int) -> Any:
         """Return this thread's scratch, large enough for a query of m items."""
-        from prefmover.search import _cascade as kernels
-        from prefmover.search.cascade import CROWD_ITEMS
-
-        longest = max(m, int(np.diff(self.preferences.indptr).max(initial=0)))
-        if getattr(self._local, "longest", -1) < longest:
-            self._local.scratch = kernels.scratch(
-                self.ratings.n_users, self.ratings.n_items, longest, CROWD_ITEMS
-            )
-            self._local.longest = longest
-        return self._local.scratch
+        return self._scratches.get(self._shard, self.geometry.n_items, m)
 
     def _users(self, with_table: bool, n_jobs: int | None) -> Any:
-        from prefmover.search import _cascade as kernels
+        return self._searched(with_table, n_jobs).users()
 
-        p, shape = self.preferences, (self.ratings.n_items, self.ratings.n_users)
-        fits = self.geometry.grid is not None and 4 * shape[0] * shape[1] <= self._table_budget
+    def _searched(self, with_table: bool, n_jobs: int | None) -> Shard:
+        """Return all users as one shard; with a table if many ask and there is room, or if there is one."""
         with self._table_lock:
-            if with_table and fits and not self._table.size:
-                from prefmover.search._bounds import STRIP, nearest_table
+            if with_table and not self._shard.table.size and self.has_room_for_table(self.ratings.n_users):
+                table = nearest_items(self.geometry, self._shard, threads=n_jobs)
+                self._shard = replace(self._shard, table=table)
+            return self._shard
 
-                table, grid = np.empty(shape, np.int32), self.geometry.grid
-                strips = [(a, min(a + 8 * STRIP, shape[1])) for a in range(0, shape[1], 8 * STRIP)]
-                run(
-                    lambda strip: nearest_table(p.indptr, self._items, grid, *strip, table),
-                    strips,
-                    n_jobs=n_jobs,
-                )
-                self._table = table
-        return kernels.Users(p.indptr, self._items, p.mass, p.total, self._table)
+    def has_room_for_table(self, n_users: int) -> bool:
+        """Whether the table of so many users fits the budget."""
+        return self.geometry.grid is not None and 4 * self.ratings.n_items * n_users <= self.table_budget
 
     def _raters_of_items(self) -> tuple[Index, Index]:
         """Return the raters of each item as CSR, and of one more item that has none."""
@@ -380,20 +319,6 @@ def new_ratings(users: Asked) -> Ratings | None:
     return Ratings.from_frame(frame.to_native())
 
 
-class _Askers:
-    """Those who ask: the users of the index themselves, or new ones over the same items."""
-
-    def __init__(self, index: NeighborIndex, new: Ratings | None) -> None:
-        self.same = new is None
-        if new is None:
-            self.ratings, self.preferences = index.ratings, index.preferences
-        else:
-            self.ratings, self.preferences = new, _on_items_of(index, new)
-
-    def exchange(self, asking: Index) -> "_Exchange":
-        return _Exchange(set(asking.tolist()) if self.same else set())
-
-
 def _on_items_of(index: NeighborIndex, new: Ratings) -> Preferences:
     """Return new users' preferences over the items of the index."""
     import warnings
@@ -415,31 +340,3 @@ def _on_items_of(index: NeighborIndex, new: Ratings) -> Preferences:
     row = np.repeat(np.arange(new.n_users), np.diff(kept.indptr))
     order = np.lexsort((moved, row))
     return Preferences(kept.indptr, moved[order].astype(np.int32), kept.mass[order], kept.total)
-
-
-class _Exchange:
-    """Pairs solved from one side, kept until the other side asks. Twelve bytes a pair."""
-
-    def __init__(self, waiting: set[int]) -> None:
-        self.waiting = waiting
-        self.lock = threading.Lock()
-        self.users: dict[int, array[int]] = {}
-        self.distances: dict[int, array[float]] = {}
-
-    def take(self, u: int) -> tuple[Index, Floats]:
-        with self.lock:
-            self.waiting.discard(u)
-            users, distances = self.users.pop(u, array("i")), self.distances.pop(u, array("d"))
-        return np.array(users, dtype=np.int64), np.array(distances, dtype=np.float64)
-
-    def give(self, u: int, solved: Index, distances: Floats) -> None:
-        with self.lock:
-            for v, distance in zip(solved.tolist(), distances.tolist(), strict=True):
-                if v in self.waiting:
-                    self.users.setdefault(v, array("i")).append(u)
-                    self.distances.setdefault(v, array("d")).append(distance)
-
-
-def _collect(lists: Any) -> Found:
-    kept = np.arange(lists.users.shape[1]) < lists.found[:, None]
-    return Found(lists.found.copy(), lists.users[kept], lists.distances[kept])

@@ -1,0 +1,17 @@
+"""The same work on threads or on a cluster: blocks with explicit inputs and outputs, and who runs them.
+
+::
+
+    search/blocks, evaluation/runner ─ tasks ─► Executor ─┬─ Local        threads of this process
+                                     ◄─ done ─            └─ RayExecutor  cores of a Ray cluster (extra ray)
+
+Nothing here knows what a task computes. :func:`estimate` tells beforehand how long a search will take.
+"""
+
+from prefmover.cluster.estimate import Estimate, estimate
+from prefmover.cluster.executor import Done, Executor, Task, opened
+from prefmover.cluster.local import Local
+from prefmover.cluster.on_ray import RayExecutor
+from prefmover.cluster.summary import Summary
+
+__all__ = ["Done", "Estimate", "Executor", "Local", "RayExecutor", "Summary", "Task", "estimate", "opened"]
