@@ -6,7 +6,7 @@
 'Alien (1979)'
 
 ``load`` reads what is here; ``get`` downloads from the publisher, ``add`` takes a copy that you have
-(:mod:`prefmover.datasets.install`). cinema is built in.
+(:mod:`prefmover.datasets.install`). cinema is built in. ``from_files`` takes your own ratings and items.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from prefmover.datasets.catalogue import Catalogue, Dataset
 from prefmover.datasets.generator import synthetic
+from prefmover.datasets.own import from_files
 from prefmover.datasets.registry import BUILT_IN, SOURCES, Source, source
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.datasets.files import Files
 
-__all__ = ["BUILT_IN", "SOURCES", "Catalogue", "Dataset", "load", "read", "synthetic"]
+__all__ = ["BUILT_IN", "SOURCES", "Catalogue", "Dataset", "from_files", "load", "read", "synthetic"]
 
 
 def load(name: str) -> Dataset:
