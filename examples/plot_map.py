@@ -42,7 +42,7 @@ def main(out: Path, viewers: int = 800, perplexity: int = 30) -> list[Path]:
     for dot in names.legend_handles:
         dot.set_sizes([60])
     ax.set_title(
-        "800 viewers by their 90 nearest; a larger dot has rated more films", fontsize=11, loc="left"
+        f"{viewers} viewers by their {k} nearest; a larger dot has rated more films", fontsize=11, loc="left"
     )
     ax.axis("off")
     path = out / "map.png"

@@ -19,7 +19,7 @@ from prefmover.recommend.explain import explain_users
 def main(out: Path) -> list[Path]:
     """Draw transport-plan.png."""
     data = pm.datasets.load("cinema")  # built in: real films, simulated viewers
-    titles = dict(zip(data.items.ids.tolist(), map(data.items.label, data.items.ids.tolist()), strict=True))
+    titles = data.items.labels()
     why = explain_users(data.ratings, data.geometry, "petra-h", "bianca-b", titles)
     print(why)
     figure = why.plot().figure
