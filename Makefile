@@ -27,6 +27,7 @@ serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
 test: $(VENV)/.installed-test
+	@$(BIN)/python tests/browser.py
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint

@@ -1,6 +1,5 @@
 import json
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 
@@ -15,6 +14,7 @@ from prefmover.report import Book, write_report
 from prefmover.report.figures import STYLES
 from prefmover.report.tables import paired_p
 from prefmover.report.words import panel_words, summary_words, verdict
+from tests.browser import FLAGS, MISSING, find_chromium
 
 ABOUT = {"ratings": "r", "distances": "d", "geometry name": "toy"}
 
@@ -212,10 +212,9 @@ def test_the_same_report_twice(written, tmp_path):
 
 def test_the_page_opens_in_a_browser(written, tmp_path):
     """Headless Chromium lays the page out: the pictures have a size, and the page can be printed."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = find_chromium()
     if browser is None:
-        pytest.skip("no Chromium on this machine")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        pytest.skip(MISSING)
     probe = tmp_path / "probe.html"
     script = (
         "<script>onload = () => {"
@@ -226,7 +225,7 @@ def test_the_page_opens_in_a_browser(written, tmp_path):
     probe.write_text(
         written["report.html"].read_text(encoding="utf-8").replace("</body>", script), encoding="utf-8"
     )
-    command = [browser, *flags, f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [browser, "--headless", *FLAGS, f"--user-data-dir={tmp_path / 'profile'}"]
     dom = subprocess.run(
         [*command, "--dump-dom", probe.as_uri()], capture_output=True, text=True, timeout=120, check=True
     ).stdout
