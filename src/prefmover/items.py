@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from prefmover.errors import InputError, MissingItemsWarning
 from prefmover.ids import IdIndex, as_ids, show
+from prefmover.memory import require
 from prefmover.parallel import run
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials 
 NOISE = 2.0**-11  # of a unit: smaller distances are what rounding leaves between equal items
 BUDGET = 2**30
 ROWS = 256  # of the dense matrix, that a thread computes at a time
+SQUARE_BYTES = 32  # a matrix as given, made whole numbers: per cell, in all
 CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
 
 Index = npt.NDArray[np.int64]
@@ -160,6 +162,7 @@ class ItemGeometry:
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
         if 4 * len(ids) ** 2 > budget:
             return lazy
+        require(4 * len(ids) ** 2, f"the distances of {len(ids):,} items", "pass budget=0 for none")
         return replace(lazy, grid=_frozen(lazy._dense(n_jobs)), vectors=None)
 
     @classmethod
@@ -328,6 +331,9 @@ class ItemGeometry:
         self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
     ) -> npt.NDArray[np.float64]:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
+        r = self.n_items if rows is None else np.size(rows)
+        c = self.n_items if columns is None else np.size(columns)
+        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "ask for fewer rows at a time")
         return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(
@@ -442,6 +448,11 @@ def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDAr
 
 
 def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    require(
+        SQUARE_BYTES * len(ids) ** 2,
+        f"a geometry of a {what} matrix of {len(ids):,} items",
+        "leave items out, or make the geometry from vectors",
+    )
     M = _finite(what, values, ids)
     if M.shape[1] != len(ids):
         raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {len(ids)} items")

@@ -10,6 +10,7 @@ from prefmover.errors import InputError
 from prefmover.measures.mover import preference_mover
 from prefmover.measures.pairs import Floats, Index, Pairs, Rows
 from prefmover.measures.table import Measure, find_measure
+from prefmover.memory import require
 from prefmover.parallel import Progress, run
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ def similarities(
     array([[ 1.,  1., nan]])
     """
     rows, pairs = bind(ratings, measure, geometry, users, others, convention, whole=True)
+    n, m = len(pairs.users), len(pairs.others)
+    require(
+        n * m * np.dtype(dtype).itemsize,
+        f"a measure between {n:,} x {m:,} users",
+        "ask for fewer users at a time, or take them block by block (prefmover.measures.blocks)",
+    )
     if isinstance(rows, preference_mover):
         return rows.block(pairs.users, n_jobs, progress).astype(dtype, copy=False)
     out = np.empty((len(pairs.users), len(pairs.others)), dtype)

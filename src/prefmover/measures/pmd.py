@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.items import ItemGeometry, align
-from prefmover.parallel import Progress, run
+from prefmover.memory import require
+from prefmover.parallel import Progress, resolve_jobs, run
 from prefmover.preferences import Preferences, preferences, undefined_because
 from prefmover.ratings import Ratings
 from prefmover.transport import Transport, TransportProblem, solve
@@ -174,6 +175,13 @@ def distances(
     ratings, geometry = align(ratings, geometry, missing)
     everyone = preferences(ratings)
     once = np.array_equal(rows, columns) and np.unique(rows).size == rows.size
+    longest = int(np.diff(everyone.indptr).max(initial=0))
+    require(
+        rows.size * columns.size * np.dtype(dtype).itemsize
+        + min(resolve_jobs(n_jobs), max(rows.size, 1)) * 4 * longest * (2 * ratings.n_items + longest),
+        f"all distances of {rows.size:,} x {columns.size:,} users",
+        "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)",
+    )
     out = np.empty((rows.size, columns.size), dtype)
 
     def work(k: int) -> None:

@@ -13,7 +13,7 @@ from prefmover.recommend.centering import Floats, Index
 from prefmover.recommend.explain import BasePart, Through
 from prefmover.recommend.likeness import Likeness
 from prefmover.recommend.predict import NeighborPart
-from prefmover.recommend.regression import NewUser, Regression, Shared, solve
+from prefmover.recommend.regression import NewUser, Regression, Shared, require_room, solve
 from prefmover.recommend.user_kernel import UserKernel, choose_landmarks, say
 
 __all__ = ["Lending", "fit_lending", "landmark_values"]
@@ -189,6 +189,7 @@ def landmark_values(
     """Return landmarks, and the measure of everybody with them, (n_users, landmarks)."""
     counts = np.diff(likeness.ratings.matrix.indptr)
     landmarks = choose_landmarks(counts, most, seed)
+    require_room(likeness.ratings.n_users, likeness.ratings.n_items, len(landmarks))
     everybody = np.arange(likeness.ratings.n_users)
     if len(landmarks) == len(everybody):
         return landmarks, likeness.values(everybody, everybody, progress)

@@ -29,16 +29,23 @@ import numpy.typing as npt
 
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.items import ItemGeometry
+from prefmover.memory import require
 from prefmover.ratings import Ratings
 from prefmover.recommend.user_kernel import Floats, Index, Singles, UserKernel, check_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_ITEMS", "Regression", "Shared", "solve"]
+__all__ = ["MOST_ITEMS", "Regression", "Shared", "require_room", "solve"]
 
 MOST_ITEMS = 20_000
-"""Item kernels are dense while fitting: 1.6 GB in single precision at this number."""
+"""Item kernels are dense while fitting: some 15 GB at this number."""
+
+ITEM_PAIR_BYTES = 40
+"""Of memory for each pair of items while fitting: the item kernel, and matrices to invert (measured: 37)."""
+
+USER_BYTES = 40
+"""For each user and landmark: the measure, weights, features, and what is made on the way."""
 
 TOLERANCE = 1e-4
 ITERATIONS = 200
@@ -258,11 +265,7 @@ def solve(
         Coefficients to begin with, one for each rating.
     """
     shared = shared or Shared()
-    if ratings.n_items > MOST_ITEMS:
-        raise InputError(
-            f'{ratings.n_items:,} items are too many for predictor="kernel" (up to {MOST_ITEMS:,}); '
-            'use predictor="average", or leave items with few ratings out'
-        )
+    require_room(ratings.n_users, ratings.n_items, len(kernel.landmarks))
     system = _System(ratings, geometry, kernel, shared)
     mean = float(ratings.matrix.data.mean())
     alpha = _conjugate_gradients(system, ratings.matrix.data - mean, tolerance, start)
@@ -279,6 +282,20 @@ def solve(
         shared.item * per_item,
         shared.similar_items * system.over_items(per_item),
         np.ascontiguousarray(system.lent(V).T),
+    )
+
+
+def require_room(n_users: int, n_items: int, n_landmarks: int) -> None:
+    """Raise an error if a regression of that size is too large; to be called before users are compared."""
+    remedy = 'use predictor="average", or leave items with few ratings out'
+    if n_items > MOST_ITEMS:
+        raise InputError(
+            f'{n_items:,} items are too many for predictor="kernel" (up to {MOST_ITEMS:,}); {remedy}'
+        )
+    require(
+        n_landmarks * (n_users * USER_BYTES + n_items * 16) + n_items**2 * ITEM_PAIR_BYTES,
+        f'predictor="kernel" for {n_users:,} users and {n_items:,} items with {n_landmarks:,} landmarks',
+        f"lower `landmarks`, {remedy}",
     )
 
 
@@ -354,14 +371,19 @@ class _System:
         s, common = self.shared, max(self.kernel.mean(), 0.0)
         m = self.matrix.shape[1]
         self.noise = 1.0 + (1.0 - common) * (s.neighbors + s.lending) + s.own_taste
-        eye = np.eye(m)
-        near = eye if self.near is None else self.near.astype(np.float64)
-        smooth = s.similar_items + common * s.lending
-        prior = (s.item + common * s.neighbors) * eye + smooth * near + s.level
+        diagonal = np.arange(m), np.arange(m)
+        prior = np.eye(m) if self.near is None else self.near.astype(np.float64)
+        # In place, here and below: these matrices are the largest of the whole library.
+        prior *= s.similar_items + common * s.lending
+        prior[diagonal] += s.item + common * s.neighbors
+        prior += s.level
         counts_u, counts_i = np.diff(self.matrix.indptr), np.bincount(self.columns, minlength=m)
         self.user_share = 1.0 / (counts_u + self.noise / s.user)
         self.seen = self.sparse(np.ones(len(self.columns)))
-        left = self.noise * np.linalg.inv(prior) + np.diag(counts_i.astype(np.float64))
+        left = np.linalg.inv(prior)
+        del prior
+        left *= self.noise
+        left[diagonal] += counts_i
         left -= (self.seen.T @ (self.seen * self.user_share[:, None])).toarray()
         self.factor = cho_factor(left, lower=True, overwrite_a=True)
 

@@ -63,6 +63,8 @@ def exhaustive(
     if most < 1:
         raise InputError(f"k is {k!r}; give a whole number from 1")
     everyone = np.arange(ratings.n_users)
+    if users is not None and not isinstance(users, np.ndarray):
+        users = list(users)
     if radius is None:
         n = len(ratings.user_indices(users))
         require(

@@ -1,0 +1,256 @@
+"""The jobs that are killed: what they write, what may be seen at any moment, and what is there at the end.
+
+Each works on a folder of its own. ``prepare`` puts an older state there, if there is one; ``work`` is the
+job; ``seen`` says what a reader finds, and raises where that cannot be read; ``outcome`` is a digest of all
+that must not depend on how often the job was killed.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from prefmover.datasets.generator import synthetic
+from prefmover.errors import InputError
+
+
+def digest(*parts):
+    """Return a digest of bytes, text and arrays."""
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        found.update(np.ascontiguousarray(data).data if isinstance(data, np.ndarray) else data)
+        found.update(b"|")
+    return found.hexdigest()
+
+
+def files(folder):
+    """Return the names of all files below a folder, hidden ones too, sorted."""
+    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*") if not p.is_dir())
+
+
+def contents(folder):
+    """Return a digest of the names and bytes of all files below a folder."""
+    return digest(*(part for name in files(folder) for part in (name, Path(folder, name).read_bytes())))
+
+
+@cache
+def small(seed=0, users=96):
+    """Return ratings and a geometry that a second is enough for."""
+    made = synthetic(users, 60, ratings=(4, 30), seed=seed)
+    return made.ratings, made.geometry
+
+
+class Nearest:
+    """The nearest users of everybody, twelve to a part, with a checkpoint."""
+
+    name = "nearest"
+    starts = ("ready",)
+
+    def prepare(self, folder):
+        """Nothing is there before."""
+
+    def work(self, folder, mark):
+        """Search on two threads."""
+        from prefmover.search.checkpoint import in_parts
+
+        from prefmover.search import NeighborIndex
+
+        mark("ready")
+        return in_parts(NeighborIndex(*small()), None, 5, folder, n_jobs=2, part=12)
+
+    def seen(self, folder):
+        """Return how many parts are there; each can be read."""
+        from prefmover.search.checkpoint import _load
+
+        parts = sorted(folder.glob("part-*"))
+        for file in parts:
+            _load(file)
+        if parts:
+            json.loads((folder / "search.json").read_text())
+        return f"{len(parts)} parts"
+
+    def outcome(self, folder):
+        """Return a digest of the answer, and of the names of files."""
+        found = self.work(folder, lambda name: None)
+        return digest(found.indptr, found.neighbors, found.values, *files(folder))
+
+    def expected(self, folder):
+        """Return the same for a search without a checkpoint."""
+        from prefmover.search import nearest
+
+        found = nearest(*small(), k=5, n_jobs=1)
+        return digest(found.indptr, found.neighbors, found.values, *files(folder))
+
+
+class Evaluate:
+    """An experiment of eight cells."""
+
+    name = "evaluate"
+    starts = ("ready",)
+
+    def prepare(self, folder):
+        """Nothing is there before."""
+
+    def work(self, folder, mark):
+        """Run what is missing."""
+        from prefmover.evaluation.experiment import Experiment
+        from prefmover.evaluation.runner import run_experiment
+
+        mark("ready")
+        settings = Experiment(
+            "cinema", measures=("jaccard", "cos"), controls=("user-mean", "bias"), repeats=2, ks=(5, 20)
+        )
+        run_experiment(settings, folder, n_jobs=2)
+
+    def seen(self, folder):
+        """Return how many cells are there; each can be read."""
+        from prefmover.evaluation.folder import RunFolder
+
+        run = RunFolder(folder)
+        if not (folder / "experiment.json").exists():
+            assert not run.cells()
+            return "nothing"
+        run.experiment()
+        return f"{len(run.cells())} cells"
+
+    def outcome(self, folder):
+        """Return a digest of the records, apart from what is about the run."""
+        import pyarrow.parquet as pq
+
+        from prefmover.evaluation.folder import RunFolder
+
+        cells = RunFolder(folder).cells()
+        merged = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+        assert merged == list(cells.values())
+        for cell in cells.values():
+            del cell["run"]
+        table = pq.read_table(folder / "records.parquet").drop_columns(["seconds", "solved", "threads"])
+        settings = (folder / "experiment.json").read_bytes()
+        return digest(json.dumps(cells), json.dumps(table.to_pylist()), settings, *files(folder))
+
+
+class Save:
+    """A model, fitted and saved over an older one."""
+
+    name = "fit and save"
+    starts = ("ready", "saving")
+
+    def prepare(self, folder):
+        """Save a model of other ratings."""
+        self._fitted(1).save(folder)
+
+    def _fitted(self, seed):
+        from prefmover.model import UserKNN
+
+        return UserKNN(n_jobs=1).fit(*small(seed, 48))
+
+    def work(self, folder, mark):
+        """Fit and save."""
+        mark("ready")
+        model = self._fitted(2)
+        mark("saving")
+        model.save(folder)
+
+    def seen(self, folder):
+        """Return a digest of the predictions of the model that is there."""
+        from prefmover.model import UserKNN
+
+        model = UserKNN.load(folder, n_jobs=1)
+        pairs = [
+            (u, i) for u in model.ratings_.users[:20].tolist() for i in model.ratings_.items[:20].tolist()
+        ]
+        return digest(model.predict(pairs).ratings)
+
+    def outcome(self, folder):
+        """Return a digest of all files of the model."""
+        return contents(folder)
+
+
+class Add:
+    """A data set, installed over an older copy."""
+
+    name = "data add"
+    starts = ("ready",)
+
+    def prepare(self, folder):
+        """Make two archives beside the folder, and install the first."""
+        for number in (1, 2):
+            self._archive(folder, number)
+        self._install(folder, 1)
+
+    def _archive(self, folder, number):
+        from tests.datasets.conftest import lines_of
+
+        rng = np.random.default_rng(number)
+        known = lines_of("u")
+        pairs, stars = rng.permutation(40 * 400)[:3000].tolist(), rng.integers(1, 6, 3000).tolist()
+        rows = [f"{a // 400 + 1}\t{a % 400 + 1}\t{r}\t88" for a, r in zip(pairs, stars, strict=True)]
+        item = known["u.item"][0][0].split("|", 1)[1]
+        known["u.data"] = rows, "ascii"
+        known["u.item"] = [f"{i}|{item}" for i in range(1, 401)], "latin-1"
+        with zipfile.ZipFile(self._from(folder, number), "w") as out:
+            for name, (lines, encoding) in known.items():
+                entry = zipfile.ZipInfo(f"ml-100k/{name}")
+                out.writestr(entry, "\n".join(lines).encode(encoding) + b"\n")
+
+    def _from(self, folder, number):
+        return folder.parent / f"{folder.name}-{number}.zip"
+
+    def _here(self, folder):
+        from prefmover.datasets import SOURCES
+
+        os.environ |= {"XDG_DATA_HOME": str(folder), "PREFMOVER_CACHE": str(folder.parent / "cache")}
+        os.environ.pop("PREFMOVER_DATA", None)
+        SOURCES["ml-100k"] = replace(SOURCES["ml-100k"], counts=None, digest="")
+
+    def _install(self, folder, number):
+        from prefmover.datasets import install
+
+        self._here(folder)
+        install.add("ml-100k", self._from(folder, number))
+
+    def work(self, folder, mark):
+        """Install the second."""
+        mark("ready")
+        self._install(folder, 2)
+
+    def seen(self, folder):
+        """Return a digest of the ratings that are loaded."""
+        from prefmover import datasets
+
+        self._here(folder)
+        ratings = datasets.load("ml-100k").ratings
+        return digest(ratings.matrix.indptr, ratings.matrix.indices, ratings.matrix.data)
+
+    def outcome(self, folder):
+        """Return a digest of all files."""
+        record = folder / "prefmover" / "ml-100k" / "installed.json"
+        about = json.loads(record.read_text())
+        record.write_text(json.dumps({**about, "path": "", "origin": ""}))  # the folder has another name
+        return contents(folder)
+
+
+JOBS = {job.name: job for job in (Nearest(), Evaluate(), Save(), Add())}
+
+
+def warm():
+    """Load what all jobs need and compile it, on one thread: what is forked afterwards has it."""
+    import pyarrow.parquet  # noqa: F401
+
+    from prefmover import datasets
+    from prefmover.evaluation import runner  # noqa: F401
+    from prefmover.measures import similarities
+    from prefmover.search import nearest
+
+    nearest(*small(), k=5, n_jobs=1)
+    data = datasets.load("cinema")
+    with suppress(InputError):
+        similarities(data.ratings, "jaccard", users=data.ratings.users[:2], n_jobs=1)
+        similarities(data.ratings, "cos", users=data.ratings.users[:2], n_jobs=1)

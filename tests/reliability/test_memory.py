@@ -1,0 +1,171 @@
+"""A job that would not fit says so before it starts, with the number."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from prefmover import memory
+from prefmover.datasets.generator import synthetic
+from prefmover.errors import InputError
+from prefmover.items import ItemGeometry
+from prefmover.measures import blocks, similarities
+from prefmover.measures.pmd import distances
+from prefmover.model import UserKNN
+from prefmover.recommend import regression
+from prefmover.search import exhaustive, nearest
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """A machine with half a megabyte free, on which nothing is too small to be asked about."""
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setenv("PREFMOVER_MEMORY", "0.5M")
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return synthetic(400, 150, ratings=(5, 8), seed=1)
+
+
+def test_distances_of_too_many_users(tight, crowd):
+    with pytest.raises(InputError, match=r"all distances of 400 x 400 users would take \d+ MB.*0 MB is free"):
+        distances(crowd.ratings, crowd.geometry, n_jobs=1)
+    some = crowd.ratings.users[:20]
+    assert distances(crowd.ratings, crowd.geometry, some, some, n_jobs=1).shape == (20, 20)
+
+
+def test_a_measure_between_too_many_users(tight, crowd):
+    with pytest.raises(InputError, match=r"a measure between 400 x 400 users would take 1 MB.*blocks"):
+        similarities(crowd.ratings, "jaccard")
+    assert sum(len(rows) for rows, _ in blocks(crowd.ratings, "jaccard")) == 400
+
+
+def test_too_many_neighbours(tight, crowd):
+    with pytest.raises(InputError, match=r"the 400 closest of 400 users would take 2 MB.*smaller k"):
+        exhaustive(crowd.ratings, "jaccard")
+    assert nearest(crowd.ratings, measure="jaccard", k=5).counts.tolist() == [5] * 400
+
+
+def test_users_from_an_iterator_are_not_used_up(crowd):
+    found = exhaustive(crowd.ratings, "jaccard", k=2, users=iter([3, 1]))
+    assert found.users.tolist() == [3, 1]
+
+
+def test_matrices_of_items(tight):
+    ids, X = np.arange(500), np.random.default_rng(0).random((500, 3))
+    with pytest.raises(InputError, match=r"the distances of 500 items would take 1 MB.*budget=0"):
+        ItemGeometry.from_vectors(ids, X)
+    lazy = ItemGeometry.from_vectors(ids, X, budget=0)
+    assert lazy.grid is None
+    with pytest.raises(InputError, match=r"the distances of 500 x 500 items would take 3 MB.*fewer rows"):
+        lazy.block()
+    assert lazy.block([3], None).shape == (1, 500)
+    for make in (ItemGeometry.from_distance, ItemGeometry.from_similarity):
+        with pytest.raises(InputError, match=r"matrix of 500 items would take 8 MB"):
+            make(ids, np.eye(500))
+
+
+def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
+    monkeypatch.setattr("prefmover.recommend.likeness.similarities", None)  # nobody is compared
+    with pytest.raises(InputError, match=r"400 users and 150 items with 400 landmarks would take \d+ MB"):
+        UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
+    monkeypatch.setattr(regression, "MOST_ITEMS", 100)
+    with pytest.raises(InputError, match=r'150 items are too many for predictor="kernel" \(up to 100\)'):
+        UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
+
+
+def test_what_a_regression_is_said_to_take_it_does_not_exceed():
+    """The peak of a fit in a process of its own stays below the number that was asked for."""
+    probe = """
+import resource
+from prefmover.datasets.generator import synthetic
+from prefmover.model import UserKNN
+few, many = (synthetic(60, n, ratings=(20, 30), seed=1) for n in (50, 1500))
+UserKNN("jaccard", n_jobs=1).fit(few.ratings, few.geometry)
+geometry = many.geometry
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+UserKNN("jaccard", n_jobs=1).fit(many.ratings, geometry)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    taken = int(done.stdout)
+    assert 8 * 1500**2 < taken < regression.ITEM_PAIR_BYTES * 1500**2 + 2**24
+
+
+# What is free
+
+
+def test_the_variable(monkeypatch):
+    for text, value in (("8G", 2**33), ("500 mb", 500 * 2**20), ("1.5GiB", 3 * 2**29), ("4096", 4096)):
+        monkeypatch.setenv("PREFMOVER_MEMORY", text)
+        assert memory.available() == value
+    monkeypatch.setenv("PREFMOVER_MEMORY", "off")
+    assert memory.available() is None
+    memory.require(2**80, "everything", "take a part")
+    monkeypatch.setenv("PREFMOVER_MEMORY", "plenty")
+    with pytest.raises(InputError, match="PREFMOVER_MEMORY is 'plenty'; give a size such as 8G"):
+        memory.require(2**80, "everything", "take a part")
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with 10 MB free and no other limits; returns its folder of control groups."""
+    monkeypatch.delenv("PREFMOVER_MEMORY", raising=False)
+    (tmp_path / "meminfo").write_text("MemTotal: 99999 kB\nMemFree: 1 kB\nMemAvailable:   10240 kB\n")
+    (tmp_path / "cgroup").write_text("")
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "GROUP_ROOT", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_process", lambda: None)
+    return tmp_path
+
+
+def group(folder, limit, used, cache, names=("memory.max", "memory.current", "inactive_file")):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\n{names[2]} {cache}\nslab 7\n")
+
+
+def test_of_the_machine(machine):
+    assert memory.available() == 10 * 2**20
+
+
+def test_of_a_container_of_version_2(machine):
+    (machine / "cgroup").write_text("0::/box/inner\n")
+    group(machine / "groups" / "box", 2_000_000, 1_500_000, 100_000)
+    group(machine / "groups" / "box" / "inner", "max", 10, 0)
+    assert memory.available() == 600_000
+
+
+def test_of_a_container_of_version_1(machine):
+    (machine / "cgroup").write_text("9:cpu:/\n4:memory:/box\n0::/\n")
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    group(machine / "groups" / "memory", 3_000_000, 1_000_000, 0, names)
+    assert memory.available() == 2_000_000
+
+
+def test_a_container_that_is_full_leaves_nothing(machine):
+    (machine / "cgroup").write_text("0::/\n")
+    group(machine / "groups", 1000, 2000, 0)
+    assert memory.available() == 0
+
+
+def test_where_nothing_is_told(machine, monkeypatch):
+    (machine / "meminfo").unlink()
+    (machine / "cgroup").unlink()
+    assert memory.available() > 2**20  # all that the machine has
+    monkeypatch.delattr("os.sysconf")
+    assert memory.available() is None
+    memory.require(2**80, "everything", "take a part")
+
+
+def test_a_limit_of_the_process():
+    probe = (
+        "import resource\nfrom prefmover import memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\nprint(memory.available())"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 2**33
