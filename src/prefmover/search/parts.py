@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from prefmover import atomic
 from prefmover.errors import InputError, UnknownIdError
+from prefmover.parquet import open_parquet, read_parquet
 from prefmover.ratings import Ratings
 from prefmover.search.neighbors import Floats, Index, SearchStats
 from prefmover.search.shard import Pairs
@@ -60,7 +61,9 @@ class PartsFolder:
         """Write down what is searched, or check that it is the same; return the number of parts."""
         self.k = about["k"]
         header = self.path / "search.json"
-        self.path.mkdir(parents=True, exist_ok=True)
+        with atomic.writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            atomic.clear(self.path)
         if not header.exists():
             if any(self.path.glob("part-*")):
                 raise InputError(f"{self.path} holds parts of a search but not what they belong to; empty it")
@@ -113,10 +116,9 @@ class PartsFolder:
 
     def _read(self, file: Path, ids: npt.NDArray[Any], rows: Index) -> Part:
         import pyarrow as pa
-        from pyarrow import parquet
 
         try:
-            table = parquet.read_table(BytesIO(file.read_bytes()))
+            table = read_parquet(open_parquet(file.read_bytes(), file.name), file.name)
             stats = json.loads(table.schema.metadata[b"stats"])
             if table["user"].to_pylist() != ids[rows].tolist():
                 raise ValueError("other users than expected")
