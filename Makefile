@@ -1,6 +1,6 @@
 # Every target makes .venv and installs what it needs into it; a second call skips that.
 #
-#   make demo    the worked example of the paper
+#   make demo    the whole job on the built-in data, with a report; make demo DEMO='--viewer noor-r'
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings
 #   make lint    ruff and mypy
@@ -21,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
-	$(BIN)/prefmover demo
+	$(BIN)/prefmover demo $(DEMO)
 
 serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
@@ -50,7 +50,7 @@ docs: $(VENV)/.installed-docs
 
 # One stamp per extra, renewed when the pins or the metadata change.
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[plot]'
 	@touch $@
 
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,81 +1,236 @@
-"""``prefmover demo``: like-minded viewers in the built-in data, and why they are alike."""
+"""``prefmover demo``: the whole job on the built-in data, and a report with pictures."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from prefmover.cli.neighbors import search_users
+from prefmover.cli.recommend import reasons
+from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
+from prefmover.cli.terminal import tell
+from prefmover.errors import InputError, MissingExtraError
+
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Catalogue
     from prefmover.measures.pmd import UserTransport
-    from prefmover.ratings import Ratings
+    from prefmover.model import UserKNN
+    from prefmover.report.tour import Advice, Near, Tour
 
 __all__ = ["demo"]
 
+EXAMPLES = (
+    "prefmover demo",
+    "prefmover demo --viewer noor-r --out noor",
+)
+
 VIEWER = "petra-h"
+NEAREST = 8
+MEASURES = ("cos", "pcc", "msd", "jaccard", "jmsd", "nhsm", "bcf", "husm", "pmd")
+SHARES = (0.05, 0.1, 0.2)
+K = 40
+NOTE = """\
+Each measure predicts as in the paper, from the {k} nearest raters of the item; UserKNN() is this package's
+default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbours.
+One random split for each share."""
 
 
-def demo(viewer: str = typer.Option(VIEWER, help="A viewer of the built-in data.")) -> None:
-    """Find like-minded viewers in the built-in data, and show why they are alike.
+def demo(
+    viewer: Annotated[str, typer.Option(help="A viewer of the built-in data.")] = VIEWER,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the report goes.")
+    ] = "prefmover-demo",
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Find like-minded viewers in the built-in data, say why, recommend, compare, and write a report.
 
-    The viewers are simulated, the films are real. Nearest viewers are exact; the last lines say how few
-    of the transport problems had to be solved for everybody's.
+    The viewers are simulated, the films are real. Distances and neighbours are exact. The path of the report
+    is printed last.
     """
-    import time
-
-    from prefmover import datasets
-    from prefmover.measures.pmd import pmd
-    from prefmover.search import nearest
-
-    data = datasets.load("cinema")
-    ratings, geometry, films = data.ratings, data.geometry, data.items
-    ratings.user_index(viewer)
-    typer.echo(f"{data.name}: {ratings} (simulated viewers)\n")
-    _show_ratings(viewer, ratings, films)
+    say = (lambda text: None) if json else typer.echo
+    data = SourceOptions(dataset="cinema").open()
+    data.ratings.user_index(viewer)
+    place = Path(out)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"--out is {out!r}, which is a file; name a folder")
+    tour = _ratings(data, viewer)
+    say(f"{data.name}: {data.ratings} (simulated viewers)\n")
+    _show_ratings(tour, say)
+    tour.near, line = _nearest(data, viewer, jobs)
+    _show_nearest(tour, data, say)
+    answer = _explain(data, viewer, tour)
+    for text in ["", *tour.why]:
+        say(text)
+    say(f"\n{line}")
     start = time.perf_counter()
-    found = nearest(ratings, geometry, k=8)
-    seconds = time.perf_counter() - start
-    near = found.of(viewer)
-    typer.echo(f"\nNearest to {viewer}, of {ratings.n_users - 1} others:")
-    shared = {other.id: ratings.of(viewer).keys() & ratings.of(other.id).keys() for other in near}
-    for other in near:
-        n = len(shared[other.id])
-        common = "no film in common" if n == 0 else f"{n} film{'s' * (n > 1)} in common"
-        typer.echo(f"  {other.distance:.4f}  {other.id:<12} {common}")
-    stranger = min(near, key=lambda other: (len(shared[other.id]), other.distance))
-    answer = pmd(ratings, geometry, viewer, stranger.id)
-    _show_flows(answer, films)
-    stats = found.stats
-    typer.echo(
-        f"\nThe 8 nearest of all {ratings.n_users} viewers took {seconds:.1f} s: of {stats.pairs:,} pairs, "
-        f"{stats.solved / stats.pairs:.1%} were solved, the others ruled out by bounds. The answer is exact."
+    model = fitted(data, ModelOptions(), jobs)
+    say(f"\nA model of everybody's taste, fitted in {time.perf_counter() - start:.1f} s, recommends:")
+    tour.advice = _recommend(data, model, viewer)
+    for one in tour.advice:
+        say(f"  {one.rating:.2f}  {one.title}")
+        for reason in one.reasons:
+            say(f"          {reason}")
+    tour.errors, tour.shares, folder = _compare(data, place, jobs)
+    _show_errors(tour, say)
+    report = _write(tour, data, answer, place, folder)
+    if json:
+        from prefmover.cli.output import print_json
+
+        print_json(
+            {
+                "viewer": viewer,
+                "neighbors": [one._asdict() for one in tour.near],
+                "distance": answer.distance,
+                "recommendations": [one._asdict() for one in tour.advice],
+                "errors": dict(tour.errors),
+                "report": str(report),
+            }
+        )
+    else:
+        say(f"\n{report}")
+
+
+def _ratings(data: Data, viewer: str) -> Tour:
+    from prefmover.report.tour import Tour
+
+    rated = sorted(data.ratings.of(viewer).items(), key=lambda pair: -pair[1])
+    about = f"The built-in data set {data.name}: {data.ratings}. Films are real, viewers simulated."
+    return Tour(viewer, about, [(data.label(film), stars) for film, stars in rated])
+
+
+def _show_ratings(tour: Tour, say: Any) -> None:
+    say(f"{tour.viewer} rated {len(tour.rated)} films, best first:")
+    for title, stars in tour.rated[:8]:
+        say(f"  {stars:>3g}  {title}")
+    if len(tour.rated) > 8:
+        say(f"       and {len(tour.rated) - 8} more")
+
+
+def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str]:
+    from prefmover.report.tour import Near
+
+    start = time.perf_counter()
+    found = search_users(data, None, NEAREST, jobs=jobs)
+    seconds, stats = time.perf_counter() - start, found.stats
+    near = [Near(str(o.id), o.distance, data.in_common(viewer, o.id)) for o in found.of(viewer)]
+    line = (
+        f"The {NEAREST} nearest of all {data.ratings.n_users} viewers took {seconds:.1f} s: of "
+        f"{stats.pairs:,} pairs, {stats.solved / stats.pairs:.1%} were solved, the others ruled out by "
+        "bounds. The answer is exact."
     )
+    return near, line
 
 
-def _show_ratings(viewer: str, ratings: Ratings, films: Catalogue) -> None:
-    rated = sorted(ratings.of(viewer).items(), key=lambda pair: -pair[1])
-    typer.echo(f"{viewer} rated {len(rated)} films, best first:")
-    for film, stars in rated[:8]:
-        typer.echo(f"  {stars:>3g}  {_title(films, film)}")
-    if len(rated) > 8:
-        typer.echo(f"       and {len(rated) - 8} more")
+def _show_nearest(tour: Tour, data: Data, say: Any) -> None:
+    say(f"\nNearest to {tour.viewer}, of {data.ratings.n_users - 1} others:")
+    for one in tour.near:
+        n = one.in_common
+        common = "no film in common" if n == 0 else f"{n} film{'s' * (n > 1)} in common"
+        say(f"  {one.distance:.4f}  {one.name:<12} {common}")
 
 
-def _show_flows(answer: UserTransport, films: Catalogue) -> None:
-    typer.echo(f"\nWhy {answer.v}? Turning {answer.u}'s taste into theirs takes work {answer.distance:.4f}:")
+def _explain(data: Data, viewer: str, tour: Tour) -> UserTransport:
+    """Explain the nearest of those who have the least in common: that is what other measures cannot."""
+    from prefmover.measures.pmd import pmd
+
+    assert data.geometry is not None
+    stranger = min(tour.near, key=lambda one: (one.in_common, one.distance))
+    answer = pmd(data.ratings, data.geometry, viewer, stranger.name)
+    tour.why = [f"Why {answer.v}? Turning {answer.u}'s taste into theirs takes work {answer.distance:.4f}:"]
     for flow in sorted(answer.flows, key=lambda flow: -flow.mass)[:8]:
-        source, target = _title(films, flow.source), _title(films, flow.target)
-        if flow.source == flow.target:
-            typer.echo(f"  {flow.mass:6.1%} stays at {source}")
-        else:
-            typer.echo(f"  {flow.mass:6.1%} {source} ↔ {target}, {flow.distance:.2f} apart")
+        source, target = data.label(flow.source), data.label(flow.target)
+        moves = f"{source} ↔ {target}, {flow.distance:.2f} apart"
+        tour.why.append(f"  {flow.mass:6.1%} {f'stays at {source}' if flow.source == flow.target else moves}")
     proof = answer.transport.certificate
-    typer.echo(
+    tour.why.append(
         f"  Proof that no plan is cheaper: this one costs {proof.primal:.9f}, and prices show that none "
         f"can cost less than {proof.dual:.9f}."
     )
+    return answer
 
 
-def _title(films: Catalogue, film: Any) -> str:
-    return films.label(film)
+def _recommend(data: Data, model: UserKNN, viewer: str) -> list[Advice]:
+    from prefmover.report.tour import Advice
+
+    return [
+        Advice(
+            data.label(p.item),
+            p.rating,
+            reasons(data, model.explain_recommendation(viewer, p.item, labels=data.labels)),
+        )
+        for p in model.recommend(viewer, n=5)
+    ]
+
+
+def _compare(
+    data: Data, place: Path, jobs: int | None
+) -> tuple[list[tuple[str, list[float]]], list[str], Any]:
+    """Run a small experiment, and the default model on its splits; return errors by method and share."""
+    import numpy as np
+
+    from prefmover.evaluation.experiment import Experiment, share_name
+    from prefmover.evaluation.runner import run_experiment
+    from prefmover.model import UserKNN
+    from prefmover.splits import random_split
+
+    tell("comparing measures where ratings are few ...")
+    experiment = Experiment(
+        "cinema",
+        train=SHARES,
+        repeats=1,
+        ks=(K,),
+        measures=MEASURES,
+        conventions="published",
+        controls=("user-mean", "bias"),
+        title="Measures where ratings are few: the built-in data",
+    )
+    folder = run_experiment(experiment, place / "comparison", n_jobs=jobs)
+    cells = folder.cells().values()
+    errors: dict[str, list[float]] = {}
+    for share in SHARES:
+        for cell in cells:
+            if cell["share"] == share:
+                errors.setdefault(cell["label"], []).append(cell["mae"][0])
+        split = random_split(data.ratings, share, experiment.seed)
+        model = UserKNN(n_jobs=jobs).fit(split.train, data.geometry)
+        users, items = split.train.users[split.users], split.train.items[split.items]
+        predicted = model.predict(list(zip(users.tolist(), items.tolist(), strict=True))).ratings
+        errors.setdefault("UserKNN()", []).append(float(np.abs(predicted - split.ratings).mean()))
+    ours = ("UserKNN()", "PMD")  # first; then the other measures, then the controls
+    order = sorted(errors, key=lambda name: (name not in ours, name.islower(), -len(name) * (name in ours)))
+    return [(name, errors[name]) for name in order], [share_name(share) for share in SHARES], folder
+
+
+def _show_errors(tour: Tour, say: Any) -> None:
+    say("\nMean absolute error of predicted ratings where few are known, by train:test")
+    say(f"  {'':<12}" + "".join(f"{head:>9}" for head in tour.shares))
+    for name, values in tour.errors:
+        say(f"  {name:<12}" + "".join(f"{value:9.4f}" for value in values))
+    tour.notes = [NOTE.format(k=K), "docs/guide/experiments.md tells what holds on real data."]
+    for line in wrap(tour.notes[0], 96, initial_indent="  ", subsequent_indent="  "):
+        say(line)
+
+
+def _write(tour: Tour, data: Data, answer: UserTransport, place: Path, folder: Any) -> Path:
+    from prefmover.cli.output import write_text
+    from prefmover.recommend.explain import explain_users
+    from prefmover.report import write_report
+    from prefmover.report.plan import draw_plan
+    from prefmover.report.tour import tour_page
+
+    assert data.geometry is not None
+    try:
+        plan = explain_users(data.ratings, data.geometry, answer.u, answer.v, data.labels)
+        for ending in ("svg", "png"):
+            write_text(draw_plan(plan, ending), place / f"plan.{ending}")
+        tour.pictures["plan"] = (place / "plan.svg").read_bytes()
+        tour.pictures["panels"] = write_report(folder)["panels.svg"].read_bytes()
+    except MissingExtraError as error:
+        tell(f"the report is without pictures: {error}")
+    report = place / "report.html"
+    write_text(tour_page(tour), report)
+    return report
