@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.terminal import tell
 
 if TYPE_CHECKING:
+    from prefmover.cluster import Executor
     from prefmover.evaluation.experiment import Experiment
 
 DEFAULTS: dict[str, Any] = {"dataset": "cinema", "measures": "all", "controls": "all"}
@@ -47,6 +49,8 @@ def evaluate(
     seed: Annotated[int | None, typer.Option(min=0, help="Of the splits. [0]")] = None,
     jobs: Jobs = None,
     report: Report = True,
+    executor: ExecutorName = "threads",
+    address: Address = "",
 ) -> None:
     """Predict test ratings by every measure, for every share and K, and write down the errors.
 
@@ -73,14 +77,18 @@ def evaluate(
     }
     given = {name: value for name, value in options.items() if value is not None}
     settings = {**DEFAULTS, **(read_settings(config) if config else {}), **given}
-    run(Experiment.from_dict(settings, config or "the command line"), out, jobs, report)
+    experiment = Experiment.from_dict(settings, config or "the command line")
+    with chosen(executor, address, jobs) as who:
+        run(experiment, out, jobs, report, who)
 
 
-def run(experiment: "Experiment", out: str, jobs: int | None, report: bool) -> None:
+def run(
+    experiment: "Experiment", out: str, jobs: int | None, report: bool, executor: "Executor | None" = None
+) -> None:
     """Run an experiment and say where its records and its report are."""
     from prefmover.evaluation.runner import run_experiment
 
-    folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell)
+    folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)
     typer.echo(str(folder.path / "records.parquet"))
     if report:
         from prefmover.report import write_report

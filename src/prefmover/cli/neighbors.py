@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
 from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
@@ -13,6 +14,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prefmover.cluster import Executor
     from prefmover.search import Neighbors
 
 __all__ = ["neighbors", "search_users", "table_of"]
@@ -22,6 +24,7 @@ EXAMPLES = (
     "prefmover neighbors --ratings ratings.csv --items tags.csv --user 42 -k 10",
     "prefmover neighbors --ratings ratings.csv --items tags.csv --rated 'Alien=5' --rated 'Heat=2'",
     "prefmover neighbors --model my-model --all --out neighbors.parquet",
+    "prefmover neighbors --dataset ml-1m --all --out neighbors.parquet --executor ray --address auto",
 )
 
 
@@ -37,6 +40,8 @@ def neighbors(
     measure: Measure = None,
     convention: Convention = None,
     jobs: Jobs = None,
+    executor: ExecutorName = "threads",
+    address: Address = "",
     json: Json = False,
 ) -> None:
     """Find the users most like a user, or everybody's: exact, nearest first.
@@ -51,9 +56,12 @@ def neighbors(
     if everybody and not out:
         raise InputError("--all is for a file: give --out neighbors.parquet (or .csv)")
     place = check_writable(out) if out else None
+    if executor != "threads" and not everybody:
+        raise InputError("--executor ray is for --all; a few users are soon answered here")
     data = source.open(jobs)
     asked: Any = [data.user(one) for one in user] if user else data.rated(rated) if rated else None
-    found = search_users(data, asked, k, measure, convention, jobs, place if everybody else None)
+    with chosen(executor, address, jobs) as who:
+        found = search_users(data, asked, k, measure, convention, jobs, place if everybody else None, who)
     if place is not None:
         write_table(table_of(found), place)
         _remove_parts(place)
@@ -76,6 +84,7 @@ def search_users(
     convention: str | None = None,
     jobs: int | None = None,
     out: Path | None = None,
+    executor: Executor | None = None,
 ) -> Neighbors:
     """Return the neighbours of users (None: of everybody, with finished parts kept beside ``out``)."""
     from prefmover.measures import find_measure
@@ -98,6 +107,7 @@ def search_users(
             n_jobs=jobs,
             progress=callback,
             checkpoint=_parts(out) if out is not None and in_parts else None,
+            executor=executor,
         )
 
 

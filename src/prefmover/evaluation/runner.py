@@ -1,12 +1,16 @@
 """Run an experiment: every method on every split, each finished cell written down at once.
 
-A run that is stopped, by whatever, loses the cell in hand. The next one on the same folder goes on with the
+A run that is stopped, by whatever, loses the cells in hand. The next one on the same folder goes on with the
 cells that are missing. Repeats are the outer loop, so that there is something of everything early.
+
+A cell is a task: (split, method) in, its record out. Threads of this process work on one after the other; on
+a cluster each has a core of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,20 +20,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from prefmover.cluster import Executor, Local, Task, opened
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, share_name
 from prefmover.evaluation.folder import Cell, RunFolder
 from prefmover.evaluation.peers import predict_by_peer
-from prefmover.evaluation.protocol import Method, Task, methods_of, predict
+from prefmover.evaluation.protocol import Method, methods_of, predict
+from prefmover.evaluation.protocol import Task as SplitTask
 from prefmover.evaluation.records import scores, versions
 from prefmover.items import ItemGeometry, align
 from prefmover.measures import find_measure
-from prefmover.parallel import resolve_jobs
+from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
 from prefmover.splits import Split, k_fold, published_folds, random_split
 
-__all__ = ["Place", "methods", "places", "run_experiment"]
+__all__ = ["Place", "cell_of", "methods", "places", "run_experiment"]
 
+logger = logging.getLogger("prefmover")
 Tell = Callable[[str], None]
 SAY_EVERY = 30.0  # seconds, of a cell that takes long
 
@@ -68,6 +75,7 @@ def run_experiment(
     *,
     n_jobs: int | None = None,
     tell: Tell | None = None,
+    executor: str | Executor | None = None,
 ) -> RunFolder:
     """Run what is missing of an experiment, and return its folder.
 
@@ -81,6 +89,9 @@ def run_experiment(
         Threads; None means all cores. Records do not depend on it, apart from what is under ``run``.
     tell
         Called with a line about each finished cell, with an estimate of the time left.
+    executor
+        Who does the work: ``"threads"`` of this process, ``"ray"``, or a
+        :class:`~prefmover.cluster.RayExecutor`. Records do not depend on it either.
 
     Examples
     --------
@@ -97,7 +108,8 @@ def run_experiment(
     with place.locked():
         data = _Data(experiment)
         place.claim(experiment, data.about)
-        _Run(experiment, place, data, resolve_jobs(n_jobs), tell or (lambda line: None)).all_cells()
+        with opened(executor, n_jobs) as opened_executor:
+            _Run(experiment, place, data, opened_executor, tell or (lambda line: None)).all_cells()
         place.merge()
     return place
 
@@ -162,14 +174,65 @@ class _Data:
         return random_split(self.ratings, place.share, self.experiment.seed + place.repeat, stratify=stratify)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """What the cells of one split share, the geometry apart, which all splits may share."""
+
+    experiment: Experiment
+    place: Place
+    task: SplitTask
+    n_ratings: int
+
+
+def cell_of(
+    cut: Cut, geometry: ItemGeometry, method: Method, *, threads: int = 1, progress: Progress | None = None
+) -> Cell:
+    """Return the record of one method on one split; a function of its arguments alone, times apart."""
+    e, place, task, split = cut.experiment, cut.place, cut.task, cut.task.split
+    start = time.perf_counter()
+    if method.kind == "peer":
+        predictions = predict_by_peer(split, method.name, e.seed + place.repeat)
+    else:
+        predictions = predict(task, method, geometry, n_jobs=threads, progress=progress)
+    seconds = time.perf_counter() - start
+    return {
+        "key": key_of(e, place, method),
+        "dataset": e.dataset,
+        "geometry": geometry.name,
+        "protocol": e.protocol,
+        "share": place.share or round(split.train.n_ratings / cut.n_ratings, 6),
+        "repeat": place.repeat,
+        "seed": e.seed + place.repeat if e.protocol == "random" else e.seed,
+        "stratify": e.stratify,
+        "n_train": split.train.n_ratings,
+        "n_test": split.n_test,
+        "new_users": split.new_users,
+        "new_items": split.new_items,
+        "method": method.name,
+        "label": method.label,
+        "kind": method.kind,
+        "convention": method.convention,
+        "weight": find_measure(method.name).weight if method.kind == "measure" else "-",
+        "centering": e.centering if method.by_neighbors else "-",
+        "shrinkage": e.shrinkage if method.by_neighbors else 0.0,
+        **scores(task, predictions, e.top_n),
+        "run": {
+            "seconds": round(seconds, 3),
+            "solved": predictions.solved,
+            "threads": threads,
+            "versions": versions(),
+        },
+    }
+
+
 class _Run:
     """One pass over the cells that are missing."""
 
     def __init__(
-        self, experiment: Experiment, folder: RunFolder, data: _Data, n_jobs: int, tell: Tell
+        self, experiment: Experiment, folder: RunFolder, data: _Data, executor: Executor, tell: Tell
     ) -> None:
         self.experiment, self.folder, self.data = experiment, folder, data
-        self.n_jobs, self.tell = n_jobs, tell
+        self.executor, self.tell = executor, tell
         self.done = folder.cells()
         self.seconds = [
             ((cell["method"], cell["convention"]), cell["share"], cell["run"]["seconds"])
@@ -181,17 +244,52 @@ class _Run:
         total = len(todo)
         if self.done:
             self.tell(f"{len(self.done)} cells are here from before, {total} to go")
-        current: tuple[Place, Task, ItemGeometry] | None = None
-        for number, (place, method) in enumerate(todo):
-            if current is None or current[0] != place:
-                split = self.data.split(place)
-                e = self.experiment
-                task = Task(split, e.ks, e.centering, e.shrinkage, e.seed + place.repeat)
-                current = place, task, self.data.geometry_for(split)
-            cell = self._cell(*current, method)
+        if not todo:
+            return
+        here = isinstance(self.executor, Local)
+        if not here:  # all at work at once: within a split the heavy methods first, or they end last
+            todo = [cell for place in dict(todo) for cell in reversed(todo) if cell[0] == place]
+        self.executor.begin(*self._bytes())
+        self.executor.summary.resumed = len(self.done)
+        waiting, left = iter(todo), dict.fromkeys(todo)
+        everywhere = self.data.geometry and self.executor.share(self.data.geometry)
+        shared: dict[Place, tuple[Any, Any]] = {}
+
+        def take() -> Task | None:
+            place, method = next(waiting, (None, None))
+            if place is None or method is None:
+                return None
+            if place not in shared:
+                shared.clear()  # tasks under way keep theirs
+                cut = self._cut(place)
+                geometry = everywhere or self.executor.share(self.data.geometry_for(cut.task.split))
+                shared[place] = self.executor.share(cut), geometry
+            report = _Patience(self.tell, method.label) if here else None
+            return Task((place, method), cell_of, (*shared[place], method), report)
+
+        for done in self.executor.run(take):
+            (place, method), cell = done.key, done.value
             self.folder.add(cell)
-            self.seconds.append(((method.name, method.convention), place.share, cell["run"]["seconds"]))
-            self.tell(self._line(number + 1, total, cell, todo[number + 1 :]))
+            seconds = cell["run"]["seconds"]
+            self.executor.summary.record(done.node, {method.label: seconds}, cell["run"]["solved"] or 0)
+            self.seconds.append(((method.name, method.convention), place.share, seconds))
+            del left[place, method]
+            self.tell(self._line(total - len(left), total, cell, list(left)))
+        if not here:
+            logger.info("prefmover: %s", self.executor.summary)
+
+    def _cut(self, place: Place) -> Cut:
+        e, split = self.experiment, self.data.split(place)
+        task = SplitTask(split, e.ks, e.centering, e.shrinkage, e.seed + place.repeat)
+        return Cut(e, place, task, self.data.ratings.n_ratings)
+
+    def _bytes(self) -> tuple[int, int]:
+        """Return the bytes that tasks share, and that one reads: the geometry, and a split of the ratings."""
+        ratings, geometry = self.data.ratings, self.data.geometry
+        exact = None if geometry is None else geometry.vectors if geometry.grid is None else geometry.grid
+        held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
+        largest = held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
+        return largest, largest
 
     def _missing(self) -> Iterator[tuple[Place, Method]]:
         everything = methods(self.experiment)
@@ -199,44 +297,6 @@ class _Run:
             for method in everything:
                 if key_of(self.experiment, place, method) not in self.done:
                     yield place, method
-
-    def _cell(self, place: Place, task: Task, geometry: ItemGeometry, method: Method) -> Cell:
-        e, split = self.experiment, task.split
-        start = time.perf_counter()
-        if method.kind == "peer":
-            predictions = predict_by_peer(split, method.name, e.seed + place.repeat)
-        else:
-            report = _Patience(self.tell, method.label)
-            predictions = predict(task, method, geometry, n_jobs=self.n_jobs, progress=report)
-        seconds = time.perf_counter() - start
-        return {
-            "key": key_of(e, place, method),
-            "dataset": e.dataset,
-            "geometry": geometry.name,
-            "protocol": e.protocol,
-            "share": place.share or round(split.train.n_ratings / self.data.ratings.n_ratings, 6),
-            "repeat": place.repeat,
-            "seed": e.seed + place.repeat if e.protocol == "random" else e.seed,
-            "stratify": e.stratify,
-            "n_train": split.train.n_ratings,
-            "n_test": split.n_test,
-            "new_users": split.new_users,
-            "new_items": split.new_items,
-            "method": method.name,
-            "label": method.label,
-            "kind": method.kind,
-            "convention": method.convention,
-            "weight": find_measure(method.name).weight if method.kind == "measure" else "-",
-            "centering": e.centering if method.by_neighbors else "-",
-            "shrinkage": e.shrinkage if method.by_neighbors else 0.0,
-            **scores(task, predictions, e.top_n),
-            "run": {
-                "seconds": round(seconds, 3),
-                "solved": predictions.solved,
-                "threads": self.n_jobs,
-                "versions": versions(),
-            },
-        }
 
     def _line(self, number: int, total: int, cell: Cell, todo: list[tuple[Place, Method]]) -> str:
         k = cell["k"]
@@ -259,7 +319,7 @@ class _Run:
             name = (method.name, method.convention)
             like = known.get((name, place.share)) or known.get((name,)) or [everything]
             total += float(np.mean(like))
-        return total
+        return total / max(1, self.executor.slots // 2)  # half of what is under way runs, the rest waits
 
 
 class _Patience:
