@@ -8,6 +8,7 @@
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   benchmarks, ratios against POT in one run
 #   make docs    HTML pages in docs/_build/html
+#   make pictures  the examples, whose pictures go to docs/pictures
 #
 # PYTHON names the interpreter that makes .venv, JOBS the number of test processes.
 
@@ -17,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test lint soak kills bench docs clean
+.PHONY: demo serve test lint soak kills bench docs pictures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -47,6 +48,9 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+pictures: $(VENV)/.installed-docs
+	@for file in examples/plot_*.py; do MPLBACKEND=agg $(BIN)/python $$file --out docs/pictures || exit 1; done
 
 # One stamp per extra, renewed when the pins or the metadata change.
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
