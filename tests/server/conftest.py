@@ -1,6 +1,5 @@
 """A small model with hostile titles, served in process and over real sockets."""
 
-import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -8,12 +7,10 @@ from contextlib import contextmanager
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 
 from prefmover import UserKNN, datasets
 from prefmover.server.answers import Answers
-from prefmover.server.app import create_app
-from prefmover.server.connection import connection_class
+from prefmover.server.run import Server, address, listen
 from prefmover.server.settings import Settings
 
 HOSTILE = "<script>alert('film')</script>"
@@ -58,20 +55,12 @@ def client(answers):
 def listening(answers, **settings):
     """Serve over a real socket, on a thread; yields a client that knows the address."""
     chosen = Settings(port=0, **settings)
-    bound = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        create_app(answers, chosen),
-        http=connection_class(chosen),
-        ws="none",
-        log_config=None,
-        access_log=False,
-    )
-    server = uvicorn.Server(config)
+    bound = listen(chosen)
+    server = Server(answers, chosen)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
-    address = "127.0.0.1:%d" % bound.getsockname()[1]
     try:
-        with httpx.Client(base_url=f"http://{address}", timeout=60) as client:
+        with httpx.Client(base_url=address(bound), timeout=60) as client:
             wait_until_ready(client)
             yield client
     finally:

@@ -83,7 +83,7 @@ def serve(
         typer.echo(address)
         tell(f"serving {answers.name}; Ctrl-C stops")
 
-    raise typer.Exit(run(answers, settings, started, bound))
+    raise typer.Exit(run(answers, settings, bound, started))
 
 
 def _token(given: str | None, file: str | None) -> str | None:

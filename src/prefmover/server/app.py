@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
+from prefmover.scale import Scale
 from prefmover.server import problems, schemas
 from prefmover.server.answers import Answers
 from prefmover.server.assets import Asset, read_assets
@@ -21,7 +22,7 @@ from prefmover.server.routes import api, health
 from prefmover.server.service import Service
 from prefmover.server.settings import Settings
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "openapi_schema"]
 
 ABOUT = (
     "Like-minded users by exact optimal transport between their ratings. Ids are text, whatever they are in "
@@ -41,9 +42,6 @@ def create_app(answers: Answers, settings: Settings | None = None) -> App:
         service.pool.close()
 
     app = FastAPI(
-        title="prefmover",
-        version=version("prefmover"),
-        description=ABOUT,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -55,7 +53,7 @@ def create_app(answers: Answers, settings: Settings | None = None) -> App:
     app.include_router(api)
     app.add_exception_handler(StoppedError, _left)
     problems.install(app)
-    schema = json.dumps(_schema(app)).encode()
+    schema = json.dumps(openapi_schema(answers.model.ratings_.scale)).encode()
 
     async def openapi(_: Request) -> Response:
         return Response(schema, media_type="application/json")
@@ -81,12 +79,21 @@ async def _left(_: Request, __: Exception) -> Response:
     return Response(status_code=499)  # nobody reads it; the metrics show it
 
 
-def _schema(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI schema with the errors as they are: problems, not FastAPI's own."""
-    schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+def openapi_schema(scale: Scale) -> dict[str, Any]:
+    """Return the OpenAPI schema of a service whose ratings are on a scale.
+
+    Errors are described as they are: problems, not FastAPI's own.
+    """
+    schema = get_openapi(
+        title="prefmover",
+        version=version("prefmover"),
+        description=ABOUT,
+        routes=[*health.routes, *api.routes],
+    )
     models = schema["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
+    models["GivenRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
     problem = schemas.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     models |= problem.pop("$defs")
     models["Problem"] = problem

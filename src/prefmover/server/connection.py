@@ -17,6 +17,8 @@ from prefmover.server.settings import Settings
 
 __all__ = ["connection_class"]
 
+LINGER_SECONDS = 1.0
+
 
 def connection_class(settings: Settings) -> type[H11Protocol]:
     """Return the protocol class for one service's limits."""
@@ -24,6 +26,7 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
     class Connection(H11Protocol):
         _header_timer: asyncio.TimerHandle | None = None
         _write_timer: asyncio.TimerHandle | None = None
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -37,7 +40,7 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
+            if self._refused or self.transport.is_closing():
                 return
             super().data_received(data)
             if self._between_requests():
@@ -70,12 +73,17 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
 
         def _header_is_late(self) -> None:
             self._header_timer = None
-            if not self.transport.is_closing() and self._between_requests():
+            if not self._refused and not self.transport.is_closing() and self._between_requests():
                 self._refuse(408, "The request did not come in time.")
 
         def _refuse(self, status: int, detail: str) -> None:
-            """Answer outside of a request, and close."""
+            """Answer outside of a request, and close.
+
+            Not at once: closed with bytes unread, the connection would be reset and the answer lost.
+            """
             self._stop_timers()
+            self._unset_keepalive_if_required()
+            self._refused = True
             body = problem_bytes(status, detail)
             reason = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}[status]
             retry = "Retry-After: 1\r\n" if status == 503 else ""
@@ -84,7 +92,8 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
                 f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
-            self.transport.close()
+            self.transport.write_eof()
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
         def _stop_timers(self) -> None:
             for timer in (self._header_timer, self._write_timer):

@@ -28,7 +28,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPENAPI = "/api/v1/openapi.json"
+POSTED = "/api/v1/guest/"
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LONGEST_HEADER = 2**15
 DRAINED = 2**24  # bytes of a body that is too large that are read, so that the client sees the answer
 DRAIN_SECONDS = 2.0
 CSP = (
@@ -88,15 +90,17 @@ class Guards:
     async def _let_in(self, scope: Scope, receive: Receive) -> Receive:
         """Check a request, and return where its body is read from."""
         headers = _Headers(scope["headers"])
+        if headers.size > LONGEST_HEADER:
+            raise ProblemError(431, f"The header is longer than {LONGEST_HEADER:,} bytes.")
         self._check_host(headers)
         self._check_token(scope["path"], headers)
         if scope["path"].startswith("/api/") and scope.get("raw_path"):
             scope["path"] = _segments(scope["raw_path"])
-        if scope["method"] != "POST":
-            if headers.one(b"transfer-encoding") or headers.one(b"content-length", b"0") != b"0":
-                raise ProblemError(
-                    400, f"A {_method(scope)} request has no body here.", headers={"Connection": "close"}
-                )
+        takes_body = scope["path"].startswith(POSTED)
+        if scope["method"] != "POST" or not takes_body:
+            with_body = headers.one(b"transfer-encoding") or headers.one(b"content-length", b"0") != b"0"
+            if scope["method"] == "GET" and with_body and not takes_body:
+                raise ProblemError(400, "A GET request has no body here.", headers={"Connection": "close"})
             return receive
         body = await self._read(headers, receive)
         try:
@@ -170,7 +174,9 @@ class _Headers:
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._first: dict[bytes, bytes] = {}
+        self.size = 0
         for name, value in raw:
+            self.size += len(name) + len(value)
             self._first.setdefault(name.lower(), value)
 
     def one(self, name: bytes, default: bytes = b"") -> bytes:

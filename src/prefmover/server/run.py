@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,7 +17,7 @@ from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.settings import Settings
 
-__all__ = ["listen", "serve"]
+__all__ = ["Server", "address", "listen", "serve"]
 
 STOP_SECONDS = 3
 KEEP_ALIVE_SECONDS = 15
@@ -51,9 +52,7 @@ def address(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(
-    answers: Answers, settings: Settings, started: Callable[[str], None], bound: socket.socket | None = None
-) -> int:
+def serve(answers: Answers, settings: Settings, bound: socket.socket, started: Callable[[str], None]) -> int:
     """Serve until SIGINT or SIGTERM, and return the exit code: 130 or 0.
 
     Parameters
@@ -61,42 +60,49 @@ def serve(
     started
         Called with the address as soon as the service listens.
     """
-    bound = bound or listen(settings)
-    config = uvicorn.Config(
-        create_app(answers, settings),  # type: ignore[arg-type]
-        http=connection_class(settings),
-        ws="none",
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS,
-    )
-    server = _Server(config, lambda: started(address(bound)))
+    server = Server(answers, settings, lambda: started(address(bound)))
     server.run(sockets=[bound])
     return 130 if server.stopped_by == signal.SIGINT else 0
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server, which remembers what stopped it rather than dying of it."""
+class Server(uvicorn.Server):
+    """uvicorn's server with our limits, which remembers what stopped it rather than dying of it."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self, answers: Answers, settings: Settings, started: Callable[[], None] = lambda: None
+    ) -> None:
+        config = uvicorn.Config(
+            create_app(answers, settings),  # type: ignore[arg-type]
+            http=connection_class(settings),
+            ws="none",
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
         super().__init__(config)
         self._tell = started
         self.stopped_by: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell."""
         await super().startup(sockets)
         self._tell()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Remember the signal, and stop."""
         self.stopped_by = sig
         super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Handle signals while serving; on another thread than the main one, none."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         before = {sig: signal.signal(sig, self.handle_exit) for sig in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield

@@ -1,0 +1,375 @@
+"""Requests that mean harm, or no sense: each gets a clean answer, and the service lives on.
+
+Over real sockets, because that is where slow, cut off and malformed requests are.
+"""
+
+import json
+import re
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from prefmover.server.guards import CSP
+from tests.server.conftest import HOSTILE, is_problem, listening
+
+GUEST = "/api/v1/guest/neighbors"
+ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
+KIND = "Content-Type: application/json\r\n"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(autouse=True)
+def _still_alive(live):
+    yield
+    assert live.get("/healthz").json() == {"status": "ok"}
+    assert live.post(GUEST, json=ONE).status_code == 200
+
+
+def raw(live, *parts, pause=0.0, read_for=10.0):
+    """Send bytes as they are, and return what comes back until the other side closes."""
+    with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
+        connection.settimeout(read_for)
+        received = b""
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+            while chunk := connection.recv(2**16):
+                received += chunk
+        except (ConnectionError, TimeoutError):
+            pass
+    return received
+
+
+def status_of(received):
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", received)
+    return int(found[1]) if found else None
+
+
+def post_bytes(live, content, **headers):
+    return live.post(GUEST, content=content, headers={**JSON, **headers})
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b'{"ratings": [{"item": "alien-1979", "rating": NaN}]}', "NaN"),
+        (b'{"ratings": [{"item": "alien-1979", "rating": Infinity}]}', "Infinity"),
+        (b'{"ratings": [{"item": "alien-1979", "rating": 1e999}]}', "too large"),
+        (b'{"ratings": [{"item": "alien-1979", "rating": ' + b"9" * 5000 + b"}]}", "too large"),
+        (b'{"k": 1, "k": 2, "ratings": []}', "twice"),
+        (b"[" * 100_000, "deep"),
+        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "deep"),
+    ],
+    ids=[
+        "empty",
+        "cut off",
+        "bytes",
+        "NaN",
+        "Infinity",
+        "1e999",
+        "digits",
+        "keys",
+        "deep list",
+        "deep object",
+    ],
+)
+def test_malformed_json(live, content, says):
+    assert says in is_problem(post_bytes(live, content), 400)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ([], "body"),
+        (None, "body"),
+        ({}, "ratings"),
+        ({"ratings": []}, "ratings"),
+        ({"ratings": "alien-1979"}, "ratings"),
+        ({"ratings": [{"item": "alien-1979"}]}, "rating"),
+        ({"ratings": [{"item": "alien-1979", "rating": "5"}]}, "rating"),
+        ({"ratings": [{"item": "alien-1979", "rating": True}]}, "rating"),
+        ({"ratings": [{"item": "alien-1979", "rating": None}]}, "rating"),
+        ({"ratings": [{"item": "alien-1979", "rating": -1}]}, "rating"),
+        ({"ratings": [{"item": 7, "rating": 5}]}, "item"),
+        ({"ratings": [{"item": "", "rating": 5}]}, "item"),
+        ({"ratings": [{"item": "x" * 201, "rating": 5}]}, "item"),
+        ({"ratings": [{"item": "\ud800", "rating": 5}]}, "item"),
+        ({"ratings": [{"item": "alien-1979", "rating": 5}] * 2}, "twice"),
+        ({**ONE, "k": 0}, "k"),
+        ({**ONE, "k": 101}, "k"),
+        ({**ONE, "k": 1.5}, "k"),
+        ({**ONE, "surprise": 1}, "surprise"),
+        ({"ratings": [{"item": f"film-{n}", "rating": 5} for n in range(10_000)]}, "500"),
+    ],
+    ids=lambda value: json.dumps(value)[:40] if not isinstance(value, str) else value,
+)
+def test_wrong_bodies(live, body, says):
+    assert says in is_problem(post_bytes(live, json.dumps(body).encode()), 422).lower()
+
+
+def test_an_unknown_item_is_named_and_escaped(live):
+    body = {"ratings": [{"item": "<img src=x onerror=alert(1)>", "rating": 5}]}
+    answer = live.post(GUEST, json=body)
+    assert "<img" in is_problem(answer, 404)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_film_called_script_is_sent_as_json(live):
+    answer = live.get("/api/v1/items", params={"q": HOSTILE})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.json()["items"][0]["title"] == HOSTILE
+
+
+def test_too_large_with_a_length(live):
+    assert "1,048,576" in is_problem(post_bytes(live, b" " * (2**20 + 1)), 413)
+
+
+def test_too_large_in_chunks(live):
+    chunks = (b" " * 2**16 for _ in range(40))
+    assert "1,048,576" in is_problem(live.post(GUEST, content=chunks, headers=JSON), 413)
+
+
+def test_too_large_is_refused_before_it_is_sent(live):
+    head = (
+        f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}"
+        "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"
+    )
+    assert status_of(raw(live, head.encode())) == 413
+
+
+def test_just_large_enough(live):
+    body = json.dumps(ONE).encode()
+    assert post_bytes(live, body + b" " * (2**20 - len(body))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/json; charset=utf-16"},
+        {"Content-Type": ""},
+        {"Content-Encoding": "gzip"},
+    ],
+    ids=str,
+)
+def test_other_content_types(live, headers):
+    is_problem(post_bytes(live, json.dumps(ONE).encode(), **headers), 415)
+
+
+def test_json_with_a_charset_is_fine(live):
+    kind = {"Content-Type": 'application/json; charset="UTF-8"'}
+    assert post_bytes(live, json.dumps(ONE).encode(), **kind).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/../../../../etc/passwd",
+        "/assets/..%2f..%2f..%2fetc%2fpasswd",
+        "/assets/%2e%2e%2f%2e%2e%2fapp.py",
+        "/assets//etc/passwd",
+        "/assets/..\\..\\app.py",
+        "/docs/../app.py",
+        "/docs/%00",
+        "/assets/index.html%00.css",
+        "//etc/passwd",
+        "/api/v1/users/..%2f..%2fetc%2fpasswd",
+        "/api/v1/users/%2e%2e",
+        "/api/v1/items/..%5c..%5capp.py/near",
+    ],
+)
+def test_traversal(live, path):
+    received = raw(live, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    assert status_of(received) == 404
+    assert b"root:" not in received
+    assert b"application/problem+json" in received
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "HEAD", "BREW"])
+def test_other_methods(live, method):
+    answer = live.request(method, "/api/v1/users")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET"
+    if method != "HEAD":
+        is_problem(answer, 405)
+
+
+def test_a_get_with_a_body(live):
+    is_problem(live.request("GET", "/api/v1/users", content=b"x"), 400)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "limit=1.5",
+        "offset=-1",
+        "offset=99999999999999999999",
+        "q=" + "x" * 201,
+        "limitt=3",
+        "limit=1&limit=2",
+    ],
+)
+def test_wrong_parameters(live, query):
+    is_problem(live.get(f"/api/v1/users?{query}"), 422)
+
+
+def test_too_many_items(live):
+    is_problem(live.get("/api/v1/users/ada-b/predictions", params={"items": ["x"] * 201}), 422)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"rubbish\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /healthz HTTP/x.y\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64,
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    ],
+    ids=[
+        "rubbish",
+        "short",
+        "version",
+        "no host",
+        "header",
+        "tls",
+        "long path",
+        "long header",
+        "lengths",
+        "length",
+    ],
+)
+def test_what_is_not_http(live, request_):
+    received = raw(live, request_)
+    assert 400 <= status_of(received) < 500
+    assert b"application/problem+json" in received
+
+
+def test_slow_headers(live):
+    """A client that sends a byte now and then is told so, and let go."""
+    received = raw(live, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 20, pause=0.2)
+    assert received == b"" or status_of(received) == 408
+
+
+def test_silence(live):
+    assert status_of(raw(live)) == 408
+
+
+def test_slow_headers_after_a_first_request(live):
+    first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    received = raw(live, first, b"GET /healthz HTTP/1.1\r\n", pause=0.3)
+    assert received.count(b"HTTP/1.1 200") == 1
+    assert received.count(b"HTTP/1.1 408") == 1
+
+
+def test_slow_body(live):
+    head = f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 1000\r\n\r\n"
+    assert status_of(raw(live, head.encode(), b"{", b'"', pause=0.2)) == 408
+
+
+def test_a_client_that_hangs_up_in_its_body(live):
+    head = f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 9\r\n\r\n"
+    with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
+        connection.sendall(head.encode() + b"{")
+
+
+def test_many_slow_clients_do_not_keep_others_out(live):
+    address = (live.base_url.host, live.base_url.port)
+    slow = [socket.create_connection(address) for _ in range(200)]
+    try:
+        for connection in slow:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        assert live.post(GUEST, json=ONE).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.2", ""]
+)
+def test_other_hosts(live, host):
+    """A page elsewhere that points its own name at loopback gets nothing."""
+    is_problem(live.get("/api/v1/users", headers={"Host": host}), 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1:80", "[::1]:80"])
+def test_own_hosts(live, host):
+    assert live.get("/api/v1/users", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/docs", "/api/v1/users", "/api/v1/users/nobody", "/nothing"])
+def test_security_headers(live, path):
+    headers = live.get(path).headers
+    assert headers["content-security-policy"] == CSP
+    assert "unsafe" not in CSP
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "server" not in headers
+    assert "access-control-allow-origin" not in headers
+
+
+TOKEN = "a-token-of-some-length"
+
+
+@pytest.fixture(scope="module")
+def with_token(answers):
+    with listening(answers, token=TOKEN) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", TOKEN, f"Bearer {TOKEN[:-1]}"],
+)
+@pytest.mark.parametrize("path", ["/api/v1/users", "/api/v1/nothing", "/metrics"])
+def test_wrong_tokens(with_token, path, given):
+    headers = {} if given is None else {"Authorization": given}
+    answer = with_token.get(path, headers=headers)
+    is_problem(answer, 401)
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_the_right_token(with_token):
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert with_token.get("/api/v1/users", headers=headers).status_code == 200
+    assert with_token.get("/metrics", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/api/v1/openapi.json"])
+def test_what_needs_no_token(with_token, path):
+    assert with_token.get(path).status_code == 200
+
+
+def test_a_token_is_not_got_around(with_token):
+    for path in ("/api/v1//users", "/API/v1/users", "/api%2fv1/users", "/%61pi/v1/users", "//api/v1/users"):
+        assert with_token.get(path).status_code in (401, 404)
+
+
+def test_a_crowd(live):
+    """More at once than there is room for: some are told to come back, none waits for ever, none fails."""
+
+    def ask(n):
+        body = {"ratings": [{"item": "alien-1979", "rating": 1 + n % 9 / 2}], "k": 1 + n // 9}
+        return live.post(GUEST, json=body).status_code
+
+    with ThreadPoolExecutor(50) as crowd:
+        assert set(crowd.map(ask, range(200))) <= {200, 503}

@@ -1,0 +1,49 @@
+"""The API keeps the promises of its own schema: requests made from it, right and wrong, by schemathesis."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from prefmover.scale import Scale
+from prefmover.server.app import openapi_schema
+from tests.server.conftest import listening
+
+promised = openapi_schema(Scale(1.0, 5.0, 0.5))
+schema = schemathesis.openapi.from_dict(promised)
+
+
+@pytest.fixture(scope="module")
+def service(answers):
+    with listening(answers) as client:
+        yield client
+
+
+@schema.parametrize()
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+def test_the_api_keeps_its_contract(case, service):
+    response = case.call(base_url=str(service.base_url).rstrip("/"))
+    # That an item may be rated once only is beyond JSON Schema.
+    twice = response.status_code == 422 and "rated twice" in response.text
+    case.validate_response(response, excluded_checks=[positive_data_acceptance] if twice else [])
+
+
+def test_the_schema_that_is_served_is_the_one_tested(service):
+    assert service.get("/api/v1/openapi.json").json() == promised
+
+
+def test_every_operation_tells_its_problems():
+    for path, methods in promised["paths"].items():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                kinds = set(response["content"])
+                assert kinds == ({"application/problem+json"} if status >= "400" else kinds), path
+            if path.startswith("/api/"):
+                assert {"200", "401", "422", "503"} <= set(operation["responses"]), path
+            assert operation["summary"]
