@@ -14,7 +14,7 @@ What is given on the command line wins over the verb's own table, and that over 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin
 
 import typer
@@ -41,25 +41,32 @@ def read_toml(path: str) -> dict[str, Any]:
         raise InputError(f"{path} is not TOML: {error}") from None
 
 
-def configure(kinds: Mapping[str, Any]) -> Callable[[typer.Context, str], str]:
-    """Return typer's callback of ``--config`` for a command whose parameters have these types."""
+def configure(
+    kinds: Mapping[str, Any], only: Container[str] | None = None
+) -> Callable[[typer.Context, str], str]:
+    """Return typer's callback of ``--config`` for a command whose parameters have these types.
+
+    With ``only``, other keys are left to the command.
+    """
 
     def callback(ctx: typer.Context, value: str) -> str:
         if value and not ctx.resilient_parsing:
             names = _option_names(ctx)
-            given = settings_for(read_toml(value), _verbs(ctx), value)
+            given = settings_for(read_toml(value), _verbs(ctx))
+            if only is not None:
+                given = {key: one for key, one in given.items() if key in only}
             ctx.default_map = dict(_checked(given, names, kinds, value))
         return value
 
     return callback
 
 
-def settings_for(content: Mapping[str, Any], verbs: Iterable[str], path: str) -> dict[str, Any]:
+def settings_for(content: Mapping[str, Any], verbs: Iterable[str]) -> dict[str, Any]:
     """Return the keys that are for a verb: those outside of tables, and those in the verb's own table.
 
     A file that has no table for the verb is for it as a whole; tables of other verbs are left alone.
 
-    >>> settings_for({"k": 5, "neighbors": {"k": 9}, "fit": {"seed": 1}}, ["neighbors"], "a.toml")
+    >>> settings_for({"k": 5, "neighbors": {"k": 9}, "fit": {"seed": 1}}, ["neighbors"])
     {'k': 9}
     """
     from prefmover.cli import VERBS
@@ -91,8 +98,7 @@ def _option_names(ctx: typer.Context) -> dict[str, str]:
             key = option.lstrip("-").replace("_", "-")
             if (len(key) > 1 or option.startswith("--") or not option.startswith("-")) and key != "config":
                 names.setdefault(key, str(parameter.name))
-    for helps in ("help", "as-json"):
-        names.pop(helps, None)
+    names.pop("help", None)
     return names
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prefmover.cli.source import Json
 from prefmover.cli.terminal import progress, tell
 
 if TYPE_CHECKING:
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, download and locate data sets.", no_args_is_help=True, add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="Such as ml-1m; `prefmover data list` shows all.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+EXAMPLES = {
+    "list": ("prefmover data list", "prefmover data list --json"),
+    "get": ("prefmover data get ml-100k",),
+    "add": ("prefmover data add ml-1m --from ml-1m.zip", "prefmover data add ml-1m --from ml-1m --link"),
+    "path": ("prefmover data path", "prefmover data path ml-100k"),
+}
 
 VERIFIED = {
     "hash": "its hash is the publisher's",
@@ -83,6 +90,7 @@ def add(
 @app.command()
 def path(
     name: Annotated[str, typer.Argument(help="A data set; none for the folder they are installed in.")] = "",
+    json: Json = False,
 ) -> None:
     """Print where a data set is, or where data sets are installed."""
     from prefmover.datasets import BUILT_IN, folders
@@ -91,7 +99,13 @@ def path(
 
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in and has no folder")
-    typer.echo(str(folders.locate(source(name)).path) if name else str(folders.data_folder()))
+    place = str(folders.locate(source(name)).path) if name else str(folders.data_folder())
+    if json:
+        from json import dumps
+
+        typer.echo(dumps({"name": name or None, "path": place}))
+    else:
+        typer.echo(place)
 
 
 def _report(done: "Installed", json: bool) -> None:

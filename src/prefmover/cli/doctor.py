@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from importlib import metadata
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+
+from prefmover.cli.source import Json
 
 __all__ = ["doctor", "examine"]
 
@@ -26,17 +27,21 @@ REQUIRED = (
 )
 EXTRAS = {
     "plot": ("matplotlib",),
+    "server": ("fastapi", "uvicorn"),
+    "ray": ("ray",),
     "peers": ("POT", "scikit-learn", "scikit-surprise"),
 }
 
+EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
+
+def doctor(json: Json = False) -> None:
     """Show versions, threads, caches and data, and how to get what is missing."""
+    from prefmover.cli.output import print_json
+
     found = examine()
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
+    if json:
+        print_json(found)
     else:
         typer.echo(_table(found))
     if not found["healthy"]:

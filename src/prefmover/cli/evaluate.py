@@ -4,16 +4,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from prefmover.cli.config import configure, read_toml, settings_for
 from prefmover.cli.executor import Address, ExecutorName, chosen
+from prefmover.cli.source import Jobs, Json
 from prefmover.cli.terminal import tell
 
 if TYPE_CHECKING:
     from prefmover.cluster import Executor
     from prefmover.evaluation.experiment import Experiment
 
+EXAMPLES = (
+    "prefmover evaluate --measures cos,pmd --train 1:9 --k 10,40 --repeats 1 --out few",
+    "prefmover evaluate --config experiment.toml --out again",
+)
+
 DEFAULTS: dict[str, Any] = {"dataset": "cinema", "measures": "all", "controls": "all"}
 
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads; all cores by default.")]
+OWN = {"out": str, "jobs": int | None, "report": bool, "executor": str, "address": str, "json": bool}
+"""Options that are no settings of the experiment; the file may have them too."""
+
 Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the records; goes on with what is there.")]
 Peers = Annotated[
     str | None, typer.Option(help="surprise: five of its models; or names of them, with commas.")
@@ -23,7 +32,15 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the re
 
 def evaluate(
     out: Out,
-    config: Annotated[str, typer.Option(help="A TOML file of settings; options given here win.")] = "",
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            is_eager=True,
+            callback=configure(OWN, only=OWN),
+            help="A TOML file of settings; options given here win.",
+        ),
+    ] = "",
     dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="[cinema], ml-100k, ...")] = None,
     measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
     train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
@@ -51,12 +68,13 @@ def evaluate(
     report: Report = True,
     executor: ExecutorName = "threads",
     address: Address = "",
+    json: Json = False,
 ) -> None:
     """Predict test ratings by every measure, for every share and K, and write down the errors.
 
     Finished parts are never computed again: stop it when you like, and give the same command to go on.
     """
-    from prefmover.evaluation.experiment import Experiment, read_settings
+    from prefmover.evaluation.experiment import Experiment
 
     options = {
         "dataset": dataset,
@@ -76,21 +94,39 @@ def evaluate(
         "top_n": top_n,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    settings = {**DEFAULTS, **(read_settings(config) if config else {}), **given}
+    settings = {**DEFAULTS, **(_from_file(config) if config else {}), **given}
     experiment = Experiment.from_dict(settings, config or "the command line")
     with chosen(executor, address, jobs) as who:
-        run(experiment, out, jobs, report, who)
+        run(experiment, out, jobs, report, json, who)
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    """Return the experiment's settings in a file; keys are those of an experiment, or the options'."""
+    content = settings_for(read_toml(path), ["evaluate"])
+    given = {key.replace("-", "_"): value for key, value in content.items()}
+    return {"ks" if key == "k" else key: value for key, value in given.items() if key not in OWN}
 
 
 def run(
-    experiment: "Experiment", out: str, jobs: int | None, report: bool, executor: "Executor | None" = None
+    experiment: "Experiment",
+    out: str,
+    jobs: int | None,
+    report: bool,
+    json: bool = False,
+    executor: "Executor | None" = None,
 ) -> None:
     """Run an experiment and say where its records and its report are."""
+    from prefmover.cli.output import print_json
     from prefmover.evaluation.runner import run_experiment
 
     folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)
-    typer.echo(str(folder.path / "records.parquet"))
+    files = {"records": str(folder.path / "records.parquet")}
     if report:
         from prefmover.report import write_report
 
-        typer.echo(str(write_report(folder)["report.html"]))
+        files["report"] = str(write_report(folder)["report.html"])
+    if json:
+        print_json(files)
+        return
+    for path in files.values():
+        typer.echo(path)

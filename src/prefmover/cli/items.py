@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prefmover.cli.source import Json
 from prefmover.cli.terminal import tell
+from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.datasets.catalogue import Catalogue
@@ -13,29 +15,41 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look at item geometries.", no_args_is_help=True, add_completion=False)
 
-Where = Annotated[str, typer.Option("--dataset", "-d", help="Such as cinema or ml-1m.")]
-Table = Annotated[
-    str,
-    typer.Option("--items", help="A CSV file instead: item, and title, genres, tags or text where known."),
+EXAMPLES = {
+    "near": (
+        "prefmover items near Alien",
+        "prefmover items near Heat --items tags.csv -n 3",
+        "prefmover items near Alien --model my-model --json",
+    ),
+    "summary": ("prefmover items summary --dataset cinema",),
+}
+
+Where = Annotated[str | None, typer.Option("--dataset", "-d", help="Such as ml-1m; cinema by default.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option("--items", "-i", metavar="FILE", help="Instead: tags, genres, text or vectors; repeatable."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", metavar="FOLDER", help="Instead: the items of a model.")
+]
 
 
 @app.callback()
-def items() -> None:
+def look() -> None:
     """Look at item geometries."""
 
 
 @app.command()
 def near(
     title: Annotated[str, typer.Argument(help='Title (a part is enough) or id, such as "Alien".')],
-    dataset: Where = "cinema",
-    table: Table = "",
+    dataset: Where = None,
+    items: Tables = None,
+    model: Model = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
     json: Json = False,
 ) -> None:
     """Show the items nearest to one, with their distances."""
-    catalogue, make_geometry = _open(dataset, table)
+    catalogue, make_geometry = _open(dataset, items, model)
     item = catalogue.find(title)  # first: a misspelt title should not have to wait
     geometry = make_geometry()
     found = geometry.near(item, n)
@@ -53,11 +67,11 @@ def near(
 
 
 @app.command()
-def summary(dataset: Where = "cinema", table: Table = "", json: Json = False) -> None:
+def summary(dataset: Where = None, items: Tables = None, model: Model = None, json: Json = False) -> None:
     """Show how the distances of a geometry are distributed."""
     from prefmover.datasets.quality import summary as describe
 
-    facts = describe(_open(dataset, table)[1]())
+    facts = describe(_open(dataset, items, model)[1]())
     if json:
         from json import dumps
 
@@ -67,13 +81,25 @@ def summary(dataset: Where = "cinema", table: Table = "", json: Json = False) ->
         typer.echo(f"{name:<34} {value:.4f}" if isinstance(value, float) else f"{name:<34} {value}")
 
 
-def _open(dataset: str, table: str) -> tuple["Catalogue", Callable[[], "ItemGeometry"]]:
-    if table:
+def _open(
+    dataset: str | None, tables: list[str] | None, model: str | None
+) -> tuple["Catalogue", Callable[[], "ItemGeometry"]]:
+    if sum((dataset is not None, bool(tables), model is not None)) > 1:
+        raise InputError("say which items: one of --dataset NAME, --items FILE or --model FOLDER")
+    if tables:
         from prefmover.datasets.item_table import read_item_table
 
-        catalogue, geometry = read_item_table(table)
+        catalogue, geometry = read_item_table(*tables)
         return catalogue, lambda: geometry
+    if model is not None:
+        from prefmover.cli.source import SourceOptions
+
+        data = SourceOptions(model=model).open()
+        if data.geometry is None:
+            raise InputError(f"the model in {model} was fitted without distances between items")
+        kept = data.geometry
+        return data.catalogue, lambda: kept
     from prefmover import datasets
 
-    loaded = datasets.load(dataset)
+    loaded = datasets.load(dataset or "cinema")
     return loaded.items, lambda: loaded.geometry

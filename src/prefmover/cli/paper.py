@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.evaluate import Jobs, Out, Peers, Report
+from prefmover.cli.evaluate import Out, Peers, Report
+from prefmover.cli.source import Jobs, Json
 
 if TYPE_CHECKING:
     from prefmover.paper.table_1 import Table1
@@ -14,6 +15,14 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+
+EXAMPLES = {
+    "figures": (
+        "prefmover paper figures --dataset cinema --panels c --repeats 1 --out figures",
+        "prefmover paper figures --dataset ml-100k --out ml-100k-figures",
+    ),
+    "table-1": ("prefmover paper table-1", "prefmover paper table-1 --json"),
+}
 
 MARKS = {"rounded": "=", "truncated": "~", "differs": "x"}
 
@@ -35,6 +44,7 @@ def figures(
     peers: Peers = None,
     jobs: Jobs = None,
     report: Report = True,
+    json: Json = False,
 ) -> None:
     """Run the panels of Figure 3: twelve measures and the controls that the paper lacks, on the same splits.
 
@@ -46,13 +56,11 @@ def figures(
 
     names = [name.strip() for name in panels.split(",")] if panels else None
     others = PEERS if peers == "surprise" else tuple(peers.split(",")) if peers else ()
-    run(figure_3(dataset, names, repeats=repeats, seed=seed, peers=others), out, jobs, report)
+    run(figure_3(dataset, names, repeats=repeats, seed=seed, peers=others), out, jobs, report, json)
 
 
 @app.command("table-1")
-def table_1(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
-) -> None:
+def table_1(json: Json = False) -> None:
     """Compute Table 1(c), 12 measures on 4 pairs of users, under two sets of conventions."""
     from prefmover.paper.table_1 import table_1 as load
 
