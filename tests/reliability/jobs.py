@@ -48,7 +48,7 @@ def small(seed=0, users=96):
 
 
 class Nearest:
-    """The nearest users of everybody, twelve to a part, with a checkpoint."""
+    """The nearest users of everybody, with a checkpoint: some thirty parts."""
 
     name = "nearest"
     starts = ("ready",)
@@ -58,20 +58,18 @@ class Nearest:
 
     def work(self, folder, mark):
         """Search on two threads."""
-        from prefmover.search.checkpoint import in_parts
-
-        from prefmover.search import NeighborIndex
+        from prefmover.search import nearest
 
         mark("ready")
-        return in_parts(NeighborIndex(*small()), None, 5, folder, n_jobs=2, part=12)
+        return nearest(*small(), k=5, n_jobs=2, checkpoint=folder)
 
     def seen(self, folder):
         """Return how many parts are there; each can be read."""
-        from prefmover.search.checkpoint import _load
+        import pyarrow.parquet as pq
 
         parts = sorted(folder.glob("part-*"))
         for file in parts:
-            _load(file)
+            pq.read_table(file, use_threads=False)
         if parts:
             json.loads((folder / "search.json").read_text())
         return f"{len(parts)} parts"
