@@ -44,7 +44,7 @@ function drawPage(model) {
     recent = { person: route.person, other: same(route.person, other) ? undefined : other };
   }
   const page = PAGES[route.page];
-  main.replaceChildren(...(page ? page.draw(route, { model, signal: leaving.signal }) : lost()).flat());
+  main.replaceChildren(...[page ? page.draw(route, { model, signal: leaving.signal }) : lost()].flat(Infinity));
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
   move(route, samePage, focused);

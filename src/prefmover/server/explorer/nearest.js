@@ -27,7 +27,7 @@ function point(near, user) {
   const sentence =
     strangers === 0
       ? [`All ${near.length} share at least one ${itemNoun()} with ${whom}.`]
-      : [h("strong", {}, `${strangers} of the ${near.length}`), ` nearest ${strangers === 1 ? "has" : "have"} rated nothing that ${whom} rated. Measures of co-rated ${itemsNoun()} cannot see them.`];
+      : [h("strong", {}, `${strangers} of the ${near.length}`), ` nearest ${strangers === 1 ? "has" : "have"} rated nothing that ${whom} rated. Measures of co\u2011rated ${itemsNoun()} cannot see them.`];
   return h("div", { class: "point" }, h("div", { class: "dots", "aria-hidden": "true" }, dots), h("p", {}, sentence));
 }
 

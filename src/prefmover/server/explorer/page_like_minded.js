@@ -6,13 +6,17 @@ import { announce } from "./live.js";
 import { heard, nearest } from "./nearest.js";
 import { onePicker } from "./pickers.js";
 import { region } from "./region.js";
+import { ribbons } from "./ribbons.js";
 import { href } from "./routes.js";
 import { taste } from "./taste.js";
-import { capital, count, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "./words.js";
+import { capital, count, distance, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "./words.js";
 
 const NEAREST = 10;
 const MORE = 40;
 const STRIPES = 200;
+const FIRST = 100;
+const EXAMPLES = 10;
+const TRIED = 6; // people asked for a stranger nearby, for the example
 
 export const name = "Like-minded";
 
@@ -25,33 +29,73 @@ export function draw(route, context) {
 }
 
 function drawStart(route, { model, signal }) {
-  const some = region({ label: usersNoun(), lines: 2, size: "short", signal });
+  const some = region({ label: usersNoun(), lines: 3, size: "short", signal });
+  const example = region({ label: "an example", lines: 9, size: "hero", signal });
   some.show(
-    (stop) => api.users("", 12, stop),
-    (answer) =>
-      h(
+    (stop) => api.users("", FIRST, stop),
+    (answer) => {
+      const chosen = spread(answer.users, EXAMPLES);
+      const few = [...answer.users].sort((a, b) => Math.abs(a.n_ratings - 6) - Math.abs(b.n_ratings - 6));
+      example.show((stop) => strangers(few.slice(0, TRIED), stop), drawExample);
+      return h(
         "ul",
         { class: "chips" },
-        answer.users.map((one) => h("li", {}, h("a", { href: href({ page: "like-minded", person: { id: one.id } }) }, capital(nameOf(one)), h("span", { class: "soft" }, ` ${one.n_ratings}`)))),
-      ),
+        chosen.map((one) => h("li", {}, h("a", { href: href({ page: "like-minded", person: { id: one.id } }) }, capital(nameOf(one)), h("span", { class: "soft" }, one.n_ratings)))),
+      );
+    },
   );
-  return [
-    h("h1", {}, "Who likes what you like?"),
+  return h(
+    "div",
+    { class: "split start" },
     h(
-      "p",
-      { class: "lead" },
-      `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
-      `prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, and shows the plan.`,
+      "div",
+      { class: "opening" },
+      h("h1", {}, "Who likes what you like?"),
+      h(
+        "p",
+        { class: "lead" },
+        `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
+        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, and shows the plan.",
+      ),
+      onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
+      h("section", { "aria-labelledby": "some" }, h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"), some.element),
+      h("p", { class: "invite" }, h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings")),
     ),
-    onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
-    h("section", { "aria-labelledby": "some" }, h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"), some.element),
-    h("p", { class: "invite" }, h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings")),
+    h("section", { class: "card", "aria-labelledby": "example" }, h("h2", { id: "example" }, "Alike, with little or nothing in common"), example.element),
+  );
+}
+
+/** Some of many, evenly. */
+function spread(all, n) {
+  const step = Math.max(1, Math.floor(all.length / n));
+  return all.filter((_, k) => k % step === 0).slice(0, n);
+}
+
+/** The plan between somebody and a near one who has rated nothing in common, or else the nearest. */
+async function strangers(some, stop) {
+  let pair = null;
+  for (const user of some) {
+    const { neighbors } = await api.neighbours({ id: user.id }, NEAREST, stop);
+    const other = neighbors.find((one) => one.n_common === 0);
+    if (other || (!pair && neighbors.length)) pair = [user, (other ?? neighbors[0]).user];
+    if (other) break;
+  }
+  return pair && api.explanation({ id: pair[0].id }, { id: pair[1].id }, stop);
+}
+
+function drawExample(answer) {
+  if (answer === null) return [];
+  const pair = { person: { id: answer.user.id }, other: { id: answer.other.id } };
+  return [
+    h("div", { class: "line" }, h("strong", {}, capital(nameOf(answer.user))), h("span", { class: "soft" }, `distance ${distance(answer.distance)}, ${count(answer.n_common, itemNoun())} in common`), h("strong", {}, capital(nameOf(answer.other)))),
+    ribbons(answer, { most: 8, compact: true }),
+    h("p", {}, h("a", { href: href({ page: "why", ...pair }) }, "See the whole plan")),
   ];
 }
 
 function drawPerson(route, { model, signal }) {
   const who = nameOf(route.person);
-  const about = region({ label: `${whose(route.person)} ratings`, lines: 9, size: "tall", signal });
+  const about = region({ label: `${whose(route.person)} ratings`, lines: 9, size: "glance-room", signal });
   about.show((stop) => api.ratings(route.person, STRIPES, stop), (answer) => taste(answer, model.scale));
   const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, size: "tall", signal });
   const more = h("button", { type: "button", class: "quiet", on: { click: () => load(MORE) } }, `Show the nearest ${MORE}`);

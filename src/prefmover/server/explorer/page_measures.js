@@ -7,7 +7,7 @@ import { suggestions } from "./page_why.js";
 import { pairPickers } from "./pickers.js";
 import { empty, region } from "./region.js";
 import { href, same } from "./routes.js";
-import { capital, count, item as itemNoun, items as itemsNoun, nameOf, user as userNoun, value } from "./words.js";
+import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "./words.js";
 
 /** What each measure looks at, in a line. */
 const LOOKS_AT = {
@@ -62,7 +62,7 @@ function verdict(answer, silent) {
       "p",
       {},
       `They have rated ${shared} in common. `,
-      silent ? [h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`), ` for them, and those that only count co-rated ${itemsNoun()} say nothing.`] : "All measures have an answer.",
+      silent ? [h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`), " for them. PMD looks at all they rated."] : "All measures have an answer.",
     ),
   );
 }

@@ -40,7 +40,7 @@ export function draw(route, { model, signal }) {
   const openParts = (item, into) => {
     const parts = region({ label: "the parts", lines: 8, size: "parts-room", signal });
     into.append(parts.element);
-    parts.show((stop) => api.recommendation(route.person, item, stop), (answer) => partsOf(answer, route.person, model.scale));
+    parts.show((stop) => api.recommendation(route.person, item, stop), (answer) => partsOf(answer, route.person));
   };
   return [
     h("h1", {}, `Recommended to ${who}`),

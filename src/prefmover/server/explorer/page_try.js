@@ -77,7 +77,7 @@ export function draw(route, { model, signal }) {
     },
   });
 
-  const offered = region({ label: `${itemsNoun()} to rate`, lines: OFFERED, size: "huge", signal });
+  const offered = region({ label: `${itemsNoun()} to rate`, lines: OFFERED, size: "tall", signal });
   const offer = (n) =>
     offered.show(
       (stop) => api.items("", 0, n, stop),
@@ -94,7 +94,7 @@ export function draw(route, { model, signal }) {
 
   return [
     h("h1", {}, "Try it yourself"),
-    h("p", { class: "lead" }, `Rate a handful of ${itemsNoun()} you know. Nothing is stored: the ratings stay in this tab and are forgotten when it closes.`),
+    h("p", { class: "lead" }, `Rate a handful of ${itemsNoun()} you know. The ratings stay in this tab, go along with each question, and are forgotten when it closes.`),
     h(
       "div",
       { class: "split try" },
@@ -105,7 +105,7 @@ export function draw(route, { model, signal }) {
         search.element,
         offered.element,
       ),
-      results.element,
+      results.sections,
     ),
     results.glance,
   ];
@@ -162,12 +162,10 @@ function drawResults(model, signal) {
     heading.focus({ preventScroll: true });
     heading.scrollIntoView({ block: "start" });
   });
-  const element = h(
-    "div",
-    { class: "results" },
+  const sections = [
     h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All")), near.element),
     h("section", { class: "card", "aria-labelledby": "try-best" }, h("div", { class: "line" }, h("h2", { id: "try-best" }, "Recommended to you"), more("recommended", "All parts")), best.element),
     h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
-  );
-  return { element, glance, update };
+  ];
+  return { sections, glance, update };
 }

@@ -17,9 +17,13 @@ export function farthest(flows) {
   return most > Math.PI / 2 || most < 0.15 ? most || 1 : Math.PI / 2;
 }
 
-/** The class of a distance's colour. */
+/**
+ * The class of a distance's colour. Equal steps of 1 - cos, the similarity that is missing, as in
+ * UserExplanation.plot: most items lie rather far apart, and there the eye should still see a difference.
+ */
 export function bandOf(distance, top) {
-  return `band-${Math.min(BANDS - 1, Math.max(0, Math.floor((distance / top) * BANDS)))}`;
+  const missing = 1 - Math.cos((Math.PI / 2) * Math.min(distance / top, 1));
+  return `band-${Math.min(BANDS - 1, Math.floor(missing * BANDS))}`;
 }
 
 /**

@@ -6,6 +6,9 @@ import { href } from "./routes.js";
 import { shownStars } from "./stars.js";
 import { capital, count, distance, item as itemNoun, items as itemsNoun, nameOf, predicted, rating, signed } from "./words.js";
 
+/** Parts of a prediction that have short names in the library. */
+const NAMES = { mean: "Mean", user: "User", item: "Item", "similar items": "Similar items", "own taste": "Own taste", neighbors: "Neighbours" };
+
 /**
  * The list; `open` is told when somebody wants all parts of one.
  *
@@ -51,9 +54,14 @@ function card(one, k, { scale, opened, open, toggle }) {
 /** Which neighbour said what. */
 function said(reason) {
   const who = h("a", { href: href({ page: "like-minded", person: { id: reason.user.id } }) }, nameOf(reason.user));
-  if (reason.rating !== null) return [who, ` gave it ${rating(reason.rating)}`];
-  const through = reason.through.slice(0, 2).map((one) => `${rating(one.rating)} to ${one.item.title}`);
-  return through.length ? [who, ` gave ${through.join(" and ")}`] : [who];
+  return [reason.contribution < 0 ? "but " : null, who, ` ${opinion(reason, 2)}`];
+}
+
+/** In words: what they gave the item, or the items through which they speak. */
+function opinion(one, most) {
+  if (one.rating !== null) return `gave it ${rating(one.rating)}`;
+  const through = one.through.slice(0, most).map((t) => `${rating(t.rating)} to ${t.item.title}`);
+  return through.length ? `gave ${through.join(" and ")}` : `speaks through similar ${itemsNoun()}`;
 }
 
 /**
@@ -61,23 +69,17 @@ function said(reason) {
  *
  * @param {object} answer of .../recommendations/{item}
  * @param {object} person of the route
- * @param {object} scale
  */
-export function partsOf(answer, person, scale) {
-  const heard = answer.neighbors.reduce((sum, one) => sum + one.contribution, 0);
-  const steps = answer.parts.map((part) => ({ label: part.label, value: part.value }));
-  if (answer.neighbors.length || answer.others.count) {
-    steps.push({ label: `${count(answer.neighbors.length + answer.others.count, "neighbour")} together`, value: heard + answer.others.contribution });
-  }
-  const total = steps.reduce((sum, step) => sum + step.value, 0);
+export function partsOf(answer, person) {
+  const total = answer.parts.reduce((sum, part) => sum + part.value, 0);
   return [
-    waterfall(steps, total, scale),
+    waterfall(answer.parts, total),
     answer.clipped ? h("p", { class: "soft" }, `The scale ends at ${rating(answer.rating)}, so that is what is predicted.`) : null,
     answer.neighbors.length ? voices(answer, person) : null,
   ];
 }
 
-function waterfall(steps, total, scale) {
+function waterfall(steps, total) {
   let at = 0;
   const ends = steps.map((step) => (at += step.value));
   // The first part, the mean of all ratings, is most of the sum: the picture begins a little below the rest.
@@ -104,7 +106,7 @@ function waterfall(steps, total, scale) {
       steps.map((step, k) => {
         const start = at;
         at += step.value;
-        return h("tr", {}, h("th", { scope: "row" }, step.label), h("td", {}, bar(k === 0 ? from : start, at)), h("td", { class: "number" }, k === 0 ? step.value.toFixed(3) : signed(step.value)));
+        return h("tr", {}, h("th", { scope: "row" }, NAMES[step.name] ?? step.name, h("small", {}, step.label)), h("td", {}, bar(k === 0 ? from : start, at)), h("td", { class: "number" }, k === 0 ? step.value.toFixed(3) : signed(step.value)));
       }),
     ),
     h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "sum"), h("td", {}, bar(from, total)), h("td", { class: "number" }, total.toFixed(3)))),
@@ -130,7 +132,7 @@ function voices(answer, person) {
             {},
             h("th", { scope: "row", class: "text" }, h("a", { href: href({ page: "why", person, other: { id: one.user.id } }) }, nameOf(one.user))),
             h("td", {}, one.distance === null ? "–" : distance(one.distance)),
-            h("td", { class: "text said" }, one.rating !== null ? `gave it ${rating(one.rating)}` : `gave ${one.through.map((t) => `${rating(t.rating)} to ${t.item.title}`).join(", ")}`),
+            h("td", { class: "text said" }, opinion(one, 3)),
             h("td", { class: "adds" }, h("span", { class: one.contribution < 0 ? "tick down" : "tick up", "aria-hidden": "true", style: { width: `${((40 * Math.abs(one.contribution)) / most).toFixed(1)}px` } }), signed(one.contribution)),
           ),
         ),

@@ -61,7 +61,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
     }
     const words = k === null ? { head: "Every ribbon is a part of the distance", body: "point at one, or press Tab and then the arrow keys" } : told[k];
     detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
-    detail.className = `detail ${ribbon?.band ?? ""}`;
+    detail.className = `detail ${ribbon ? `told ${ribbon.band}` : ""}`;
     if (pinned) paths[k].focus({ preventScroll: true });
   }
 

@@ -1,0 +1,123 @@
+"""The explorer in a real browser, in front of a real server with some of the cinema data."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prefmover import Ratings, UserKNN, datasets
+from tests.browser import FLAGS, MISSING, find_chromium
+from tests.server.conftest import listening
+
+AUDIT = (Path(__file__).parent / "audit.js").read_text()
+FILM = "<script>alert(1)</script>"
+VIEWER = '"><img src=x onerror=alert(1)>'
+TOKEN = "a token of sixteen letters or more"
+DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
+
+
+def some_of_cinema():
+    """Return every fourth viewer, one of them with a hostile name, and the films' names, one hostile."""
+    data = datasets.load("cinema")
+    keep = np.arange(0, data.ratings.n_users, 4)
+    named = [data.ratings.user_index(user) for user in ("petra-h", "bianca-b", "noor-r", "ada-b")]
+    some = data.ratings.select(users=np.union1d(keep, named))
+    m = some.matrix
+    users = np.array([VIEWER if user == "ada-b" else user for user in some.users.tolist()])
+    rows = np.repeat(np.arange(some.n_users), np.diff(m.indptr))
+    ratings = Ratings.from_arrays(users[rows], some.items[m.indices], m.data, scale=some.scale)
+    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
+    return ratings, data.geometry, labels | {"alien-1979": FILM}
+
+
+@pytest.fixture(scope="session")
+def answers():
+    from prefmover.server.answers import Answers
+
+    ratings, geometry, labels = some_of_cinema()
+    return Answers(UserKNN(n_jobs=1).fit(ratings, geometry), "some of cinema", labels)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, one for all tests; each test has a profile of its own."""
+    path = find_chromium()
+    if path is None:
+        pytest.skip(MISSING)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def site(browser, answers):
+    """The server, as a client; the browser comes first, for without it nothing needs to be served."""
+    with listening(answers) as client:
+        yield client
+
+
+class Visitor:
+    """A page of the explorer, and what it complained about."""
+
+    def __init__(self, page, client):
+        self.page, self.client = page, client
+        self.complaints = []
+        page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else 0)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+
+    def open(self, route):
+        """Go to an address, and wait until everything is there."""
+        self.page.goto(f"{self.client.base_url}/{route}")
+        return self.settled()
+
+    def settled(self):
+        from playwright.sync_api import expect
+
+        self.page.locator("main h1").wait_for()
+        expect(self.page.locator("[aria-busy]")).to_have_count(0, timeout=30_000)
+        return self.page
+
+    def api(self, path, **query):
+        answer = self.client.get(f"/api/v1/{path}", params=query)
+        assert answer.status_code == 200
+        return answer.json()
+
+    def guest(self, path, **body):
+        ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.ratings')"))
+        listed = [{"item": one["id"], "rating": one["rating"]} for one in ratings]
+        answer = self.client.post(f"/api/v1/guest/{path}", json={"ratings": listed, **body})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def audit(self):
+        return self.page.evaluate(AUDIT)
+
+
+@pytest.fixture(scope="session")
+def visiting(browser, site):
+    """Return a function that opens a new profile."""
+
+    @contextmanager
+    def visit(client=None, size=None, scheme="light", **options):
+        context = browser.new_context(viewport=size or DESKTOP, color_scheme=scheme, **options)
+        context.set_default_timeout(20_000)
+        try:
+            yield Visitor(context.new_page(), client or site)
+        finally:
+            context.close()
+
+    return visit
+
+
+@pytest.fixture
+def visitor(visiting):
+    """A visitor who must meet no errors, no warnings, and nothing that the security policy forbids."""
+    with visiting() as someone:
+        yield someone
+        assert someone.complaints == []

@@ -1,0 +1,94 @@
+"""Labels, contrast, targets, headings, focus, motion: the explorer for everybody."""
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from tests.explorer.conftest import DESKTOP, PHONE
+
+ROUTES = {
+    "start": "#/like-minded",
+    "like-minded": "#/like-minded/petra-h",
+    "why": "#/why/petra-h/noor-r",
+    "recommended": "#/recommended/petra-h",
+    "measures": "#/measures/petra-h/bianca-b",
+    "try": "#/try",
+    "nowhere": "#/nowhere",
+    "unchosen": "#/why/petra-h",
+}
+SHIFTS = """() => new Promise((done) => {
+  let sum = 0;
+  const add = (list) => list.getEntries().forEach((one) => (sum += one.value));
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 200);
+})"""
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")],
+    ids=["desktop-light", "desktop-dark", "phone-light", "phone-dark"],
+)
+def test_every_page(visiting, size, scheme):
+    with visiting(size=size, scheme=scheme) as visitor:
+        for route in ROUTES.values():
+            page = visitor.open(route)
+            if route.startswith("#/why/petra-h/"):
+                page.get_by_text("The plan as a table").click()
+            elif route.startswith("#/recommended"):
+                page.get_by_role("button", name="All parts").first.click()
+            elif route == "#/try":
+                for k in range(3):
+                    page.get_by_role("slider").nth(k).press("5")
+                page.locator(".plan").wait_for()
+            visitor.settled()
+            page.wait_for_timeout(250)  # fading in is over
+            assert (route, visitor.audit()) == (route, [])
+        field = page.get_by_role("combobox").first
+        field.click()
+        page.get_by_role("option").first.wait_for()
+        assert visitor.audit() == []
+        assert [text for text in visitor.complaints if "404" not in text] == []
+
+
+def test_tab_goes_through_the_page_in_order(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    places, names = [], []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        at = page.evaluate(
+            """() => { const e = document.activeElement, b = e.getBoundingClientRect(), s = getComputedStyle(e);
+            return [b.top + scrollY, b.left, e.textContent || e.id, s.outlineStyle, parseFloat(s.outlineWidth)] }"""
+        )
+        places.append(round(at[0] / 20))
+        names.append(at[2])
+        assert at[3] != "none", at
+        assert at[4] >= 2, at
+    pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Measures"]
+    assert [name.strip() for name in names[:7]] == ["prefmover", *pages, "pick-person"]
+    assert places == sorted(places)
+    page.get_by_role("link", name="Skip to content").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_be_focused()
+    assert page.url.endswith("#/like-minded/petra-h")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_jumps(visiting, size):
+    """The sum of layout shifts while a page loads; 0.1 is what browsers call good."""
+    for name in ("like-minded", "why", "recommended", "measures", "try"):
+        with visiting(size=size) as visitor:
+            page = visitor.open(ROUTES[name])
+            assert (name, page.evaluate(SHIFTS)) <= (name, 0.05)
+
+
+def test_less_motion(visiting):
+    with visiting(reduced_motion="reduce") as visitor:
+        page = visitor.open("#/like-minded/petra-h")
+        moving = page.evaluate(
+            "[...document.querySelectorAll('*')].filter((e) => getComputedStyle(e).animationName !== 'none').length"
+        )
+        assert moving == 0

@@ -1,0 +1,227 @@
+"""Each page walked through, and compared with what the API says."""
+
+import re
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from tests.explorer.conftest import FILM, VIEWER
+
+
+def texts(page, selector):
+    return page.locator(selector).all_inner_texts()
+
+
+def test_like_minded_by_keyboard(visitor):
+    page = visitor.open("")
+    assert page.title() == "Like-minded viewers · prefmover"
+    field = page.get_by_role("combobox")
+    field.focus()
+    page.keyboard.type("petr")
+    option = page.get_by_role("option", name=re.compile("petra-h"))
+    option.wait_for()
+    names = texts(page, "[role=option] .option")
+    assert names[0].startswith("petr")
+    for _ in range(names.index("petra-h")):
+        page.keyboard.press("ArrowDown")
+    assert field.get_attribute("aria-activedescendant") == option.get_attribute("id")
+    page.keyboard.press("Enter")
+    visitor.settled()
+    assert page.url.endswith("#/like-minded/petra-h")
+    assert page.title() == "Like-minded: petra-h · prefmover"
+    expect(field).to_be_focused()  # it is the same page: the focus stays where it was
+    found = visitor.api("users/petra-h/neighbors", k=10)["neighbors"]
+    assert texts(page, ".near .who") == [one["user"]["label"] for one in found]
+    assert [text[-5:] for text in texts(page, ".near .far")] == [f"{one['distance']:.3f}" for one in found]
+    strangers = sum(one["n_common"] == 0 for one in found)
+    assert page.locator(".near .common.none").count() == strangers
+    assert page.locator(".point .dot.none").count() == strangers
+    mine = visitor.api("users/petra-h")["ratings"]
+    assert texts(page, ".best .title") == [one["item"]["title"] for one in mine][:8]
+    assert page.locator(".strip > span").count() == len(mine)
+    expect(page.locator("#live")).to_have_text(re.compile("nearest is"))
+
+
+def test_escape_closes_the_list_and_keeps_the_choice(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    field = page.get_by_role("combobox")
+    field.click()
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.type("zzz")
+    expect(page.locator(".hint")).to_have_text("Nothing matches")
+    page.keyboard.press("Escape")
+    expect(page.locator(".popup")).to_be_hidden()
+    assert field.input_value() == "petra-h"
+
+
+def test_back_and_forth(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    page.get_by_role("link", name="Why noor-r?").click()
+    visitor.settled()
+    assert page.url.endswith("#/why/petra-h/noor-r")
+    expect(page.locator("h1")).to_be_focused()
+    page.get_by_role("link", name="Measures").first.click()
+    visitor.settled()
+    assert page.title() == "Measures: petra-h and noor-r · prefmover"
+    page.go_back()
+    page.go_back()
+    visitor.settled()
+    assert page.title() == "Like-minded: petra-h · prefmover"
+    page.go_forward()
+    visitor.settled()
+    assert page.locator("h1").inner_text() == "Why are petra-h and noor-r alike?"
+
+
+def numbers(page, user, other):
+    return page.evaluate(
+        """async ([user, other]) => {
+          const answer = await (await fetch(`/api/v1/explanations?user=${user}&other=${other}`)).json();
+          const { layout } = await import("/assets/plan_layout.js");
+          const sum = (list, field) => list.reduce((all, one) => all + one[field], 0);
+          return [3, 6, 14, Infinity].map((most) => {
+            const plan = layout(answer, { most });
+            const inside = [...plan.left, ...plan.right].every((node) => {
+              const mine = plan.ribbons.filter((r) => r.from === node.id && plan.left.includes(node) || r.to === node.id && plan.right.includes(node));
+              return Math.abs(sum(mine, "mass") - node.mass) < 1e-9 && node.y >= -1e-6 && node.y + node.height <= plan.height + 1e-6;
+            });
+            return { mass: sum(plan.ribbons, "mass"), cost: sum(plan.ribbons, "cost"), share: sum(plan.ribbons, "share"),
+                     left: sum(plan.left, "mass"), right: sum(plan.right, "mass"), inside, distance: answer.distance };
+          });
+        }""",
+        [user, other],
+    )
+
+
+def test_parts_add_up_however_they_are_grouped(visitor):
+    page = visitor.open("")
+    users = [one["id"] for one in visitor.api("users", limit=40)["users"] if one["id"] != VIEWER]
+    for user, other in zip(users[:12], users[12:24], strict=True):
+        for drawn in numbers(page, user, other):
+            assert drawn["cost"] == pytest.approx(drawn["distance"], abs=1e-9)
+            assert [drawn[k] for k in ("mass", "share", "left", "right")] == pytest.approx([1] * 4, abs=1e-9)
+            assert drawn["inside"]
+
+
+def test_why(visitor):
+    page = visitor.open("#/why/petra-h/noor-r")
+    answer = visitor.api("explanations", user="petra-h", other="noor-r")
+    assert page.locator(".facts .big").first.inner_text() == f"{answer['distance']:.3f}"
+    assert page.locator(".total").inner_text() == page.locator(".whole").inner_text()
+    assert page.locator(".total").inner_text() == f"{answer['distance']:.6f}"
+    assert page.locator(".ribbon").count() == len(answer["flows"])
+    assert page.locator(".ribbon.stays").count() == len(answer["shared"]) > 0
+    both = {one["item"]["title"] for one in answer["shared"]}
+    marked = set(page.locator(".left .node.shared").evaluate_all("nodes => nodes.map((n) => n.title)"))
+    assert both <= marked
+    assert len(marked) == answer["n_common"]
+    proof = page.locator(".equation").inner_text().split()
+    assert proof[0] == proof[2] == f"{answer['certificate']['primal']:.9f}"
+    assert proof[1] == "="
+    page.get_by_text("The plan as a table").click()
+    assert page.locator(".more tbody tr").count() == len(answer["flows"])
+    foot = page.locator(".more tfoot td").all_inner_texts()
+    assert foot == ["100.0 %", f"{answer['distance']:.3f}", "100.0 %"]
+
+
+def test_ribbons_by_pointer_and_by_key(visitor):
+    page = visitor.open("#/why/petra-h/bianca-b")
+    first, second = page.locator(".ribbon").nth(0), page.locator(".ribbon").nth(1)
+    label = first.get_attribute("aria-label")
+    first.hover()
+    head, body = page.locator(".detail strong"), page.locator(".detail span")
+    assert f"{head.inner_text()}: {body.inner_text()}" == label
+    assert page.locator(".node.active").count() == 2
+    page.locator("#swap").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")  # the other field, then the plan: one stop for all ribbons
+        if first.evaluate("e => e === document.activeElement"):
+            break
+    expect(first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(second).to_be_focused()
+    told = second.get_attribute("aria-label")
+    assert f"{head.inner_text()}: {body.inner_text()}" == told
+    page.keyboard.press("End")
+    expect(page.locator(".ribbon").last).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(first).to_be_focused()
+    page.get_by_role("button", name="Swap the two").click()
+    visitor.settled()
+    assert page.url.endswith("#/why/bianca-b/petra-h")
+
+
+def test_long_lists_are_taken_together_until_asked(visitor):
+    busy = sorted(visitor.api("users", limit=100)["users"], key=lambda one: -one["n_ratings"])[:2]
+    page = visitor.open("#/why/" + "/".join(one["id"] for one in busy))
+    assert page.locator(".left .node").count() == 14
+    assert "other films" in page.locator(".left .node").last.inner_text()
+    total = page.locator(".total").inner_text()
+    page.get_by_role("button", name="Show every film").click()
+    assert page.locator(".left .node").count() == busy[0]["n_ratings"]
+    assert page.locator(".total").inner_text() == total == page.locator(".whole").inner_text()
+
+
+def test_recommended(visitor):
+    page = visitor.open("#/recommended/petra-h")
+    found = visitor.api("users/petra-h/recommendations", n=10)["recommendations"]
+    assert texts(page, ".recommended h3") == [one["item"]["title"] for one in found]
+    assert texts(page, ".guess .number") == [f"{one['rating']:.2f}" for one in found]
+    third = found[2]["item"]["id"]
+    page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
+    visitor.settled()
+    whole = visitor.api(f"users/petra-h/recommendations/{third}")
+    assert page.url.endswith(f"#/recommended/petra-h/{third}")
+    rows = [float(text.replace("−", "-")) for text in texts(page, ".waterfall tbody .number")]
+    assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
+    assert texts(page, ".waterfall tfoot .number") == [f"{whole['total']:.3f}"]
+    said = [float(text.replace("−", "-")) for text in texts(page, ".voices .adds")]
+    neighbours = next(part["value"] for part in whole["parts"] if part["name"] == "neighbors")
+    assert sum(said) == pytest.approx(neighbours, abs=0.0005 * len(said))
+    page.reload()  # a link to one explanation opens it
+    visitor.settled()
+    expect(page.locator(".waterfall")).to_have_count(1)
+
+
+def test_measures(visitor):
+    page = visitor.open("#/measures/petra-h/bianca-b")
+    answer = visitor.api("comparison", user="petra-h", other="bianca-b")
+    assert answer["n_common"] == 0
+    silent = [one for one in answer["measures"] if not one["defined"]]
+    assert page.locator(".measures tbody tr").count() == 12
+    assert texts(page, ".measures em") == ["undefined"] * len(silent)
+    assert {one["name"] for one in silent} >= {"cos", "pcc", "msd"}
+    assert texts(page, ".measures .undefined td .soft") == [one["why"] for one in silent]
+    assert page.locator(".ours .number").inner_text() == f"{answer['measures'][-1]['value']:.4f}"
+    assert f"{len(silent)} of 12 measures are undefined" in page.locator(".point").inner_text()
+
+
+def test_hostile_names_stay_text(visitor):
+    page = visitor.open("#/like-minded")
+    page.get_by_role("combobox").click()
+    page.keyboard.type('">')
+    page.get_by_role("option").first.wait_for()
+    assert texts(page, "[role=option] .option") == [VIEWER]
+    page.keyboard.press("Enter")
+    visitor.settled()
+    assert VIEWER in page.locator("h1").inner_text()
+    fans = [one for one in visitor.api("users", limit=100)["users"] if one["id"] != VIEWER]
+    fan = next(
+        one["id"]
+        for one in fans
+        if any(r["item"]["title"] == FILM for r in visitor.api(f"users/{one['id']}")["ratings"])
+    )
+    address = page.url.split("/")[-1]
+    for route in (f"#/why/{fan}/{address}", f"#/measures/{address}/{fan}", f"#/recommended/{address}"):
+        visitor.open(route)
+        assert page.evaluate("document.querySelectorAll('main script, main img, main iframe').length") == 0
+    visitor.open(f"#/why/{fan}/{address}")
+    page.get_by_text("The plan as a table").click()
+    assert FILM in page.locator(".more").inner_text()
+
+
+@pytest.mark.parametrize("route", ["#/nowhere", "#/why/a/b/c", "#/like-minded/%"])
+def test_no_such_page(visitor, route):
+    page = visitor.open(route)
+    assert page.locator("h1").inner_text() == "There is no such page"

@@ -1,0 +1,95 @@
+"""Waiting, errors, tokens: what a visitor sees when not all is well."""
+
+import re
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from tests.explorer.conftest import TOKEN
+from tests.server.conftest import listening
+
+BUSY = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": "Too much at once."}
+
+
+def test_a_busy_server_is_asked_again(visiting):
+    with visiting() as visitor:
+        page, times = visitor.page, []
+
+        def busy(route):
+            times.append(route.request.url)
+            if len(times) < 3:
+                route.fulfill(status=503, json=BUSY, headers={"Retry-After": "1"})
+            else:
+                route.continue_()
+
+        page.route("**/neighbors?*", busy)
+        page.goto(f"{visitor.client.base_url}/#/like-minded/petra-h")
+        expect(page.locator(".notice")).to_contain_text("The server has much to do")
+        page.get_by_role("button", name="Ask now").click()
+        page.locator(".near li").first.wait_for()  # the second time by itself
+        assert len(times) == 3
+
+
+def test_an_unknown_user_is_told_what_to_do(visiting):
+    with visiting() as visitor:
+        page = visitor.open("#/like-minded/nobody-at-all")
+        expect(page.locator(".notice.bad").first).to_contain_text("nobody-at-all")
+        assert page.get_by_role("combobox").count() == 1  # and can choose another
+        assert page.locator(".notice.bad button").first.inner_text() == "Try again"
+
+
+def test_no_server(visiting):
+    with visiting() as visitor:
+        page = visitor.open("#/like-minded/petra-h")
+        page.route("**/api/**", lambda route: route.abort())
+        page.get_by_role("link", name="Recommended").click()
+        expect(page.locator(".notice.bad")).to_contain_text("does not answer")
+        page.unroute("**/api/**")
+        page.get_by_role("button", name="Try again").click()
+        page.locator(".recommended > li").first.wait_for()
+
+
+def test_skeletons_keep_the_place(visiting):
+    """While an answer is on its way there is a skeleton, as tall as what comes."""
+    with visiting() as visitor:
+        page = visitor.open("#/like-minded/petra-h")
+        late = []
+        page.route("**/recommendations?*", late.append)
+        page.get_by_role("link", name="Recommended").click()
+        expect(page.locator(".skeleton")).to_contain_text("Loading recommendations")
+        assert page.locator(".region").get_attribute("aria-busy") == "true"
+        assert page.locator(".region").bounding_box()["height"] > 600
+        late[0].continue_()
+        page.locator(".recommended > li").first.wait_for()
+
+
+def test_a_token_is_asked_for_once(visiting, answers):
+    with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
+        page = visitor.page
+        page.goto(f"{client.base_url}/#/like-minded/petra-h")
+        dialog = page.get_by_role("dialog", name="This server asks for a token")
+        field = dialog.get_by_label("Token")
+        expect(field).to_be_focused()
+        field.fill("wrong")
+        page.keyboard.press("Enter")
+        expect(dialog).to_contain_text("not accepted")
+        dialog.get_by_label("Token").fill(TOKEN)
+        page.keyboard.press("Enter")
+        page.locator(".near li").first.wait_for()
+        expect(dialog).to_have_count(0)
+        page.reload()
+        page.locator(".near li").first.wait_for()
+        assert page.get_by_role("dialog").count() == 0
+        assert not any("Security Policy" in text for text in visitor.complaints)
+
+
+def test_without_a_token_it_says_so(visiting, answers):
+    with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
+        page = visitor.page
+        page.goto(str(client.base_url))
+        page.get_by_role("button", name="Not now").click()
+        expect(page.locator(".notice.bad")).to_contain_text(re.compile("token", re.IGNORECASE))
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("dialog")).to_have_count(1)
