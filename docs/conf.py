@@ -1,6 +1,10 @@
 """Settings of the documentation; ``make docs`` builds it."""
 
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "prefmover"
 author = "The prefmover developers"
@@ -12,8 +16,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "verbs",  # docs/_ext
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_ext"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -1,0 +1,35 @@
+"""The examples run by themselves and draw the pictures that the pages show."""
+
+import importlib.util
+
+import pytest
+
+from tests.docs.blocks import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+SMALLER = {"plot_map": {"viewers": 60, "perplexity": 5}}  # not the whole picture, for the sake of time
+
+
+@pytest.fixture(autouse=True)
+def _no_windows():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    with pytest.importorskip("threadpoolctl").threadpool_limits(1):
+        yield
+    assert pyplot.get_fignums() == [], "an example leaves figures open"
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda f: f.stem)
+def test_example(file, tmp_path):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    written = example.main(tmp_path, **SMALLER.get(file.stem, {}))
+    assert written
+    for path in written:
+        assert path.stat().st_size > 5_000
+        assert (ROOT / "docs" / "pictures" / path.name).exists(), "run `make pictures`"
+
+
+def test_there_are_five():
+    assert len(EXAMPLES) == 5
