@@ -172,6 +172,7 @@ def _write(
         _sync(place)
     finally:
         temporary.unlink(missing_ok=True)
+    atomic.clear(place)
     named = {file.name for file in files.values()}
     for path in place.iterdir():
         if path.name not in named and (DATA_FILE.match(path.name) or UNFINISHED.match(path.name)):

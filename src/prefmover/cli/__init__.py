@@ -66,7 +66,7 @@ class _Verbs(TyperGroup):
             # `prefmover ... | head` has what it wants. Nothing more can be written, at exit neither.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit from None
-        except (PrefmoverError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
+        except (PrefmoverError, OSError) as error:  # files that are not there, full disks, rights
             if STATE.debug:
                 raise
             error_line(str(error))

@@ -63,16 +63,16 @@ class RunFolder:
         """Hold the folder for one run; a second is told so. A lock ends with its process, killed or not."""
         with atomic.writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            stream = (self.path / "lock").open("a+", encoding="utf-8")
+            # Unbuffered: what a full disk refused would be tried again, and fail again, on closing.
+            stream = (self.path / "lock").open("a+b", buffering=0)
         with stream:
             if not _acquire(stream):
                 stream.seek(0)
-                who = " ".join(stream.read().split()) or "another process"
+                who = " ".join(stream.read().decode(errors="replace").split()) or "another process"
                 raise InputError(f"{self.path}: {who} is at work here; wait for it, or choose another folder")
             with atomic.writing(self.path / "lock"):
                 stream.truncate(0)
-                stream.write(f"process {os.getpid()} on {_host()}\n")
-                stream.flush()
+                stream.write(f"process {os.getpid()} on {_host()}\n".encode())
             for place in (self.path, self.path / "cells"):
                 atomic.clear(place)
             yield
@@ -184,7 +184,7 @@ def _json(text: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def _acquire(stream: IO[str]) -> bool:
+def _acquire(stream: IO[bytes]) -> bool:
     try:
         import fcntl
     except ImportError:  # Windows
