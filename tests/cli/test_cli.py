@@ -1,8 +1,11 @@
 import importlib
 import json
 import logging
+import re
 import sys
+import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -10,28 +13,7 @@ from prefmover.cli import VERBS, main, terminal
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
 
-
-@pytest.fixture(autouse=True)
-def _restore_the_terminal(monkeypatch):
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    logger = logging.getLogger("prefmover")
-    before = list(logger.handlers), logger.level
-    yield
-    terminal.STATE.debug = terminal.STATE.quiet = False
-    logger.handlers, logger.level = before
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line; return exit code, stdout and stderr."""
-
-    def run(*args):
-        with pytest.raises(SystemExit) as caught:
-            main(args)
-        out, err = capsys.readouterr()
-        return caught.value.code or 0, out, err
-
-    return run
+FOR_US = ("test", "lint", "docs", "fuzz")  # extras of those who work on prefmover itself
 
 
 @pytest.fixture
@@ -126,13 +108,29 @@ def test_notes_and_warnings_go_to_stderr_unless_quiet(run, monkeypatch, options)
 
 
 def test_progress_draws_on_a_terminal(monkeypatch, capsys):
-    with terminal.progress("work") as callback:
-        assert callback is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with terminal.progress("work") as callback:
         callback(1, 2)
         callback(2, 2)
     assert "work" in capsys.readouterr().err
+
+
+def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now)
+    with terminal.progress("work") as callback:
+        for now in [0.5, 1.5, 2.0, 3.0, 4.0, 100.0]:
+            callback(int(now), 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "work: 1 of 100 (1%), about 148 s to go",
+        "work: 4 of 100 (4%), about 96 s to go",
+    ]
+
+
+def test_quiet_has_no_progress(monkeypatch):
+    monkeypatch.setattr(terminal.STATE, "quiet", True)
+    with terminal.progress("work") as callback:
+        assert callback is None
 
 
 def test_doctor(run, monkeypatch, tmp_path):
@@ -161,17 +159,11 @@ def test_doctor_says_what_is_missing(run, monkeypatch, tmp_path):
     assert run("doctor")[0] == 1
 
 
-def test_demo_finds_like_minded_viewers_and_says_why(run):
-    code, out, _ = run("demo")
-    assert code == 0
-    assert "petra-h rated 6 films" in out
-    assert "no film in common" in out
-    assert "↔" in out
-    assert "Proof that no plan is cheaper" in out
-    assert "The answer is exact" in out
-
-
-def test_demo_of_an_unknown_viewer(run):
-    code, _, err = run("demo", "--viewer", "petra")
-    assert code == 2
-    assert "there is no user 'petra'; close:" in err
+def test_doctor_knows_every_extra():
+    doctor = importlib.import_module("prefmover.cli.doctor")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    ours = {name: some for name, some in project["optional-dependencies"].items() if name not in FOR_US}
+    found = {name: {re.match(r"[\w-]+", one)[0] for one in some} for name, some in ours.items()}
+    assert {name: set(some) for name, some in doctor.EXTRAS.items()} == found
+    needed = {re.match(r"[\w-]+", one)[0] for one in project["dependencies"]}
+    assert set(doctor.REQUIRED) <= needed

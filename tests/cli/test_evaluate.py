@@ -1,19 +1,9 @@
+import json
+
 import pytest
 
-from prefmover.cli import main
 
-
-@pytest.fixture
-def run(capsys):
-    def run(*args):
-        with pytest.raises(SystemExit) as caught:
-            main(args)
-        out, err = capsys.readouterr()
-        return caught.value.code or 0, out, err
-
-    return run
-
-
+@pytest.mark.usefixtures("small_cinema")
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
     options = (
@@ -49,6 +39,7 @@ def test_options_win_over_the_file(run, tmp_path):
     assert "[1/1] train:test 1:4" in err
 
 
+@pytest.mark.usefixtures("small_cinema")
 def test_paper_figures(run, tmp_path):
     """On cinema, one panel, one repeat: all twelve measures and the controls, and the report."""
     code, out, err = run(
@@ -59,6 +50,25 @@ def test_paper_figures(run, tmp_path):
     page = (tmp_path / "report" / "report.html").read_text()
     assert out.splitlines()[-1] == str(tmp_path / "report" / "report.html")
     assert "prefmover paper figures --dataset cinema --panels c --repeats 1" in page
+
+
+def test_the_file_may_have_every_option(run, tmp_path):
+    out = tmp_path / "r"
+    file = tmp_path / "e.toml"
+    file.write_text(
+        f'[evaluate]\nmeasures = "cos"\ncontrols = "none"\nrepeats = 1\ntrain = [0.2]\nk = "5"\n'
+        f"out = '{out}'\nreport = false\njobs = 1\njson = true\n"
+    )
+    code, found, _ = run("evaluate", "--config", file)
+    assert (code, json.loads(found)) == (0, {"records": str(out / "records.parquet")})
+    file.write_text(file.read_text() + "jbos = 2\n")
+    code, _, err = run("evaluate", "--config", file)
+    assert code == 2
+    assert "'jbos'" in err
+    file.write_text("jobs = 'two'\n")
+    code, _, err = run("evaluate", "--config", file, "-o", out)
+    assert code == 2
+    assert "jobs is 'two'; expected a whole number" in err
 
 
 @pytest.mark.parametrize(

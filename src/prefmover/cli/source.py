@@ -200,8 +200,8 @@ class Data:
         return self.catalogue.find(text) if known is None else known
 
     def user_or_text(self, text: str) -> Any:
-        """Return the id of a user, or the text if there is no such user."""
-        return self._users.get(text, text)
+        """Return the id of a user, or what was typed if there is no such user."""
+        return self._users.get(text, self._as_typed(text))
 
     def item_or_text(self, text: str) -> Any:
         """Return the id of an item, or the text if there is no such id."""

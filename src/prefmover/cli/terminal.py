@@ -25,10 +25,15 @@ class State:
         logger = logging.getLogger("prefmover")
         logger.setLevel(logging.ERROR if self.quiet else logging.INFO)
         if not logger.handlers:
-            handler = logging.StreamHandler()
-            handler.setFormatter(logging.Formatter("%(message)s"))
-            logger.addHandler(handler)
+            logger.addHandler(_Log(logging.INFO))
         warnings.showwarning = _warning_line
+
+
+class _Log(logging.Handler):
+    """The log on stderr, whatever that is at the moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
 
 
 STATE = State()

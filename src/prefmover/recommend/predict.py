@@ -164,8 +164,8 @@ class Predictions:
 
         return pa.table(
             {
-                "user": pa.array(self.users),
-                "item": pa.array(self.items),
+                "user": _id_column(self.users),
+                "item": _id_column(self.items),
                 "rating": self.ratings,
                 "base": self.base,
                 "how": pa.array([HOW[code] for code in self.how.tolist()]),
@@ -177,6 +177,14 @@ class Predictions:
     def __repr__(self) -> str:
         made = ", ".join(f"{n:,} {how}" for how, n in self.counts().items() if n)
         return f"Predictions({len(self):,} pairs: {made})"
+
+
+def _id_column(ids: list[Any]) -> Any:
+    """Return ids as an Arrow array; as text if some are numbers and some are not, as unknown ones may be."""
+    import pyarrow as pa
+
+    mixed = len({isinstance(id_, str) for id_ in ids}) > 1
+    return pa.array([str(id_) for id_ in ids] if mixed else ids)
 
 
 class Lists(NamedTuple):

@@ -1,0 +1,116 @@
+"""The command line in this process, on files of a newcomer and on a part of the built-in data."""
+
+import contextlib
+import csv
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+from prefmover.cli import main, terminal
+from prefmover.datasets import cinema
+
+VIEWERS = ("petra-h", "bianca-b", "noor-r", "mateo-d", "clara-r")
+
+FILMS = {
+    "Alien": "space|monster|crew",
+    "Aliens": "space|monster|war",
+    "Arrival": "space|language|thoughtful",
+    "Clueless": "romance|school|funny",
+    "Emma": "romance|costume|village",
+    "Heat": "crime|city|police",
+    "Jaws": "monster|sea|village",
+    "Ronin": "crime|city|cars",
+}
+
+
+@pytest.fixture(autouse=True)
+def _restore_the_terminal(monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    logger = logging.getLogger("prefmover")
+    before = list(logger.handlers), logger.level
+    yield
+    terminal.STATE.debug = terminal.STATE.quiet = False
+    logger.handlers, logger.level = before
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line; return exit code, stdout and stderr."""
+
+    def run(*args):
+        with pytest.raises(SystemExit) as caught:
+            main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return caught.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def small_cinema(monkeypatch):
+    """The built-in data with every eighth viewer, and those that the examples name."""
+    whole = cinema.load()
+    ratings = whole.ratings
+    users = np.unique([*range(0, ratings.n_users, 8), *map(ratings.user_index, VIEWERS)])
+    part = whole.__class__(
+        whole.name, ratings.select(users=users), whole.items, whole.terms, "", whole.make_geometry
+    )
+    monkeypatch.setattr(cinema, "load", lambda: part)
+    return part
+
+
+def write_files(folder):
+    """Write ratings of 60 users, and two files about the films, into a folder."""
+    rng = np.random.default_rng(5)
+    films = list(FILMS)
+    with open(folder / "ratings.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["userId", "film", "stars"])
+        for user in range(1, 61):
+            for k in sorted(rng.choice(len(films), size=rng.integers(2, 7), replace=False)):
+                rows.writerow([user, films[k], rng.integers(1, 11) / 2])
+    with open(folder / "tags.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["film", "tag"])
+        rows.writerows((film, tag) for film, tags in FILMS.items() for tag in tags.split("|"))
+    with open(folder / "films.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["film", "title", "genres"])
+        rows.writerows((film, f"{film} (1999)", tags.split("|")[0]) for film, tags in FILMS.items())
+    (folder / "pairs.csv").write_text("user,item\n42,Alien\n7,Emma\n1000,Alien\n")
+    (folder / "experiment.toml").write_text(
+        'measures = ["cos"]\ncontrols = "bias"\nrepeats = 1\ntrain = ".2"\nks = [5]\nreport = false\n'
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory):
+    """A folder with a newcomer's files, and a model of them."""
+    folder = write_files(tmp_path_factory.mktemp("shop"))
+    with contextlib.suppress(SystemExit):
+        main(
+            [
+                "-q",
+                "fit",
+                "-r",
+                f"{folder}/ratings.csv",
+                "-i",
+                f"{folder}/tags.csv",
+                "-o",
+                f"{folder}/my-model",
+            ]
+        )
+    return folder
+
+
+@pytest.fixture
+def in_shop(shop, tmp_path, monkeypatch):
+    """A working folder that has copies of the newcomer's files."""
+    import shutil
+
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -1,0 +1,233 @@
+"""What the verbs print and write is what the library answers."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import prefmover as pm
+from prefmover.datasets.own import from_files
+
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+FILES = ("--ratings", "ratings.csv", "--items", "tags.csv")
+SOURCES = [FILES, ("--model", "my-model")]
+
+
+@pytest.fixture
+def data(in_shop):
+    return from_files(in_shop / "ratings.csv", [in_shop / "tags.csv"])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_neighbors(run, data, source):
+    code, out, err = run("neighbors", *source, "--user", 42, "-k", 4)
+    expected = pm.nearest(data.ratings, data.geometry, k=4).of(42)
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()] == [
+        [f"{other.distance:.4f}", str(other.id)] for other in expected
+    ]
+    assert "42 has" in err
+    found = json.loads(run("neighbors", *source, "-u", 42, "-u", 7, "-k", 4, "--json")[1])
+    assert [one["user"] for one in found["users"]] == [42, 7]
+    assert [one["distance"] for one in found["users"][0]["neighbors"]] == [o.distance for o in expected]
+    common = data.ratings.of(42).keys() & data.ratings.of(expected[0].id).keys()
+    assert found["users"][0]["neighbors"][0]["in_common"] == len(common)
+
+
+def test_neighbors_by_another_measure_are_similarities(run, data):
+    found = json.loads(run("neighbors", *FILES, "-u", 42, "-k", 3, "--measure", "jaccard", "--json")[1])
+    expected = pm.nearest(data.ratings, None, 3, "jaccard").of(42)
+    assert [one["similarity"] for one in found["users"][0]["neighbors"]] == [o.distance for o in expected]
+
+
+def test_neighbors_of_somebody_new(run, data):
+    found = json.loads(run("neighbors", *FILES, "--rated", "Alien=5", "--rated", "heat=2", "--json")[1])
+    expected = pm.nearest(data.ratings, data.geometry, users={"Alien": 5, "Heat": 2})
+    assert [one["user"] for one in found["users"][0]["neighbors"]] == expected.ids[0].tolist()
+
+
+@pytest.mark.parametrize("measure", ["pmd", "nhsm"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_everybody(run, data, in_shop, measure, ending):
+    path = in_shop / f"all.{ending}"
+    code, out, _ = run("neighbors", *FILES, "--all", "-k", 3, "--measure", measure, "--out", path)
+    assert (code, out.strip()) == (0, str(path))
+    table = (pq.read_table(path) if ending == "parquet" else csv.read_csv(path)).to_pydict()
+    expected = pm.nearest(data.ratings, data.geometry, 3, measure)
+    assert table["user"][:3] == [1, 1, 1]
+    assert table["rank"][:3] == [1, 2, 3]
+    assert table["neighbor"] == expected.reference[expected.neighbors].tolist()
+    assert table["similarity" if measure == "nhsm" else "distance"] == expected.values.tolist()
+    assert not (in_shop / f"all.{ending}.parts").exists()
+
+
+def test_everybody_goes_on_from_finished_parts(run, data, in_shop):
+    parts = in_shop / "all.csv.parts"
+    pm.nearest(data.ratings, data.geometry, 3, checkpoint=parts)  # as a run that was stopped leaves them
+    assert run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")[0] == 0
+    assert not parts.exists()
+    pm.nearest(data.ratings, data.geometry, 4, checkpoint=parts)
+    code, _, err = run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")
+    assert code == 2
+    assert "parts of another search" in err
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_predict(run, data, source):
+    model = pm.UserKNN().fit(data.ratings, data.geometry)
+    expected = model.predict([(42, "Alien"), (42, "Emma")])
+    found = json.loads(run("predict", *source, "-u", 42, "--item", "Alien", "--item", "emma", "--json")[1])
+    assert [(p["user"], p["item"], p["rating"]) for p in found["predictions"]] == [
+        (p.user, p.item, p.rating) for p in expected
+    ]
+    code, out, _ = run("predict", *source, "--user", 42, "--item", "Alien")
+    assert (code, out.split()[:2]) == (0, [f"{expected[0].rating:.2f}", "Alien"])
+
+
+def test_predict_pairs_of_a_file(run, data, in_shop):
+    code, out, _ = run("predict", "--model", "my-model", "--pairs", "pairs.csv")
+    lines = out.splitlines()
+    assert (code, lines[0]) == (0, '"user","item","rating","base","how","clipped","neighbors"')
+    assert [line.split(",")[4].strip('"') for line in lines[1:]] == ["neighbors", "neighbors", "unknown user"]
+    for ending in ("csv", "parquet"):
+        assert run("predict", "-m", "my-model", "--pairs", "pairs.csv", "-o", f"p.{ending}")[0] == 0
+    table = pq.read_table(in_shop / "p.parquet")
+    assert table["rating"].to_pylist() == csv.read_csv(in_shop / "p.csv")["rating"].to_pylist()
+    assert table["user"].to_pylist() == [42, 7, 1000]
+    (in_shop / "mixed.csv").write_text("item;user\nAlien;42\nAlien;bob\n")
+    code, out, _ = run("predict", "--model", "my-model", "--pairs", "mixed.csv")
+    assert code == 0
+    assert '"bob","Alien"' in out
+
+
+def test_model_options_reach_the_model(run, data):
+    options = ("--paper", "--k", 5, "--measure", "jmsd", "--shrinkage", "2.5", "--convention", "table-1")
+    found = json.loads(run("predict", *FILES, *options, "-u", 42, "--item", "Alien", "--json")[1])
+    model = pm.UserKNN.paper("jmsd", 5, shrinkage=2.5, convention="table-1").fit(data.ratings, data.geometry)
+    assert found["predictions"][0]["rating"] == model.predict_one(42, "Alien").rating
+
+
+def test_fit_says_what_it_made(run, in_shop):
+    code, out, _ = run("fit", *FILES, "--tune", "--predictor", "average", "--out", "m", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["parameters"]["predictor"] == "average"
+    assert len(found["tuning"]) > 1
+    assert (found["users"], found["items"]) == (60, 8)
+    assert sorted(p.suffix for p in (in_shop / "m").iterdir()) == [
+        ".json",
+        ".parquet",
+        ".parquet",
+        ".parquet",
+        ".safetensors",
+    ]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_recommend(run, data, source):
+    model = pm.UserKNN().fit(data.ratings, data.geometry)
+    expected = model.recommend(42, n=2)
+    found = json.loads(run("recommend", *source, "--user", 42, "-n", 2, "--json")[1])
+    assert [(r["item"], r["rating"]) for r in found["recommendations"]] == [
+        (p.item, p.rating) for p in expected
+    ]
+    assert all("gave" in reason for r in found["recommendations"] for reason in r["because"])
+    code, out, err = run("recommend", *source, "--user", 42, "-n", 2)
+    assert code == 0
+    assert expected[0].item in out
+    assert "for 42, by" in err
+    guest = model.for_ratings({"Alien": 5.0, "Heat": 2.0}).recommend(n=1)[0]
+    found = json.loads(
+        run("recommend", *source, "--rated", "Alien=5", "--rated", "Heat=2", "-n", 1, "--json")[1]
+    )
+    assert (found["user"], found["recommendations"][0]["item"]) == (None, guest.item)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_distance(run, data, source):
+    answer = pm.pmd(data.ratings, data.geometry, 42, 7)
+    code, out, err = run("distance", *source, "--user", 42, "--other", 7)
+    assert (code, float(out)) == (0, answer.distance)
+    assert "no plan can cost less" in err
+    found = json.loads(run("distance", *source, "-u", 42, "-v", 7, "--measure", "all", "--json")[1])
+    assert [one["measure"] for one in found["values"]] == list(pm.MEASURES)
+    values = {one["measure"]: one["value"] for one in found["values"]}
+    assert values["pmd"] == answer.distance
+    for name in ("jaccard", "husm"):
+        table = pm.similarities(data.ratings, name, geometry=data.geometry, users=[42], others=[7])
+        assert values[name] == table[0, 0]
+    assert "undefined" in run("distance", *source, "-u", 42, "-v", 42, "--measure", "all")[1] or values["pcc"]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_explain_two_users(run, data, source, in_shop):
+    expected = pm.UserKNN().fit(data.ratings, data.geometry).explain(42, 7, labels={})
+    found = json.loads(run("explain", *source, "--user", 42, "--other", 7, "--json")[1])
+    assert found["distance"] == expected.distance
+    assert [(m["item"], m["mass"]) for m in found["moves"]] == [(m.item, m.mass) for m in expected.moves]
+    code, out, _ = run("explain", *source, "--user", 42, "--other", 7, "-n", 2)
+    assert code == 0
+    assert out.count("of the distance") == 2
+    assert "of preference" in out
+
+
+def test_explain_as_picture_and_page(run, in_shop):
+    files = ("--picture", "plan.svg", "--html", "plan.html")
+    code, out, err = run("explain", *FILES, "-u", 42, "-v", 7, *files, "--json")
+    assert (code, err.splitlines()[-2:]) == (0, ["plan.svg", "plan.html"])
+    json.loads(out)
+    first = (in_shop / "plan.svg").read_bytes()
+    assert first.startswith(b"<?xml")
+    page = (in_shop / "plan.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == 1
+    assert "<table>" in page
+    run("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.svg")
+    assert (in_shop / "plan.svg").read_bytes() == first
+    run("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.png")
+    assert (in_shop / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_explain_a_rating(run, data, source, in_shop):
+    expected = pm.UserKNN().fit(data.ratings, data.geometry).explain_recommendation(42, "Alien")
+    found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", "--json")[1])
+    assert found["total"] == expected.total
+    code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", "-n", 3, "--html", "r.html")
+    assert code == 0
+    assert out.splitlines()[-1].split() == [f"{expected.total:.3f}", "in", "all"]
+    assert "Alien" in (in_shop / "r.html").read_text()
+
+
+def test_explain_by_another_measure(run, data):
+    found = json.loads(run("explain", *FILES, "-u", 42, "-v", 7, "--measure", "husm", "--json")[1])
+    expected = pm.compare(data.ratings, 42, 7, "husm", geometry=data.geometry)
+    assert found["value"] == expected.value
+
+
+def test_titles_come_from_the_file_of_items_and_stay_with_the_model(run):
+    code, _, err = run("fit", "-r", "ratings.csv", "-i", "films.csv", "-i", "tags.csv", "-o", "titled")
+    assert code == 0
+    assert "films.csv: item from 'film', title from 'title', genres from 'genres'" in err
+    out = run("recommend", "--model", "titled", "--user", 42, "-n", 1)[1]
+    assert "(1999)" in out
+    assert "Aliens (1999)" in run("items", "near", "Alien (1999)", "--model", "titled", "-n", 2)[1]
+
+
+def test_without_a_file_of_items(run):
+    code, out, err = run("neighbors", "--ratings", "ratings.csv", "--user", 42)
+    assert (code, len(out.splitlines())) == (0, 10)
+    assert "items are compared by how they were rated" in err
+
+
+def test_quiet_says_nothing(run):
+    code, out, err = run("--quiet", "neighbors", *FILES, "--user", 42)
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_threads_do_not_matter(run):
+    one, two = (run("neighbors", *FILES, "-u", 42, "-j", n, "--json")[1] for n in (1, 2))
+    assert one == two
