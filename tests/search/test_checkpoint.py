@@ -91,9 +91,9 @@ def test_damage_is_named(tmp_path):
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(InputError, match=r"part-00000.parquet is damaged.*delete it"):
         nearest(ratings, geometry, 3, checkpoint=tmp_path)
-    header = tmp_path / "search.json"
+    header = tmp_path / "_search.json"
     header.write_text("{")
-    with pytest.raises(InputError, match=r"search.json cannot be read"):
+    with pytest.raises(InputError, match=r"_search.json cannot be read"):
         nearest(ratings, geometry, 3, checkpoint=tmp_path)
     header.unlink()
     with pytest.raises(InputError, match="not what they belong to"):
@@ -109,4 +109,4 @@ def test_new_users_need_no_checkpoint(tmp_path):
 def test_the_header_tells_what_is_searched(tmp_path):
     ratings, geometry = made(30)
     nearest(ratings, geometry, 3, checkpoint=tmp_path)
-    assert json.loads((tmp_path / "search.json").read_text())["k"] == 3
+    assert json.loads((tmp_path / "_search.json").read_text())["k"] == 3

@@ -38,8 +38,8 @@ class RayExecutor:
     ----------
     address
         ``"auto"`` for the cluster that this machine belongs to, or ``"host:port"`` of its head. By default
-        that of ``RAY_ADDRESS``, or a running one, or else a cluster of this machine's cores for as long as
-        the executor is open.
+        that of ``RAY_ADDRESS``, or else ``"local"``: a cluster of this machine's cores, for as long as the
+        executor is open. A process that is connected to Ray already stays so.
     retries
         How often a task that was lost with its process or node is run again.
     in_flight
@@ -148,6 +148,7 @@ class RayExecutor:
                         break
                     pending[self._perform.remote(identity(), task.function, *task.arguments)] = task
                 if not pending:
+                    self._look()
                     return
                 ready, _ = ray.wait(list(pending), num_returns=1, timeout=PATIENCE)
                 if not ready:
@@ -290,27 +291,21 @@ def _installed() -> Any:
 
 
 def _connect(ray: Any, address: str | None, cores: int | None) -> None:
-    if address and address.startswith("ray://"):
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    if address.startswith("ray://"):
         raise InputError(
             f"{address} is a Ray Client address; run prefmover on a node of the cluster (ray job submit) and "
             'give its address, "auto"'
         )
-    if address and address not in ("auto", "local"):
+    if address not in ("auto", "local"):
         _reachable(address)
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     made_here = {"num_cpus": cores, "include_dashboard": False}
     try:
-        if address or os.environ.get("RAY_ADDRESS"):
-            ray.init(address=address, **(made_here if address == "local" else {}), **quiet)
-            return
-        try:
-            ray.init(address="auto", **quiet)
-        except ConnectionError:
-            ray.init(address="local", **made_here, **quiet)
+        ray.init(address=address, **(made_here if address == "local" else {}), **quiet)
     except ConnectionError as error:
-        where = address or os.environ["RAY_ADDRESS"]
         raise InputError(
-            f"there is no Ray cluster at {where!r} ({_line(error)}); start one with ray start --head, or "
+            f"there is no Ray cluster at {address!r} ({_line(error)}); start one with ray start --head, or "
             "give the address of one"
         ) from error
     except ray.exceptions.AuthenticationError as error:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from prefmover.cluster import Executor, Task
+from prefmover.cluster import Executor, Local, Task
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry
 from prefmover.parallel import Progress
@@ -296,7 +296,8 @@ class _Run:
                 del under_way[number]
             if self.progress is not None:
                 self.progress(min(finished, steps) // len(ranges), self.rows.size)
-        logger.info("prefmover: %s", executor.summary)
+        if not isinstance(executor, Local):
+            logger.info("prefmover: %s", executor.summary)
 
     def _begin(self, rows: Index, turn: deque[int]) -> _Block:
         p, n = self.askers.preferences, rows.size

@@ -2,7 +2,7 @@
 
 ::
 
-    search.json          k, the number of parts, a digest of the inputs
+    _search.json         k, the number of parts, a digest of the inputs
     part-00000.parquet   user, neighbors (a list of ids, nearest first), distances
 
 Parts of another search are refused, not mixed in. A part is written under a temporary name and renamed: a
@@ -60,7 +60,7 @@ class PartsFolder:
     def claim(self, about: dict[str, Any], parts: int) -> int:
         """Write down what is searched, or check that it is the same; return the number of parts."""
         self.k = about["k"]
-        header = self.path / "search.json"
+        header = self.path / "_search.json"
         with atomic.writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             atomic.clear(self.path)
