@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prefmover.ids import IdIndex
 from prefmover.ratings import Ratings
 from prefmover.recommend.asked import listed, places
-from prefmover.recommend.averaging import Answer
+from prefmover.recommend.averaging import Answer, Parts, Placed
 from prefmover.recommend.centering import Index
 from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
 from prefmover.recommend.likeness import stacked
@@ -31,6 +32,15 @@ class Guest:
         self.model = model
         self.ratings = ratings
         self.name = name
+        self._place: tuple[object, Placed] | None = None
+
+    @property
+    def _placed(self) -> Placed:
+        """Where the guest stands; kept while the model is the same."""
+        predictor = self.model._fitted()
+        if self._place is None or self._place[0] is not predictor:
+            self._place = predictor, predictor.place(self.ratings)
+        return self._place[1]
 
     def __repr__(self) -> str:
         return f"Guest({self.name!r}, {self.ratings.n_ratings} ratings)"
@@ -39,7 +49,7 @@ class Guest:
         """Return predicted ratings of items."""
         asked = listed(items)
         i = places(asked, self.model._items)
-        answer = self.model._fitted().guest_answer(self.ratings, i)
+        answer = self.model._fitted().guest_answer(self._placed, i)
         return self._predictions(asked, i, answer)
 
     def predict_one(self, item: Any) -> Prediction:
@@ -49,7 +59,7 @@ class Guest:
     def recommend(self, n: int = 10, *, items: Iterable[Any] | None = None) -> list[Prediction]:
         """Return the n items with the highest predicted ratings that the guest has not rated."""
         candidates = self.model._candidates(items)
-        answer = self.model._fitted().guest_answer(self.ratings, candidates)
+        answer = self.model._fitted().guest_answer(self._placed, candidates)
         rated = np.flatnonzero(np.isin(candidates, self.ratings.matrix.indices))
         top = best(answer.values, rated, n)
         what = self.model.ratings_.items[candidates[top]].tolist()
@@ -67,9 +77,14 @@ class Guest:
 
     def explain_recommendation(self, item: Any, *, labels: Labels | None = None) -> RecommendationExplanation:
         """Return what a predicted rating is made of."""
-        parts = self.model._fitted().parts(self.ratings, self.model._items.get(item, -1))
+        parts = self.model._fitted().parts(self._placed, self.model._items.get(item, -1))
         prediction = self.predict_one(item)
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
+
+    def reasons(self, items: Iterable[Any], most: int = 3) -> list[Parts]:
+        """Return the neighbours who say most about each item; :meth:`UserKNN.reasons` tells more."""
+        at = IdIndex("item", self.model.ratings_.items).positions(items)
+        return self.model._fitted().reasons(self._placed, at, most)
 
     def _predictions(self, items: list[Any], i: Index, answer: Answer) -> Predictions:
         known = np.zeros(len(items), np.int64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from prefmover.recommend.explain import BasePart, Through
 from prefmover.recommend.likeness import Likeness
 from prefmover.recommend.predict import Lists, NeighborPart, average, ratings_of
 
-__all__ = ["Answer", "Averaging", "Neighborhood", "Parts"]
+if TYPE_CHECKING:
+    from prefmover.recommend.regression import NewUser
+
+__all__ = ["Answer", "Averaging", "Neighborhood", "Parts", "Placed"]
 
 Neighborhood = Literal["raters", "global"]
 
@@ -43,6 +46,14 @@ class Parts(NamedTuple):
     base: tuple[BasePart, ...]
     neighbors: tuple[NeighborPart, ...]
     through: dict[Any, tuple[Through, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """A guest, and where the default predictor has put them: once for all that is asked of them."""
+
+    ratings: Ratings
+    new: "NewUser | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +90,13 @@ class Averaging:
         spread = np.where(users >= 0, self.centering.spread[users], 1.0)
         return self._combine(self.centering.base(users, items), spread, items, known, found, users)
 
-    def guest_answer(self, guest: Ratings, items: Index) -> Answer:
+    def place(self, guest: Ratings) -> Placed:
+        """Return a guest as the other methods take them."""
+        return Placed(guest)
+
+    def guest_answer(self, placed: Placed, items: Index) -> Answer:
         """Return predictions for a guest; -1 is an unknown item."""
+        guest = placed.ratings
         rated, given = guest.matrix.indices.astype(np.int64), guest.matrix.data
         user, spread = self.centering.of_new_user(rated, given)
         known = np.flatnonzero(items >= 0)
@@ -89,12 +105,12 @@ class Averaging:
         base = self.centering.base(nobody, items) + user
         return self._combine(base, np.full(len(items), spread), items, known, found, nobody)
 
-    def parts(self, user: int | Ratings, item: int) -> Parts:
+    def parts(self, user: int | Placed, item: int) -> Parts:
         """Return the parts of one prediction; user -1 and item -1 are unknown."""
         at = np.array([item])
-        if isinstance(user, Ratings):
-            answer = self.guest_answer(user, at)
-            own = float(self.centering.of_new_user(user.matrix.indices.astype(np.int64), user.matrix.data)[0])
+        if isinstance(user, Placed):
+            answer, m = self.guest_answer(user, at), user.ratings.matrix
+            own = float(self.centering.of_new_user(m.indices.astype(np.int64), m.data)[0])
         else:
             answer = self.answer(np.array([user]), at)
             own = float(self.centering.user[user]) if user >= 0 else 0.0
@@ -107,6 +123,15 @@ class Averaging:
                 standing = float(c.item[item]) if item >= 0 else 0.0
                 base = (*base, BasePart("item", standing, "the item's standing"))
         return Parts(base, tuple(sorted(neighbors, key=lambda part: -abs(part.value))), {})
+
+    def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
+        """Return the largest parts of several predictions, found in one search."""
+        if isinstance(user, Placed):
+            answer = self.guest_answer(user, items)
+        else:
+            answer = self.answer(np.full(len(items), user), items)
+        found = [sorted(answer.details(k), key=lambda part: -abs(part.value)) for k in range(len(items))]
+        return [Parts((), tuple(some[:most]), {}) for some in found]
 
     def _lists(self, users: Index, items: Index, guest: Ratings | None, progress: Progress | None) -> Lists:
         if not len(items):

@@ -8,7 +8,7 @@ import numpy as np
 from prefmover.measures.weights import Weight
 from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
-from prefmover.recommend.averaging import Answer, Parts
+from prefmover.recommend.averaging import Answer, Parts, Placed
 from prefmover.recommend.centering import Floats, Index
 from prefmover.recommend.explain import BasePart, Through
 from prefmover.recommend.likeness import Likeness
@@ -54,20 +54,36 @@ class Lending:
             progress(len(users), len(users))
         return Answer(values, base, heard, lambda k: self.parts(int(users[k]), int(items[k])).neighbors)
 
-    def guest_answer(self, guest: Ratings, items: Index) -> Answer:
+    def place(self, guest: Ratings) -> Placed:
+        """Return a guest with their place among the users: the distances to all landmarks, computed once."""
+        r = self.regression
+        values, own = self.likeness.guest_values(guest, r.kernel.landmarks)
+        weights = say(values[None], self.weight, np.array([own]), self.landmark_own)
+        features, _ = r.kernel.place(weights)
+        new = r.of_new_user(guest.matrix.indices.astype(np.int64), guest.matrix.data, features[0])
+        return Placed(guest, new)
+
+    def guest_answer(self, placed: Placed, items: Index) -> Answer:
         """Return predictions for a guest; -1 is an unknown item."""
-        new = self._place(guest)
+        new = _placed(placed)
         speaks = np.count_nonzero(self._with_everybody(new.features))
         heard = np.where(items >= 0, speaks, 0)
         return Answer(
-            new.predict(items), new.base(items), heard, lambda k: self.parts(guest, int(items[k])).neighbors
+            new.predict(items), new.base(items), heard, lambda k: self.parts(placed, int(items[k])).neighbors
         )
 
-    def parts(self, user: int | Ratings, item: int) -> Parts:
-        """Return the parts of one prediction; user -1 and item -1 are unknown."""
+    def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
+        """Return the parts of several predictions, with the ``most`` largest of neighbours only."""
+        return [self.parts(user, item, most) for item in items.tolist()]
+
+    def parts(self, user: int | Placed, item: int, most: int | None = None) -> Parts:
+        """Return the parts of one prediction; user -1 and item -1 are unknown.
+
+        With ``most``, only so many neighbours are named, and the parts do not add up.
+        """
         r = self.regression
-        new = self._place(user) if isinstance(user, Ratings) else None
-        u = -1 if isinstance(user, Ratings) else user
+        new = _placed(user) if isinstance(user, Placed) else None
+        u = -1 if isinstance(user, Placed) else user
         base = [BasePart("mean", r.mean, "of all ratings")]
         if new is not None:
             habit = r.shared.user * float(new.alpha.sum())
@@ -97,7 +113,7 @@ class Lending:
         whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
         rounding = whole - sum(part.value for part in base) - float(parts[speak].sum())
         base[-1] = base[-1]._replace(value=own + rounding)
-        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
+        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")][:most]
         return Parts(
             tuple(base),
             self._neighbor_parts(user, item, order, weights, opinions),
@@ -105,13 +121,13 @@ class Lending:
         )
 
     def _neighbor_parts(
-        self, user: int | Ratings, item: int, order: Index, weights: Floats, opinions: Floats
+        self, user: int | Placed, item: int, order: Index, weights: Floats, opinions: Floats
     ) -> tuple[NeighborPart, ...]:
         """Return everybody's part; distances of the first only, which alone are shown."""
         named, distance = order[:NAMED], np.full(len(order), np.nan)
         if len(named):
-            if isinstance(user, Ratings):
-                distance[: len(named)] = self.likeness.guest_values(user, named)[0]
+            if isinstance(user, Placed):
+                distance[: len(named)] = self.likeness.guest_values(user.ratings, named)[0]
             else:
                 distance[: len(named)] = self.likeness.values(np.array([user]), named)[0]
         gave = self._given(order, item)
@@ -147,10 +163,10 @@ class Lending:
 
     def _given(self, users: Index, item: int) -> Floats:
         """Return what users gave an item, NaN where nothing."""
-        from prefmover.recommend.predict import ratings_of
-
-        at = ratings_of(self.ratings, users, np.full(len(users), item))
-        return np.where(at >= 0, self.ratings.matrix.data[at], np.nan)
+        matrix, everybody = self.ratings.matrix, np.full(self.ratings.n_users, np.nan)
+        at = np.flatnonzero(matrix.indices == item)
+        everybody[np.searchsorted(matrix.indptr, at, side="right") - 1] = matrix.data[at]
+        return everybody[users]
 
     def _with_everybody(self, features: Any) -> Floats:
         return self.regression.kernel.between(features)
@@ -159,13 +175,6 @@ class Lending:
         """Return how many other users are compared with each; those without features have none."""
         able = np.any(self.regression.kernel.features != 0, axis=1)
         return np.where(able[users], int(able.sum()) - 1, 0)
-
-    def _place(self, guest: Ratings) -> NewUser:
-        r = self.regression
-        values, own = self.likeness.guest_values(guest, r.kernel.landmarks)
-        weights = say(values[None], self.weight, np.array([own]), self.landmark_own)
-        features, _ = r.kernel.place(weights)
-        return r.of_new_user(guest.matrix.indices.astype(np.int64), guest.matrix.data, features[0])
 
     def with_users(self, likeness: Likeness) -> "Lending":
         """Return the predictor with more users, placed by their weights to the landmarks, and solved again.
@@ -181,6 +190,11 @@ class Lending:
         start = np.concatenate([r.alpha, np.zeros(likeness.ratings.n_ratings - len(r.alpha))])
         solved = solve(likeness.ratings, likeness.geometry, kernel, r.shared, start=start)
         return Lending(likeness, self.weight, self.landmark_own, solved)
+
+
+def _placed(guest: Placed) -> NewUser:
+    assert guest.new is not None, "made by Lending.place"
+    return guest.new
 
 
 def landmark_values(

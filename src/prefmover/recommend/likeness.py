@@ -8,12 +8,16 @@ import numpy as np
 from prefmover.ids import Ids
 from prefmover.items import ItemGeometry
 from prefmover.measures import Measure, find_measure, similarities
+from prefmover.measures.pmd import distances_of
 from prefmover.parallel import Progress
+from prefmover.preferences import Preferences, preferences
 from prefmover.ratings import Ratings
 from prefmover.recommend.centering import Floats, Index
 from prefmover.search import NeighborIndex, exhaustive, exhaustive_raters
 
 __all__ = ["Likeness", "one_user", "stacked"]
+
+LARGE_GROUP = 50  # users whose masses are kept for the next guest: everybody is compared with the landmarks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,7 @@ class Likeness:
     convention: str | None = None
     n_jobs: int | None = None
     _made: dict[str, NeighborIndex] = field(default_factory=dict)
+    _groups: dict[str, tuple[Index, Preferences]] = field(default_factory=dict)
 
     @property
     def has_bounds(self) -> bool:
@@ -67,12 +72,34 @@ class Likeness:
 
     def guest_values(self, guest: Ratings, others: Index) -> tuple[Floats, float]:
         """Return a guest's measure with ``others``, and with themselves."""
-        # PMD of two users depends on nobody else; other measures use the means of items.
-        among = self.ratings.select(users=others) if self.has_bounds else self.ratings
-        whole = stacked(among, guest)
-        ids = whole.users[:-1] if self.has_bounds else self.ratings.users[others]
-        both = self._between(whole, guest.users, np.concatenate([ids.astype(object), guest.users]), None)
+        if self.has_bounds:  # PMD of two users depends on nobody else
+            return self._guest_distances(guest, others), 0.0
+        whole = stacked(self.ratings, guest)  # other measures use the means of items
+        ids = np.concatenate([self.ratings.users[others].astype(object), guest.users])
+        both = self._between(whole, guest.users, ids, None)
         return both[0, :-1], 0.0 if not self.measure.larger_is_closer else float(both[0, -1])
+
+    def _guest_distances(self, guest: Ratings, others: Index) -> Floats:
+        """Return exact PMD, without preparing everybody anew for each guest."""
+        assert self.geometry is not None
+        some, one = self._preferences_of(others), preferences(guest)
+        both = Preferences(
+            np.concatenate([some.indptr, some.indptr[-1] + one.indptr[1:]]),
+            np.concatenate([some.indices, one.indices]),
+            np.concatenate([some.mass, one.mass]),
+            np.concatenate([some.total, one.total]),
+        )
+        return distances_of(both, self.geometry, len(others), np.arange(len(others)))
+
+    def _preferences_of(self, users: Index) -> Preferences:
+        """Return some users' masses; those of the last large group asked for are kept."""
+        kept = self._groups.get("users")
+        if kept is not None and kept[0] is users:
+            return kept[1]
+        made = preferences(self.ratings.select(users=users))
+        if len(users) >= LARGE_GROUP:
+            self._groups["users"] = users, made
+        return made
 
     def nearest(self, users: Index | Ratings, k: int, progress: Progress | None = None) -> Any:
         """Return the k nearest of users, or of a guest, as a :class:`~prefmover.search.Neighbors`."""

@@ -189,12 +189,16 @@ class Regression:
         """Return each user's opinion of an item: how much more than expected they like its like."""
         speaks = self.likeness_to(item, np.arange(self.ratings.n_items))
         matrix = self.ratings.matrix
-        rows = np.repeat(np.arange(self.ratings.n_users), np.diff(matrix.indptr))
-        return _sums(rows, self.alpha * speaks[matrix.indices], self.ratings.n_users)
+        spoken = self.alpha * speaks[matrix.indices]
+        # One sum for each user; reduceat gives users without ratings somebody else's first value.
+        opinions: Floats = np.add.reduceat(np.append(spoken, 0.0), matrix.indptr[:-1])
+        opinions[matrix.indptr[:-1] == matrix.indptr[1:]] = 0.0
+        return opinions
 
     def likeness_to(self, item: int, items: Index) -> Floats:
         """Return how much an opinion of each of ``items`` says about ``item``: s_n δ + s_l k_I."""
-        near = _item_kernel(self.geometry, self.shared.item_rate, items, np.array([item]))[:, 0]
+        # One row of distances, not a column: they are the same, and a row is contiguous.
+        near = _item_kernel(self.geometry, self.shared.item_rate, np.array([item]), items)[0]
         out: Floats = self.shared.lending * near + self.shared.neighbors * (items == item)
         return out
 

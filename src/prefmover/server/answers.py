@@ -159,28 +159,25 @@ class Answers:
 
     def recommendations(self, who: str | GivenRatings, n: int, budget: Budget) -> schemas.Recommendations:
         """Return the best items that a user or a guest has not rated."""
-        asker: Guest | str
         if isinstance(who, str):
-            user, asker = self._user(who)
-            best = self.model.recommend(asker, n)
-        else:
-            asker = self.guest(who)
-            user, best = self._as_user(asker), asker.recommend(n)
-        out = []
-        for p in best:
+            user, id_ = self._user(who)
+            best = self.model.recommend(id_, n)
             budget.check()
-            if isinstance(asker, Guest):
-                whole = asker.explain_recommendation(p.item)
-            else:
-                whole = self.model.explain_recommendation(asker, p.item)
-            out.append(
-                schemas.Recommendation(
-                    item=self.names.item_of(p.item),
-                    rating=p.rating,
-                    fallback=_fallback(p),
-                    reasons=self._reasons(whole.neighbors[:REASONS], whole.through),
-                )
+            reasons = self.model.reasons(id_, [p.item for p in best], REASONS)
+        else:
+            guest = self.guest(who)
+            user, best = self._as_user(guest), guest.recommend(n)
+            budget.check()
+            reasons = guest.reasons([p.item for p in best], REASONS)
+        out = [
+            schemas.Recommendation(
+                item=self.names.item_of(p.item),
+                rating=p.rating,
+                fallback=_fallback(p),
+                reasons=self._reasons(parts.neighbors, parts.through),
             )
+            for p, parts in zip(best, reasons, strict=True)
+        ]
         return schemas.Recommendations(user=user, recommendations=out)
 
     def predictions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MOST_RATINGS = 500
 MOST_ITEMS = 200
@@ -21,6 +21,9 @@ Id = Annotated[
         examples=["alien-1979"],
     ),
 ]
+Whole = Annotated[int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)]
+"""A whole number; 10.0 is one in JSON."""
+
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -379,13 +382,13 @@ class Guest(_In):
 class GuestNeighbors(Guest):
     """Whose neighbours, and how many."""
 
-    k: int = Field(default=10, ge=1, le=MOST_NEIGHBORS)
+    k: Whole = Field(default=10, ge=1, le=MOST_NEIGHBORS)
 
 
 class GuestRecommendations(Guest):
     """For whom, and how many."""
 
-    n: int = Field(default=10, ge=1, le=MOST_RECOMMENDATIONS)
+    n: Whole = Field(default=10, ge=1, le=MOST_RECOMMENDATIONS)
 
 
 class GuestPredictions(Guest):
