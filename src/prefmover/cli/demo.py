@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefmover.cli.neighbors import search_users
-from prefmover.cli.recommend import reasons
+from prefmover.cli.recommend import ASKED, reasons
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError, MissingExtraError
@@ -156,13 +156,10 @@ def _explain(data: Data, viewer: str, tour: Tour) -> UserTransport:
 def _recommend(data: Data, model: UserKNN, viewer: str) -> list[Advice]:
     from prefmover.report.tour import Advice
 
+    best = model.recommend(viewer, n=5)
+    said = model.reasons(viewer, [p.item for p in best], ASKED)
     return [
-        Advice(
-            data.label(p.item),
-            p.rating,
-            reasons(data, model.explain_recommendation(viewer, p.item, labels=data.labels)),
-        )
-        for p in model.recommend(viewer, n=5)
+        Advice(data.label(p.item), p.rating, reasons(data, why)) for p, why in zip(best, said, strict=True)
     ]
 
 

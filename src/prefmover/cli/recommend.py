@@ -11,15 +11,17 @@ from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.recommend.explain import RecommendationExplanation
+    from prefmover.recommend.averaging import Parts
 
-__all__ = ["reasons", "recommend"]
+__all__ = ["ASKED", "reasons", "recommend"]
 
 EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h -n 5",
     "prefmover recommend --model my-model --user 42 --json",
     "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",
 )
+
+ASKED = 8  # neighbours among whom those who speak up for an item are looked for
 
 
 def recommend(
@@ -42,12 +44,8 @@ def recommend(
     made = fitted(data, model, jobs)
     guest = made.for_ratings(ratings) if rated else None
     best = guest.recommend(n) if guest else made.recommend(who, n)
-    explained = [
-        guest.explain_recommendation(p.item, labels=data.labels)
-        if guest
-        else made.explain_recommendation(who, p.item, labels=data.labels)
-        for p in best
-    ]
+    items = [p.item for p in best]
+    said = guest.reasons(items, ASKED) if guest else made.reasons(who, items, ASKED)
     if json:
         print_json(
             {
@@ -60,20 +58,20 @@ def recommend(
                         "how": p.how,
                         "because": reasons(data, why),
                     }
-                    for p, why in zip(best, explained, strict=True)
+                    for p, why in zip(best, said, strict=True)
                 ],
             }
         )
         return
     known = data.ratings.of(who) if user else ratings
     tell(f"for {who if user else 'you'}, by {len(known):,} ratings:")
-    for p, why in zip(best, explained, strict=True):
+    for p, why in zip(best, said, strict=True):
         typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}")
         for reason in reasons(data, why):
             typer.echo(f"        {reason}")
 
 
-def reasons(data: Data, why: RecommendationExplanation, n: int = 2) -> list[str]:
+def reasons(data: Data, why: Parts, n: int = 2) -> list[str]:
     """Return, in words, the n neighbours who speak up most for a recommendation."""
     found: list[str] = []
     for part in why.neighbors:

@@ -1,0 +1,97 @@
+"""Options from a TOML file, for every verb."""
+
+import importlib
+import json
+
+import pytest
+
+from prefmover.cli import VERBS
+
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+FILES = 'ratings = "ratings.csv"\nitems = ["tags.csv"]\n'
+
+
+@pytest.fixture
+def config(in_shop):
+    def write(text):
+        (in_shop / "c.toml").write_text(text)
+        return "c.toml"
+
+    return write
+
+
+def commands():
+    """Yield every command, as the words that call it."""
+    for verb in VERBS:
+        app = getattr(importlib.import_module(f"prefmover.cli.{verb}"), "app", None)
+        if app is None:
+            yield (verb,)
+        else:
+            for info in app.registered_commands:
+                yield verb, info.name or info.callback.__name__
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_every_command_takes_a_file_and_checks_its_keys(run, config, words):
+    assert "--config FILE" in run(*words, "--help")[1]
+    more = ("--out", "o") if words == ("evaluate",) else ()  # which looks at the keys itself, later
+    code, out, err = run(*words, *more, "--config", config("confg = true\n"))
+    assert (code, out) == (2, "")
+    assert "'confg'" in err
+
+
+def test_the_file_stands_for_the_options(run, config):
+    by_options = run("neighbors", "-r", "ratings.csv", "-i", "tags.csv", "-u", 42, "-k", 3, "--json")
+    by_file = run("neighbors", "--config", config(FILES + "user = [42]\nk = 3\njson = true\n"))
+    assert by_file[:2] == by_options[:2]
+    assert json.loads(by_file[1])["k"] == 3
+
+
+def test_options_win(run, config):
+    file = config(FILES + 'user = "7"\nk = 3\njson = true\n')
+    found = json.loads(run("neighbors", "--config", file, "-k", 5, "--user", 42)[1])
+    assert [one["user"] for one in found["users"]] == [42]
+    assert len(found["users"][0]["neighbors"]) == 5
+
+
+def test_a_file_for_several_verbs(run, config):
+    file = config(FILES + "json = true\n[neighbors]\nuser = 42\nk = 2\n[distance]\n")
+    found = json.loads(run("neighbors", "--config", file)[1])
+    assert len(found["users"][0]["neighbors"]) == 2
+    found = json.loads(run("distance", "--config", file, "--user", 42, "--other", 7)[1])
+    assert found["other"] == 7
+
+
+def test_arguments_and_sub_commands(run, config):
+    file = config("title = 'Alien'\nitems = 'tags.csv'\nn = 1\njson = true\n")
+    assert json.loads(run("items", "near", "--config", file)[1])["near"][0]["item"] == "Aliens"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("usr = 42", "c.toml: there is no option 'usr'; did you mean 'user'?"),
+        ("zzzz = 42", "c.toml: there is no option 'zzzz'; there are address, all, "),
+        ("k = 'ten'", "c.toml: k is 'ten'; expected a whole number"),
+        ("k = 2.5", "c.toml: k is 2.5; expected a whole number"),
+        ("k = true", "c.toml: k is true; expected a whole number"),
+        ("json = 'yes'", "c.toml: json is 'yes'; expected true or false"),
+        ("user = [true]", "c.toml: user is true; expected a text"),
+        ("measure = ['pmd']", "c.toml: measure is ['pmd']; expected a text"),
+        ("k = 0", "Invalid value for '-k'"),
+        ("k = ", "c.toml is not TOML"),
+        ("[neighbors]\nuserr = 1", "did you mean 'user'?"),
+    ],
+)
+def test_what_can_be_wrong(run, config, text, message):
+    code, out, err = run(
+        "neighbors", "-r", "ratings.csv", "-i", "tags.csv", "-u", 42, "--config", config(text)
+    )
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_the_file_must_be_there(run):
+    code, _, err = run("neighbors", "--config", "none.toml")
+    assert (code, err) == (2, "prefmover: error: there is no file none.toml\n")
