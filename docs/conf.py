@@ -32,3 +32,10 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = f"prefmover {release}"
 html_copy_source = False
+
+
+def setup(app):
+    """Show CSV as it is: Pygments has no lexer for it."""
+    from pygments.lexers.special import TextLexer
+
+    app.add_lexer("csv", TextLexer)

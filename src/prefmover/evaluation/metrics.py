@@ -33,7 +33,7 @@ Index = npt.NDArray[np.int64]
 
 
 def mae(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
-    """Return the mean absolute error, mean |r̂ - r|.
+    """Return the mean absolute error, the mean of ``|r̂ - r|``.
 
     >>> mae([4, 2], [3.5, 2.5])
     0.5
