@@ -50,10 +50,19 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A guest, and where the default predictor has put them: once for all that is asked of them."""
+    """A guest, and where the default predictor has put them: once for all that is asked of them.
+
+    Attributes
+    ----------
+    ratings
+        What they gave.
+    new, weights
+        Of the default predictor: the user it has made of them, and everybody's say.
+    """
 
     ratings: Ratings
     new: "NewUser | None" = None
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

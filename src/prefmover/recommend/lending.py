@@ -61,12 +61,12 @@ class Lending:
         weights = say(values[None], self.weight, np.array([own]), self.landmark_own)
         features, _ = r.kernel.place(weights)
         new = r.of_new_user(guest.matrix.indices.astype(np.int64), guest.matrix.data, features[0])
-        return Placed(guest, new)
+        return Placed(guest, new, self._with_everybody(new.features))
 
     def guest_answer(self, placed: Placed, items: Index) -> Answer:
         """Return predictions for a guest; -1 is an unknown item."""
-        new = _placed(placed)
-        speaks = np.count_nonzero(self._with_everybody(new.features))
+        new, weights = _placed(placed)
+        speaks = np.count_nonzero(weights)
         heard = np.where(items >= 0, speaks, 0)
         return Answer(
             new.predict(items), new.base(items), heard, lambda k: self.parts(placed, int(items[k])).neighbors
@@ -74,15 +74,25 @@ class Lending:
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
         """Return the parts of several predictions, with the ``most`` largest of neighbours only."""
-        return [self.parts(user, item, most) for item in items.tolist()]
+        weights = self._weights(user)
+        return [self._parts(user, weights, item, most) for item in items.tolist()]
 
-    def parts(self, user: int | Placed, item: int, most: int | None = None) -> Parts:
-        """Return the parts of one prediction; user -1 and item -1 are unknown.
+    def parts(self, user: int | Placed, item: int) -> Parts:
+        """Return the parts of one prediction; user -1 and item -1 are unknown."""
+        return self._parts(user, self._weights(user), item, None)
 
-        With ``most``, only so many neighbours are named, and the parts do not add up.
-        """
+    def _weights(self, user: int | Placed) -> Floats:
+        """Return everybody's say in what a user is told; nobody's for an unknown user."""
+        if isinstance(user, Placed):
+            return _placed(user)[1]
+        if user < 0:
+            return np.zeros(self.ratings.n_users)
+        return self._with_everybody(self.regression.kernel.features[user])
+
+    def _parts(self, user: int | Placed, weights: Floats, item: int, most: int | None) -> Parts:
+        """Return the parts; with ``most``, only so many neighbours are named, and they do not add up."""
         r = self.regression
-        new = _placed(user) if isinstance(user, Placed) else None
+        new = _placed(user)[0] if isinstance(user, Placed) else None
         u = -1 if isinstance(user, Placed) else user
         base = [BasePart("mean", r.mean, "of all ratings")]
         if new is not None:
@@ -98,8 +108,6 @@ class Lending:
             return Parts(tuple(base), (), {})
         at = np.array([item])
         opinions = r.opinions(item)
-        features = r.kernel.features[u] if new is None else new.features
-        weights = self._with_everybody(features)
         parts = weights * opinions
         if new is None:
             own = float(r.own(*r.of_user(u), float(r.kernel.rest[u]), at)[0]) + parts[u]
@@ -192,9 +200,10 @@ class Lending:
         return Lending(likeness, self.weight, self.landmark_own, solved)
 
 
-def _placed(guest: Placed) -> NewUser:
+def _placed(guest: Placed) -> tuple[NewUser, Floats]:
     assert guest.new is not None, "made by Lending.place"
-    return guest.new
+    assert guest.weights is not None
+    return guest.new, guest.weights
 
 
 def landmark_values(

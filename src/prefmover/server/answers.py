@@ -6,6 +6,7 @@ Nothing is computed here that the library does not compute; the tests compare th
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
@@ -34,6 +35,8 @@ GUEST_LABEL = "You"
 REASONS = 3  # neighbours named with each recommendation
 NAMED = 20  # neighbours named in the explanation of one
 
+MOST_GUESTS = 128  # who are remembered: the pages ask several things about the same ratings
+
 GivenRatings = Sequence[tuple[str, float]]
 
 
@@ -61,6 +64,7 @@ class Answers:
         self.names = Directory(model.ratings_, labels or {})
         self.searched = SearchStats()
         self._lock = threading.Lock()
+        self._guests: OrderedDict[tuple[tuple[str, float], ...], Guest] = OrderedDict()
         # Inside the library a guest needs a name that nobody has.
         self._guest = GUEST_ID
         while self._guest in self.names.users.ids:
@@ -257,11 +261,22 @@ class Answers:
         )
 
     def guest(self, ratings: GivenRatings) -> Guest:
-        """Return somebody with ratings typed in a moment ago."""
+        """Return somebody with ratings typed in a moment ago; the last ones are kept with their place."""
+        key = tuple(ratings)
+        with self._lock:
+            known = self._guests.pop(key, None)
+            if known is not None:
+                self._guests[key] = known
+                return known
         items = self.names.items
-        return self.model.for_ratings(
-            {items.ids[items.at(item)]: rating for item, rating in ratings}, name=self._guest
+        made = self.model.for_ratings(
+            {items.ids[items.at(item)]: rating for item, rating in key}, name=self._guest
         )
+        with self._lock:
+            self._guests[key] = made
+            while len(self._guests) > MOST_GUESTS:
+                self._guests.popitem(last=False)
+        return made
 
     def warm_up(self, budget: Budget) -> None:
         """Ask for everything once, so that kernels are compiled and indexes made before anybody waits."""

@@ -133,7 +133,8 @@ class Pool:
                 {task.future, gone}, timeout=max(budget.left, 0.0), return_when=asyncio.FIRST_COMPLETED
             )
             if task.future.done():
-                return self._result(task)
+                result: Result = self._result(task)
+                return result
             if gone.done():
                 self.dropped += 1
                 raise StoppedError

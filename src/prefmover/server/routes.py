@@ -82,7 +82,11 @@ api = APIRouter(prefix="/api/v1", dependencies=[Depends(_known_parameters_only)]
 health = APIRouter(tags=["service"])
 
 
-@health.get("/healthz", summary="Is the service alive?", responses=_problems(_400="", _421=""))
+@health.get(
+    "/healthz",
+    summary="Is the service alive?",
+    responses=_problems(_400="The request cannot be read.", _421="Asked under another name."),
+)
 async def healthz() -> schemas.Status:
     return schemas.Status(status="ok")
 
@@ -90,7 +94,11 @@ async def healthz() -> schemas.Status:
 @health.get(
     "/readyz",
     summary="Is it ready to answer?",
-    responses=_problems(_503="Not yet: kernels are being compiled.", _400="", _421=""),
+    responses=_problems(
+        _503="Not yet: kernels are being compiled.",
+        _400="The request cannot be read.",
+        _421="Asked under another name.",
+    ),
 )
 async def readyz(service: Served) -> schemas.Status:
     service.check_ready()
@@ -101,8 +109,12 @@ async def readyz(service: Served) -> schemas.Status:
     "/metrics",
     summary="What it has done, for Prometheus",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-    | _problems(_401="A token is needed.", _400="", _421=""),
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **_problems(
+            _401="A token is needed.", _400="The request cannot be read.", _421="Asked under another name."
+        ),
+    },
 )
 async def metrics_text(service: Served) -> Response:
     return Response(service.metrics_text(), media_type=metrics.MEDIA_TYPE)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from threadpoolctl import threadpool_limits
 
 from prefmover.errors import InputError
 from prefmover.server.answers import Answers
@@ -61,7 +62,8 @@ def serve(answers: Answers, settings: Settings, bound: socket.socket, started: C
         Called with the address as soon as the service listens.
     """
     server = Server(answers, settings, lambda: started(address(bound)))
-    server.run(sockets=[bound])
+    with threadpool_limits(1, user_api="blas"):  # requests run side by side; their products need not
+        server.run(sockets=[bound])
     return 130 if server.stopped_by == signal.SIGINT else 0
 
 
@@ -72,7 +74,7 @@ class Server(uvicorn.Server):
         self, answers: Answers, settings: Settings, started: Callable[[], None] = lambda: None
     ) -> None:
         config = uvicorn.Config(
-            create_app(answers, settings),  # type: ignore[arg-type]
+            create_app(answers, settings),
             http=connection_class(settings),
             ws="none",
             lifespan="on",
