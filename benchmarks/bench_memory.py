@@ -1,0 +1,91 @@
+"""Peak memory of whole jobs, each in a process of its own, beside a bound that it must keep.
+
+``python benchmarks/bench_memory.py [--write] [--datasets ml-100k ml-1m] [--users 200] [--only TEXT]``: some minutes
+for MovieLens-1M. A peak is that of the process (VmHWM), Python and libraries included; the first row is what these
+take alone. Fails if a peak is above its bound.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import arguments, publish, table
+
+MB = 2**20
+
+# Job, what it runs (after the lines before it), and the bound for MovieLens-1M in MB.
+START = "from bench import dataset\nimport prefmover as pm\n"
+LOAD = "from prefmover import datasets\ndata = datasets.load(NAME)\nratings = data.ratings\n"
+GEOMETRY = LOAD + "geometry = data.geometry\n"
+ALIGNED = (
+    GEOMETRY + "from prefmover.items import align\nratings, geometry = align(ratings, geometry, 'drop')\n"
+)
+JOBS = (
+    ("libraries alone", "import prefmover._jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 400),
+    ("load the ratings", LOAD, 800),
+    ("and the item geometry", GEOMETRY, 1000),
+    ("nearest, k = 10, of some users", ALIGNED + "pm.nearest(ratings, geometry, 10, users=ratings.users[:USERS])\n", 1500),
+    ("nearest raters of 20 items, of some users", ALIGNED + "import numpy as np\nwho = np.repeat(ratings.users[:USERS], 20)\n"
+     "what = np.tile(ratings.items[:20], len(who) // 20)\npm.nearest_raters(ratings, geometry, who, what, 40)\n", 1500),
+    ("all distances of some users to everybody", ALIGNED + "pm.distances(ratings, geometry, ratings.users[:USERS // 4])\n", 1500),
+    ("jaccard between everybody", ALIGNED + "pm.similarities(ratings, 'jaccard')\n", 1500),
+    ("fit", ALIGNED + "pm.UserKNN(missing='drop').fit(ratings, geometry).save(MODEL)\n", 2500),
+    ("load the model", "model = pm.UserKNN.load(MODEL)\n", 600),
+    ("and recommend to 20 users", "model = pm.UserKNN.load(MODEL)\nmodel.recommend_many(model.ratings_.users[:20].tolist())\n", 1000),
+)  # fmt: skip
+PEAK = "\nimport re\nprint('peak', re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
+
+
+def peak(code: str, name: str, users: int, model: str) -> tuple[float, float]:
+    """Return the peak of a new process in MB, and the seconds that it took."""
+    head = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    settings = f"NAME, USERS, MODEL = {name!r}, {users}, {model!r}\n"
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", head + settings + START + code + PEAK],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout.split("peak ")[1]) * 1024 / MB, time.perf_counter() - start
+
+
+def main() -> None:
+    options = arguments(__doc__, users=200, only="")
+    parts, over = [], []
+    for name in options.datasets or ["cinema"]:
+        rows, alone = [], 0.0
+        with tempfile.TemporaryDirectory() as folder:
+            for what, code, bound in (job for job in JOBS if options.only in job[0]):
+                megabytes, seconds = peak(code, name, options.users, f"{folder}/model")
+                alone = alone or megabytes
+                rows.append(
+                    [
+                        what,
+                        f"{megabytes:,.0f} MB",
+                        f"{max(megabytes - alone, 0):,.0f} MB",
+                        f"{bound:,} MB",
+                        f"{seconds:.0f} s",
+                    ]
+                )
+                print(f"{name}: {what}: {megabytes:,.0f} MB, {seconds:.0f} s", flush=True)
+                if megabytes > bound:
+                    over.append(f"{name}, {what}: {megabytes:,.0f} MB, above {bound:,}")
+            size = sum(file.stat().st_size for file in Path(folder).rglob("*.*")) / MB
+        rows.append(["the folder of the model", f"{size:,.0f} MB", "", "", ""])
+        parts.append(f"**{name}**; some users: {options.users}")
+        parts.append(table(["job", "peak", "beyond the libraries", "bound", "took"], rows))
+    publish(
+        "memory",
+        "Peak memory",
+        ["Each job in a process of its own, all threads; the bounds are for MovieLens-1M.", *parts],
+        options,
+    )
+    if over:
+        raise SystemExit("\n".join(["too much memory:", *over]))
+
+
+if __name__ == "__main__":
+    main()
