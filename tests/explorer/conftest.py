@@ -14,7 +14,7 @@ from tests.server.conftest import listening
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
 FILM = "<script>alert(1)</script>"
 VIEWER = '"><img src=x onerror=alert(1)>'
-TOKEN = "a token of sixteen letters or more"
+TOKEN = "sixteen-letters-or-more"
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 
 
@@ -66,6 +66,7 @@ class Visitor:
 
     def __init__(self, page, client):
         self.page, self.client = page, client
+        self.home = str(client.base_url).rstrip("/")
         self.complaints = []
         page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else 0)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -73,7 +74,7 @@ class Visitor:
 
     def open(self, route):
         """Go to an address, and wait until everything is there."""
-        self.page.goto(f"{self.client.base_url}/{route}")
+        self.page.goto(f"{self.home}/{route}")
         return self.settled()
 
     def settled(self):

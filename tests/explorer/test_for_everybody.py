@@ -63,13 +63,14 @@ def test_tab_goes_through_the_page_in_order(visitor):
             """() => { const e = document.activeElement, b = e.getBoundingClientRect(), s = getComputedStyle(e);
             return [b.top + scrollY, b.left, e.textContent || e.id, s.outlineStyle, parseFloat(s.outlineWidth)] }"""
         )
-        places.append(round(at[0] / 20))
+        places.append(at[0])
         names.append(at[2])
         assert at[3] != "none", at
         assert at[4] >= 2, at
     pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Measures"]
     assert [name.strip() for name in names[:7]] == ["prefmover", *pages, "pick-person"]
-    assert places == sorted(places)
+    rows = zip(places, places[1:], strict=False)
+    assert all(below > above - 20 for above, below in rows), places  # links of one row differ a little
     page.get_by_role("link", name="Skip to content").focus()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_be_focused()

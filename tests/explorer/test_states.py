@@ -25,7 +25,7 @@ def test_a_busy_server_is_asked_again(visiting):
                 route.continue_()
 
         page.route("**/neighbors?*", busy)
-        page.goto(f"{visitor.client.base_url}/#/like-minded/petra-h")
+        page.goto(f"{visitor.home}/#/like-minded/petra-h")
         expect(page.locator(".notice")).to_contain_text("The server has much to do")
         page.get_by_role("button", name="Ask now").click()
         page.locator(".near li").first.wait_for()  # the second time by itself
@@ -56,7 +56,7 @@ def test_skeletons_keep_the_place(visiting):
     with visiting() as visitor:
         page = visitor.open("#/like-minded/petra-h")
         late = []
-        page.route("**/recommendations?*", late.append)
+        page.route("**/recommendations?*", lambda route: late.append(route))
         page.get_by_role("link", name="Recommended").click()
         expect(page.locator(".skeleton")).to_contain_text("Loading recommendations")
         assert page.locator(".region").get_attribute("aria-busy") == "true"
@@ -68,7 +68,7 @@ def test_skeletons_keep_the_place(visiting):
 def test_a_token_is_asked_for_once(visiting, answers):
     with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
         page = visitor.page
-        page.goto(f"{client.base_url}/#/like-minded/petra-h")
+        page.goto(f"{visitor.home}/#/like-minded/petra-h")
         dialog = page.get_by_role("dialog", name="This server asks for a token")
         field = dialog.get_by_label("Token")
         expect(field).to_be_focused()
@@ -88,7 +88,7 @@ def test_a_token_is_asked_for_once(visiting, answers):
 def test_without_a_token_it_says_so(visiting, answers):
     with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
         page = visitor.page
-        page.goto(str(client.base_url))
+        page.goto(visitor.home)
         page.get_by_role("button", name="Not now").click()
         expect(page.locator(".notice.bad")).to_contain_text(re.compile("token", re.IGNORECASE))
         page.get_by_role("button", name="Try again").click()

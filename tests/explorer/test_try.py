@@ -38,9 +38,10 @@ def test_rate_by_keyboard_and_pointer(visitor):
     visitor.settled()
     assert list(rated(page).values()) == [5, 5]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    assert page.locator(".near .who").all_inner_texts() == [one["user"]["label"] for one in near]
+    expect(page.locator(".near .who")).to_have_text([one["user"]["label"] for one in near])
     best = visitor.guest("recommendations", n=5)["recommendations"]
-    assert page.locator(".recommended h3").all_inner_texts() == [one["item"]["title"] for one in best]
+    expect(page.locator(".recommended h3")).to_have_text([one["item"]["title"] for one in best])
+    visitor.settled()
     assert page.get_by_role("heading", name=f"Why {near[0]['user']['label']}").count() == 1
     plan = visitor.guest("explanations", other=near[0]["user"]["id"])
     assert 0 < page.locator(".plan .ribbon").count() <= len(plan["flows"])
@@ -73,16 +74,16 @@ def test_find_a_film_and_come_back(visitor):
     visitor.settled()
     assert "/why/@you/" in page.url
     assert page.locator(".sides").inner_text().startswith("Your 1 rating")
-    page.get_by_role("link", name="Measures").click()
+    page.get_by_role("link", name="Measures", exact=True).click()
     visitor.settled()
     assert page.locator(".measures tbody tr").count() == 12
-    page.get_by_role("link", name="Recommended").click()
+    page.get_by_role("link", name="Recommended", exact=True).click()
     visitor.settled()
     assert page.locator(".recommended > li").count() == 10
     page.get_by_role("button", name="All parts").first.click()
     visitor.settled()
     assert page.locator(".waterfall").count() == 1
-    page.get_by_role("link", name="Like-minded").click()
+    page.get_by_role("link", name="Like-minded", exact=True).click()
     visitor.settled()
     assert page.locator("h1").inner_text() == "Who is like you?"
 
@@ -109,11 +110,13 @@ def test_only_the_newest_answer_counts(visitor):
     stars.nth(2).press("5")  # at once: one question for both
     page.locator(".near li").first.wait_for()
     for route in held:
-        route.fulfill(json={"user": {"id": "guest", "label": "You", "n_ratings": 1}, "measure": "pmd", "neighbors": []})
+        route.fulfill(
+            json={"user": {"id": "guest", "label": "You", "n_ratings": 1}, "measure": "pmd", "neighbors": []}
+        )
     page.wait_for_timeout(300)
     assert asked == [1, 3]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    assert page.locator(".near .who").all_inner_texts() == [one["user"]["label"] for one in near]
+    expect(page.locator(".near .who")).to_have_text([one["user"]["label"] for one in near])
 
 
 @pytest.mark.parametrize(

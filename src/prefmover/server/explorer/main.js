@@ -62,7 +62,9 @@ function move(route, samePage, focused) {
   if (field && main.contains(field)) field.focus({ preventScroll: true });
   else if (!first) heading.focus({ preventScroll: true });
   if (!first) announce(document.title.replace(" · prefmover", ""));
-  if (!samePage || followed) scrollTo(0, followed ? 0 : (heights.get(location.hash) ?? 0));
+  const y = followed ? 0 : (heights.get(location.hash) ?? 0);
+  // In the next frame, when answers that are still known have been drawn and the page is as long as it was.
+  if (!samePage || followed) requestAnimationFrame(() => scrollTo(0, y));
 }
 
 function lost() {

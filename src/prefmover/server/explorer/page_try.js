@@ -163,7 +163,7 @@ function drawResults(model, signal) {
     heading.scrollIntoView({ block: "start" });
   });
   const sections = [
-    h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All")), near.element),
+    h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All neighbours")), near.element),
     h("section", { class: "card", "aria-labelledby": "try-best" }, h("div", { class: "line" }, h("h2", { id: "try-best" }, "Recommended to you"), more("recommended", "All parts")), best.element),
     h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
   ];

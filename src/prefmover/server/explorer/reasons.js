@@ -46,9 +46,14 @@ function card(one, k, { scale, opened, open, toggle }) {
     "li",
     {},
     h("div", { class: "line" }, h("h3", {}, one.item.title), h("span", { class: "guess" }, shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating)))),
-    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback)) : h("ul", { class: "because" }, one.reasons.map((reason) => h("li", {}, said(reason)))), button),
+    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback)) : h("ul", { class: "because" }, forFirst(one.reasons).map((reason) => h("li", {}, said(reason)))), button),
     open ? body : null,
   );
+}
+
+/** Who speaks for it before who speaks against it; there may be both among those with the most to say. */
+function forFirst(reasons) {
+  return [...reasons.filter((one) => one.contribution >= 0), ...reasons.filter((one) => one.contribution < 0)];
 }
 
 /** Which neighbour said what. */
@@ -109,7 +114,7 @@ function waterfall(steps, total) {
         return h("tr", {}, h("th", { scope: "row" }, NAMES[step.name] ?? step.name, h("small", {}, step.label)), h("td", {}, bar(k === 0 ? from : start, at)), h("td", { class: "number" }, k === 0 ? step.value.toFixed(3) : signed(step.value)));
       }),
     ),
-    h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "sum"), h("td", {}, bar(from, total)), h("td", { class: "number" }, total.toFixed(3)))),
+    h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "Sum"), h("td", {}, bar(from, total)), h("td", { class: "number" }, total.toFixed(3)))),
   );
 }
 

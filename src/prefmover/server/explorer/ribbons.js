@@ -7,6 +7,8 @@ import { h, s, unseen } from "./elements.js";
 import { layout } from "./plan_layout.js";
 import { capital, count, distance, item as itemNoun, percent, rating, whose } from "./words.js";
 
+const REST = { head: "Every ribbon is a part of the distance", body: "point at one, or press Tab and then the arrow keys" };
+
 /**
  * @param {object} answer of /explanations
  * @param {{most?: number, compact?: boolean}} [options]
@@ -42,55 +44,63 @@ export function ribbons(answer, { most, compact = false } = {}) {
   const element = h(
     "figure",
     { class: `plan${compact ? " compact" : ""}` },
+    detail,
     compact ? null : h("div", { class: "sides" }, side(answer.user), side(answer.other)),
     h("div", { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } }, column(plan.left, "left"), picture, column(plan.right, "right")),
     compact ? null : sum(answer, plan, slices),
-    detail,
   );
 
-  let active = null;
-  function activate(k, pinned = false) {
-    if (active === k) return;
-    active = k;
-    picture.classList.toggle("chosen", k !== null);
-    paths.forEach((path, at) => path.classList.toggle("active", at === k));
-    slices.forEach((slice, at) => slice.classList.toggle("active", at === k));
-    const ribbon = k === null ? null : plan.ribbons[k];
-    for (const [nodes, end] of [[plan.left, "from"], [plan.right, "to"]]) {
-      for (const node of nodes) node.element.classList.toggle("active", ribbon !== null && node.id === ribbon[end]);
-    }
-    const words = k === null ? { head: "Every ribbon is a part of the distance", body: "point at one, or press Tab and then the arrow keys" } : told[k];
+  /** Show some ribbons rather than the others, and say what they are. */
+  function highlight(chosen, words, band = "") {
+    picture.classList.toggle("chosen", chosen.length > 0);
+    plan.ribbons.forEach((ribbon, k) => {
+      paths[k].classList.toggle("active", chosen.includes(ribbon));
+      slices[k].classList.toggle("active", chosen.includes(ribbon));
+    });
+    for (const node of plan.left) node.element.classList.toggle("active", chosen.some((ribbon) => ribbon.from === node.id));
+    for (const node of plan.right) node.element.classList.toggle("active", chosen.some((ribbon) => ribbon.to === node.id));
     detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
-    detail.className = `detail ${ribbon ? `told ${ribbon.band}` : ""}`;
-    if (pinned) paths[k].focus({ preventScroll: true });
+    detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
   }
 
-  const focused = () => paths.indexOf(document.activeElement);
-  paths.forEach((path, k) => {
-    path.addEventListener("pointerenter", () => activate(k));
-    path.addEventListener("click", () => walk(k));
-    path.addEventListener("focus", () => activate(k));
-    path.addEventListener("blur", () => activate(null));
-  });
-  slices.forEach((slice, k) => slice.addEventListener("pointerenter", () => activate(k)));
-  element.addEventListener("pointerleave", () => activate(focused() < 0 ? null : focused()));
-  picture.addEventListener("keydown", (event) => {
-    const n = paths.length;
-    const k = Math.max(focused(), 0);
-    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[event.key];
-    if (event.key === "Escape") document.activeElement.blur();
-    if (to === undefined) return;
-    event.preventDefault();
-    walk((to + n) % n);
-  });
+  const show = (k) => highlight([plan.ribbons[k]], told[k], plan.ribbons[k].band);
+  const rest = () => {
+    const k = paths.indexOf(document.activeElement);
+    if (k >= 0) show(k);
+    else highlight([], REST);
+  };
+  const showNode = (node, end, person) => {
+    const mine = plan.ribbons.filter((ribbon) => ribbon[end] === node.id);
+    const body = `${percent(node.mass)} of ${whose(person)} preference, in ${count(mine.length, "part")}`;
+    highlight(mine, { head: nodeTitle(node), body });
+  };
+
   // One stop for Tab; the arrows do the rest.
   function walk(k) {
     paths.forEach((path, at) => path.setAttribute("tabindex", at === k ? "0" : "-1"));
     paths[k].focus({ preventScroll: true });
   }
 
-  active = undefined;
-  activate(null);
+  paths.forEach((path, k) => {
+    path.addEventListener("pointerenter", () => show(k));
+    path.addEventListener("click", () => walk(k));
+    path.addEventListener("focus", () => show(k));
+    path.addEventListener("blur", rest);
+    slices[k].addEventListener("pointerenter", () => show(k));
+  });
+  for (const node of plan.left) node.element.addEventListener("pointerenter", () => showNode(node, "from", answer.user));
+  for (const node of plan.right) node.element.addEventListener("pointerenter", () => showNode(node, "to", answer.other));
+  element.addEventListener("pointerleave", rest);
+  picture.addEventListener("keydown", (event) => {
+    const n = paths.length;
+    const k = Math.max(paths.indexOf(document.activeElement), 0);
+    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[event.key];
+    if (event.key === "Escape") document.activeElement.blur();
+    if (to === undefined) return;
+    event.preventDefault();
+    walk((to + n) % n);
+  });
+  highlight([], REST);
   return element;
 }
 

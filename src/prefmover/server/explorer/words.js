@@ -23,7 +23,7 @@ export function count(n, noun, none = "no") {
 
 /** A person's name: bare numbers get a noun, the guest is "you". */
 export function nameOf(person) {
-  if (person.you || person.id === "guest") return "you";
+  if (person.you || (person.id === "guest" && person.label === "You")) return "you"; // so the API calls them
   const label = person.label ?? person.id;
   return /^\d+$/.test(label) ? `${user()} ${label}` : label;
 }

@@ -1,0 +1,93 @@
+"""Take the pictures of the explorer for the docs: ``python -m tests.explorer.take_pictures``.
+
+From the whole cinema data, in Debian's Chromium, with the fonts of this machine.
+"""
+
+import sys
+from io import BytesIO
+from pathlib import Path
+
+from prefmover import UserKNN, datasets
+from tests.browser import FLAGS, MISSING, find_chromium
+from tests.server.conftest import listening
+
+FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
+DESKTOP, PHONE = {"width": 1180, "height": 820}, {"width": 360, "height": 740}
+TALL = {"width": 1180, "height": 1240}  # what is in focus has its words beside it, not over it
+MINE = {"Alien": "5", "Spirited Away": "4", "Get Out": "4", "Shrek": "2"}
+PICTURES = {
+    "start": ("#/like-minded", DESKTOP, "light"),
+    "like-minded": ("#/like-minded/petra-h", DESKTOP, "light"),
+    "why": ("#/why/petra-h/bianca-b", DESKTOP, "light"),
+    "why-dark": ("#/why/petra-h/bianca-b", TALL, "dark"),
+    "recommended": ("#/recommended/petra-h/spirited-away-2001", DESKTOP, "light"),
+    "try": ("#/try", DESKTOP, "light"),
+    "measures": ("#/measures/petra-h/bianca-b", DESKTOP, "light"),
+    "phone": ("#/like-minded/petra-h", PHONE, "dark"),
+}
+TALLEST = {"try": 1300, "recommended": 1250, "phone": 1100}
+
+
+def main():
+    """Serve cinema, open each page, and keep a picture of it."""
+    from playwright.sync_api import sync_playwright
+
+    from prefmover.server.answers import Answers
+
+    path = find_chromium()
+    if path is None:
+        sys.exit(MISSING)
+    data = datasets.load("cinema")
+    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
+    answers = Answers(UserKNN().fit(data.ratings, data.geometry), "cinema", labels)
+    with listening(answers) as client, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        for name, (route, size, scheme) in PICTURES.items():
+            page = browser.new_page(viewport=size, color_scheme=scheme)
+            page.goto(str(client.base_url).rstrip("/") + "/" + route)
+            wait(page)
+            if name == "try":
+                rate(page)
+            if name == "why-dark":
+                page.locator(".ribbon").nth(3).focus()
+            page.wait_for_timeout(400)
+            save(page.screenshot(full_page=True), FOLDER / f"explorer-{name}.png", TALLEST.get(name))
+            page.close()
+        browser.close()
+
+
+def wait(page):
+    """Wait until everything is there."""
+    from playwright.sync_api import expect
+
+    page.locator("main h1").wait_for()
+    expect(page.locator("[aria-busy]")).to_have_count(0, timeout=60_000)
+
+
+def rate(page):
+    """Find a few films, and give them stars."""
+    for film, stars in reversed(MINE.items()):
+        page.get_by_role("combobox").fill(film)
+        page.get_by_role("option").first.wait_for()
+        page.get_by_role("combobox").press("Enter")
+        page.locator(":focus").press(stars)
+    page.locator(".plan").wait_for()
+    page.wait_for_timeout(600)
+    wait(page)
+    page.evaluate("document.activeElement.blur()")
+
+
+def save(png, file, tallest=None):
+    """Keep a picture in 256 colours, cut off at the bottom if it is long."""
+    from PIL import Image
+
+    image = Image.open(BytesIO(png)).convert("RGB")
+    if tallest:
+        image = image.crop((0, 0, image.width, min(image.height, tallest)))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    image.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+    print(file.name, image.size, f"{file.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
