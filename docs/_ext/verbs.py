@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from prefmover.cli import app
 
-WIDTH = 100
+WIDTH = 92  # what fits the page
 
 
 def helps() -> Iterator[tuple[str, str]]:
