@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from prefmover.errors import InputError
 from prefmover.ids import close_names
 
-__all__ = ["USUAL_NAMES", "find_column", "find_usual", "plain_name"]
+__all__ = ["USUAL_NAMES", "find_alike", "find_column", "find_usual", "plain_name"]
 
 USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "user": (
@@ -51,6 +51,23 @@ def find_usual(role: str, names: Sequence[str]) -> int | None:
     """
     plain = [plain_name(name) for name in names]
     return next((plain.index(usual) for usual in USUAL_NAMES[role] if usual in plain), None)
+
+
+def find_alike(role: str, names: Sequence[str]) -> int | None:
+    """Return where the column of a role is, by its usual names, or else by a word within one name only.
+
+    For headers: a row of data might well have such a word in it.
+
+    >>> find_alike("rating", ["Customer Name", "Film Title", "Your Rating"])
+    2
+    >>> find_alike("rating", ["critics rating", "audience rating"])  # which one?
+    """
+    usual = find_usual(role, names)
+    if usual is not None:
+        return usual
+    words = [{word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)} for name in names]
+    alike = [k for k, some in enumerate(words) if some & set(USUAL_NAMES[role])]
+    return alike[0] if len(alike) == 1 else None
 
 
 def find_column(name: str, names: Sequence[str], role: str, file: str = "the table") -> int:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.columns import find_column, find_usual
+from prefmover.columns import find_alike, find_column, find_usual
 from prefmover.errors import InputError
 from prefmover.ids import from_arrow
 from prefmover.parquet import open_parquet, read_parquet
@@ -137,7 +137,7 @@ def read_pairs(
         table = read_parquet(open_parquet(data, file), file)
         names: Sequence[str] = table.column_names
         positions = _two(names, user, item, file)
-        users, items = ([str(value) for value in table.column(p).to_pylist()] for p in positions)
+        users, items = (_filled(table.column(p).to_pylist(), Origin(file), names[p]) for p in positions)
         return users, items
     text = to_utf8(data, encoding, file)
     if not text.strip():
@@ -152,14 +152,23 @@ def read_pairs(
     )
     u, i = _two(sheet.first, user, item, file)
     table = sheet.parse(skip_header=True)
-    users, items = ([str(v).strip() for v in table.column(str(p)).to_pylist()] for p in (u, i))
+    origin = Origin(file, "line", lambda rows: sheet.line_numbers(rows, True))
+    users, items = (_filled(table.column(str(p)).to_pylist(), origin, sheet.first[p]) for p in (u, i))
     return users, items
+
+
+def _filled(values: list[Any], origin: Origin, name: str) -> list[str]:
+    """Return ids as text; each must be there."""
+    texts = ["" if value is None else str(value).strip() for value in values]
+    if "" in texts:
+        raise InputError(f"{origin.at(texts.index(''), name)}: the id is missing; fill it in or drop the row")
+    return texts
 
 
 def _two(names: Sequence[str], user: str | None, item: str | None, file: str) -> tuple[int, int]:
     places = []
     for name, role in ((user, "user"), (item, "item")):
-        place = _find(name, role, names)
+        place = _find(name, role, names, header=True)
         places.append(find_column(name or role, names, role, file) if place is None else place)
     if places[0] == places[1]:
         raise InputError(f"{file}: user and item must be two different columns")
@@ -173,11 +182,14 @@ def _asked(wanted: Sequence[str | int | None]) -> Iterator[tuple[str | None, str
             yield name, role
 
 
-def _find(name: str | None, role: str, names: Sequence[str]) -> int | None:
-    """Return where a column is, by its name or (None) by the usual names of its role."""
+def _find(name: str | None, role: str, names: Sequence[str], *, header: bool = False) -> int | None:
+    """Return where a column is, by its name or (None) by the usual names of its role.
+
+    With ``header``, the names are known to be a header, and may be looked at more closely.
+    """
     if name is not None:
         return list(names).index(name) if name in names else None
-    return find_usual(role, names)
+    return find_alike(role, names) if header else find_usual(role, names)
 
 
 def _layout(sheet: Sheet, wanted: Sequence[str | int | None], header: bool | None) -> tuple[bool, list[int]]:
@@ -196,7 +208,7 @@ def _layout(sheet: Sheet, wanted: Sequence[str | int | None], header: bool | Non
         if isinstance(name, int):
             at = name
         elif header:
-            place = _find(name, role, names)
+            place = _find(name, role, names, header=True)
             # Not there, or there twice: find_column has the words for it.
             if place is None or names.count(names[place]) > 1:
                 place = find_column(name or role, names, role, sheet.file)
@@ -265,7 +277,7 @@ def _read_parquet(data: bytes, file: str, wanted: Sequence[str | int | None]) ->
     names = opened.schema_arrow.names
     positions = []
     for name, role in zip(wanted, ROLES, strict=True):
-        place = name if isinstance(name, int) else _find(name, role, names)
+        place = name if isinstance(name, int) else _find(name, role, names, header=True)
         if place is None:
             place = find_column(str(name or role), names, role, file)
         if not 0 <= place < len(names):

@@ -226,17 +226,27 @@ def _sniff(text: bytes, file: str, least: int, has_names: Callable[[list[str]], 
         raise InputError(f"{file} begins with blank lines only; expected {expected}")
     votes: Counter[str] = Counter()
     for separator in SEPARATORS:
-        counts = [line.count(separator) for line in lines]
+        counts = [_count(line, separator) for line in lines]
         if counts[0] >= least - 1:
             votes[separator] = counts.count(counts[0])
-            if has_names([field.strip(' "') for field in lines[0].split(separator)]):
+            named = has_names([field.strip(' "') for field in lines[0].split(separator)])
+            if named and (separator != " " or len(votes) == 1):  # names have blanks within them too
                 return separator
     if not votes:
         raise InputError(
             f"{file}: cannot tell what separates the columns in {lines[0][:60]!r}; "
             f"expected at least {expected}; pass separator="
         )
+    if len(votes) > 1:
+        votes.pop(" ", None)  # blanks are within fields, too
     return votes.most_common(1)[0][0]  # the first of equals, in the order of SEPARATORS
+
+
+def _count(line: str, separator: str) -> int:
+    """Return how often a separator is in a line, not counting what is quoted."""
+    if len(separator) > 1 or '"' not in line:
+        return line.count(separator)
+    return len(next(csv.reader([line], delimiter=separator), [""])) - 1
 
 
 def _after_lines(data: bytes, n: int) -> bytes:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover import features
-from prefmover.columns import find_column, find_usual, plain_name
+from prefmover.columns import find_alike, find_column, find_usual, plain_name
 from prefmover.datasets.catalogue import Catalogue, split_year
 from prefmover.errors import InputError
 from prefmover.ids import CANONICAL_INTEGER, Ids, as_ids, close_names
@@ -233,12 +233,12 @@ class _Rows:
 
     @property
     def title(self) -> str | None:
-        place = find_usual("title", self.names)
+        place = find_alike("title", self.names)
         return None if place is None else self.names[place]
 
     def add_to(self, table: ItemTable) -> None:
         """Sort the cells into a table by what the columns are called."""
-        places = {role: find_usual(role, self.names) for role in ROLES}
+        places = {role: find_alike(role, self.names) for role in ROLES}
         columns = {role: p for role, p in places.items() if p is not None and p != self.at}
         described = {"genres", "tags", "text"} & columns.keys()
         for at in columns.values():
@@ -322,7 +322,7 @@ def _item_column(names: list[str], file: str) -> int:
     at = find_usual("item", names)
     if at is None:
         plain = [plain_name(name) for name in names]
-        at = plain.index("id") if "id" in plain else None
+        at = plain.index("id") if "id" in plain else find_alike("item", names)
     if at is not None:
         return at
     close = close_names("item", names, n=1)

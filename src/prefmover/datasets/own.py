@@ -77,7 +77,7 @@ def from_files(
         try:
             read, _ = align(read, geometry, "drop" if missing == "drop" else "error")
         except InputError as error:
-            message = str(error).replace('pass missing="drop"', _CHOICES)
+            message = str(error).replace('add them to the geometry, or pass missing="drop"', _CHOICES)
             raise InputError(message) from None
     else:
         LOG.info("no file of items: items are compared by how they were rated")
@@ -94,4 +94,7 @@ def from_files(
     )
 
 
-_CHOICES = 'pass missing="drop" to leave their ratings out, or missing="far" to keep them, unlike any other'
+_CHOICES = (
+    'describe them too, or pass missing="drop" to leave their ratings out, or missing="far" to keep them, '
+    "unlike any other item"
+)
