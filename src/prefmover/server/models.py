@@ -63,5 +63,5 @@ def kept_folder(data: Dataset) -> Path:
     digest = hashlib.sha256(f"{version('prefmover')}|{geometry.name}".encode())
     for array in (matrix.indptr, matrix.indices, matrix.data, geometry.grid, geometry.vectors):
         if array is not None:
-            digest.update(np.ascontiguousarray(array).view(np.uint8))
+            digest.update(np.ascontiguousarray(array).tobytes())
     return user_cache_path("prefmover") / "models" / f"{data.name}-{digest.hexdigest()[:16]}"

@@ -169,12 +169,14 @@ class Pool:
         self._held -= 1
 
     def close(self) -> None:
-        """Let the threads end; what waits is not computed."""
+        """Let the threads end; what waits is not computed, and told so."""
         with contextlib.suppress(queue.Empty):
             while True:
                 task = self._queue.get_nowait()
                 if task is not None:
                     task.budget.cancel()
+                    task.run()  # no more than the look at the budget
+                    self._held -= 1
         for _ in self._threads:
             self._queue.put(None)
 
