@@ -45,7 +45,7 @@ def executor(cluster):
     """Everything in shards of a quarter or so of the users."""
     from prefmover.cluster import RayExecutor
 
-    with RayExecutor(cluster.address, shard_bytes=40_000) as made:
+    with RayExecutor(cluster.address, shard_bytes=110_000) as made:
         yield made
 
 

@@ -1,5 +1,6 @@
 """Any cut of the askers and of the users gives the same lists; the cut is by cost."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,13 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefmover.cluster import Local, Summary, estimate, opened
+from prefmover.cluster import Local, Summary, constants, estimate, opened
 from prefmover.errors import InputError
 from prefmover.search import NeighborIndex
 from prefmover.search import blocks as module
 from prefmover.search.blocks import cut_askers, cut_users, in_blocks
+from tests.cluster.conftest import made
 from tests.search.strategies import rated
 from tests.search.test_nearest import assert_same
+
+
+@pytest.fixture(scope="module")
+def index():
+    return NeighborIndex(*made(260))
+
+
+@pytest.fixture(scope="module")
+def whole(index):
+    return index.nearest(None, 7, n_jobs=1)
 
 
 @given(rated(), st.integers(1, 6), st.integers(1, 400), st.integers(1, 9), st.sampled_from([0, 2**28]))
@@ -27,19 +39,25 @@ def test_any_cut_gives_the_same_lists(data, k, shard_bytes, n_blocks, table_budg
     assert found.stats.undefined == whole.stats.undefined
 
 
-def test_tables_of_shards(index, whole):
-    """Enough askers for a table, and shards small enough to have one where the whole has not."""
-    small = NeighborIndex(index.ratings, index.geometry, table_budget=4 * 120 * 200)
-    assert not small.has_room_for_table(500)
-    found = in_blocks(small, None, 7, Local(2, 40_000), blocks=5)
-    assert_same(found, whole)
+def test_tables_of_shards(index, whole, monkeypatch):
+    """Shards are as small as their tables ask for; without room for any there is none."""
+    tables, calls = module.nearest_items, []
+    monkeypatch.setattr(
+        module, "nearest_items", lambda *a, **k: calls.append(a[1].n_users) or tables(*a, **k)
+    )
+    assert_same(in_blocks(index, None, 7, Local(2, 60_000), blocks=5), whole)
+    assert len(calls) == 4
+    assert sum(calls) == 260
+    without = NeighborIndex(index.ratings, index.geometry, table_budget=0)
+    assert_same(in_blocks(without, None, 7, Local(1, 22_000), blocks=5), whole)
+    assert len(calls) == 4
 
 
 def test_bounds_travel(index):
     """A block that carries its lists along solves fewer pairs than shards that begin anew."""
-    shards = cut_users(index.preferences, 40_000)
+    shards = cut_users(index.preferences, 22_000)
     assert len(shards) == 4
-    carried = in_blocks(index, None, 7, Local(1, 40_000), blocks=5)
+    carried = in_blocks(index, None, 7, Local(1, 60_000), blocks=5)
     anew = 0
     for start, stop in shards:
         part = NeighborIndex(index.ratings.select(users=np.arange(start, stop)), index.geometry)
@@ -77,14 +95,14 @@ def test_nobody_asks(index):
 
 
 def test_shards_are_ranges_of_equal_size(index):
-    for bytes_ in (None, 10**9, 40_000, 5_000, 1):
+    for bytes_ in (None, 10**9, 22_000, 5_000, 1):
         shards = cut_users(index.preferences, bytes_)
         assert shards[0][0] == 0
-        assert shards[-1][1] == 500
+        assert shards[-1][1] == 260
         assert all(a[1] == b[0] for a, b in pairwise(shards))
         assert all(start < stop for start, stop in shards)
-    assert len(cut_users(index.preferences, 40_000)) == 4
-    assert len(cut_users(index.preferences, 1)) <= 500
+    assert len(cut_users(index.preferences, 22_000)) == 4
+    assert len(cut_users(index.preferences, 1)) <= 260
 
 
 def test_a_summary_counts():
@@ -106,9 +124,13 @@ def test_an_executor_of_ones_own(index, whole):
 def test_estimates_grow_as_they_should():
     small, large = estimate(10_000, 40, 4_000), estimate(20_000, 40, 4_000)
     assert large.core_seconds["bounds"] == pytest.approx(4 * small.core_seconds["bounds"])
-    assert 2 < large.core_seconds["exact"] / small.core_seconds["exact"] < 4
+    assert large.core_seconds["table"] == pytest.approx(2 * small.core_seconds["table"])
+    assert 1.5 < large.core_seconds["exact"] / small.core_seconds["exact"] < 4
     assert estimate(10_000, 40, 4_000, cores=8).seconds == pytest.approx(small.seconds / 8)
-    assert estimate(10**8, 40, 10**4).shards > 50
-    assert "years" in str(estimate(10**8, 40, 10**4)) or "days" in str(estimate(10**8, 40, 10**4))
+    assert estimate(10**8, 40, 10**4).shards > 1000
+    until = small.all_pairs_until
+    there = estimate(until, 40, 4_000, using=replace(constants(), growth=0.0), shard_bytes=2**60)
+    flat = there.core_seconds
+    assert flat["bounds"] == pytest.approx(flat["layout"] + flat["exact"], rel=0.5)
     with pytest.raises(InputError, match="must be positive"):
         estimate(0, 40, 100)

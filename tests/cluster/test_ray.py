@@ -31,7 +31,7 @@ import sys
 from prefmover.cluster import RayExecutor
 from prefmover.search import NeighborIndex
 from tests.cluster.conftest import made
-with RayExecutor(sys.argv[1], shard_bytes=40_000) as executor:
+with RayExecutor(sys.argv[1], shard_bytes=110_000) as executor:
     NeighborIndex(*made()).nearest(None, 7, executor=executor, checkpoint=sys.argv[2])
 """
 

@@ -8,10 +8,22 @@
 Nothing here knows what a task computes. :func:`estimate` tells beforehand how long a search will take.
 """
 
-from prefmover.cluster.estimate import Estimate, estimate
+from prefmover.cluster.estimate import Constants, Estimate, constants, estimate
 from prefmover.cluster.executor import Done, Executor, Task, opened
 from prefmover.cluster.local import Local
 from prefmover.cluster.on_ray import RayExecutor
 from prefmover.cluster.summary import Summary
 
-__all__ = ["Done", "Estimate", "Executor", "Local", "RayExecutor", "Summary", "Task", "estimate", "opened"]
+__all__ = [
+    "Constants",
+    "Done",
+    "Estimate",
+    "Executor",
+    "Local",
+    "RayExecutor",
+    "Summary",
+    "Task",
+    "constants",
+    "estimate",
+    "opened",
+]

@@ -1,51 +1,75 @@
 """How long a search will take: a model of its cost, with constants that a benchmark measures.
 
-Every asker meets every reference user, in three ways. The *bounds* cost so much per pair and rating of
-the two. The *pairs looked at*, whom the bounds do not rule out, are few, and hardly grow in number: their
-share falls about as fast as users are added. And there is a *layout* for each asker and shard, of the
-distances from all items to the asker's.
+Every asker meets every reference user, but most of them only through a bound:
+
+======  ====================================================================================
+table   once: distances from all items to a user, per item and rating of the user
+layout  per asker and shard: distances from all items to the asker's, and prices for the crowd
+bounds  per pair of users, and rating of either
+exact   per asker: the pairs that bounds do not rule out. They hardly grow in number with the
+        users, since the more there are, the nearer are the nearest
+======  ====================================================================================
+
+So the cost per asker is a constant plus a multiple of the number of users; at ``all_pairs_until`` the second
+is as large as the first, and from ten times that on, most of the time goes into people who are nowhere
+near: then candidates are to be generated first (docs/guide/cluster.md).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from prefmover.errors import InputError
 
-__all__ = ["CONSTANTS", "Constants", "Estimate", "estimate"]
+__all__ = ["Constants", "Estimate", "constants", "estimate"]
+
+FILE = Path(__file__).with_name("constants.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Seconds of one core; measured by ``benchmarks/bench_cluster.py``, printed in docs/benchmarks.md.
+    """Seconds of one core; measured by ``benchmarks/bench_cluster.py``, which writes them down.
 
     Attributes
     ----------
-    bound
-        A pair's bounds, per rating of the asker times rating of the reference user.
+    table
+        Per item and rating of a reference user, once.
     entry
-        An entry of the layout: one item times one rating of the asker.
-    visit
-        A pair looked at more closely, per rating of the one times rating of the other.
-    visits
-        Pairs looked at per asker, among ``visits_at`` users; they grow as n^``growth``.
+        Per item and rating of the asker, for each shard.
+    shard
+        Per asker and shard besides.
+    bound
+        Per pair of users and rating of either of them.
+    exact
+        Per asker among ``users`` users, for one rating each; times the ratings of both. Grows as
+        n^``growth``.
+    measured
+        When, and on what.
     """
 
-    bound: float = 1.5e-10
-    entry: float = 2.0e-9
-    visit: float = 3.0e-8
-    visits: float = 300.0
-    visits_at: float = 6040.0
-    growth: float = 0.5
+    table: float
+    entry: float
+    shard: float
+    bound: float
+    exact: float
+    users: float
+    growth: float
+    measured: str
 
 
-CONSTANTS = Constants()
+@cache
+def constants() -> Constants:
+    """Return the constants that were measured last."""
+    return Constants(**json.loads(FILE.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a search of everybody's nearest users will take.
+    """What a search of the nearest users will take.
 
     Attributes
     ----------
@@ -53,20 +77,26 @@ class Estimate:
         In all, by stage.
     seconds
         On so many cores, if they are kept busy.
-    bytes
-        Of the reference users and the geometry, in every object store that holds all of them.
     shards
         That the reference users are cut into.
+    shared_bytes
+        Of the reference users, their tables and the geometry, over the object stores of all nodes.
+    all_pairs_until
+        Users at which bounds for all pairs are half of the work.
     """
 
     core_seconds: dict[str, float]
     seconds: float
-    bytes: int
     shards: int
+    shared_bytes: int
+    all_pairs_until: int
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{stage} {100 * s / self.total:.0f} %" for stage, s in self.core_seconds.items())
-        return f"{_time(self.seconds)} ({_time(self.total)} of one core: {parts}), {self.bytes / 1e9:,.1f} GB"
+        parts = ", ".join(f"{stage} {s / self.total:.0%}" for stage, s in self.core_seconds.items())
+        return (
+            f"{duration(self.seconds)} ({duration(self.total)} of one core: {parts}), "
+            f"{self.shared_bytes / 1e9:,.1f} GB in {self.shards} shards"
+        )
 
     @property
     def total(self) -> float:
@@ -82,7 +112,7 @@ def estimate(
     cores: int = 1,
     askers: int | None = None,
     shard_bytes: int = 2**29,
-    constants: Constants = CONSTANTS,
+    using: Constants | None = None,
 ) -> Estimate:
     """Return how long the exact 10 nearest users of everybody take.
 
@@ -96,32 +126,45 @@ def estimate(
         How many ask; all users by default.
     shard_bytes
         As in :class:`~prefmover.cluster.RayExecutor`.
+    using
+        Constants of another machine.
 
     Examples
     --------
-    >>> hour = estimate(1_000_000, 40, 5_000, cores=1000)
-    >>> hour.shards
-    2
+    >>> million = estimate(1_000_000, 40, 3_000, cores=100)
+    >>> list(million.core_seconds)
+    ['table', 'layout', 'bounds', 'exact']
+    >>> million.shards
+    24
     """
     if min(users, items, cores) < 1 or ratings_per_user <= 0:
         raise InputError("users, items, cores and ratings_per_user must be positive")
-    c, n = constants, users if askers is None else askers
-    data = users * (12 * ratings_per_user + 16)
+    c, asking = using or constants(), users if askers is None else askers
+    data = users * (12 * ratings_per_user + 16 + 4 * items)
     shards = max(1, math.ceil(data / shard_bytes))
-    product = ratings_per_user**2
+    layout = shards * (items * ratings_per_user * c.entry + c.shard)
+    exact = ratings_per_user**2 * c.exact * (users / c.users) ** c.growth
+    pair = 2 * ratings_per_user * c.bound
     stages = {
-        "layout": n * shards * items * ratings_per_user * c.entry,
-        "bounds": n * users * product * c.bound,
-        "exact": n * c.visits * (users / c.visits_at) ** c.growth * product * c.visit,
+        "table": users * items * ratings_per_user * c.table,
+        "layout": asking * layout,
+        "bounds": asking * users * pair,
+        "exact": asking * exact,
     }
-    return Estimate(stages, sum(stages.values()) / cores, int(data + 4 * items**2), shards)
+    return Estimate(
+        stages,
+        sum(stages.values()) / cores,
+        shards,
+        int(data + 4 * items**2),
+        int((exact + layout / shards) / pair),
+    )
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration for people.
 
-    >>> _time(40), _time(7200), _time(400_000), _time(1e9)
-    ('40 s', '2.0 h', '4.6 days', '32 years')
+    >>> [duration(s) for s in (40, 7200, 400_000, 1e9)]
+    ['40 s', '2.0 h', '4.6 days', '32 years']
     """
     for unit, name in ((365.25 * 86400, "years"), (86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:

@@ -27,6 +27,7 @@ logger = logging.getLogger("prefmover")
 
 SHARD_BYTES = 2**29
 PATIENCE = 10.0  # seconds between looks at the nodes
+TOKEN = "set RAY_AUTH_MODE=token, and its token in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 REACH = 5.0  # seconds for an address to answer
 SLACK = 1.25  # of the object store: what Ray itself and results on their way need
 
@@ -45,16 +46,18 @@ class RayExecutor:
     in_flight
         Tasks handed to Ray at a time; by default two for each core of the cluster, so that none waits.
     shard_bytes
-        How much of the reference users one task looks at. All shards that a node works on are in its object
-        store.
+        How much of the reference users one task looks at, with the table of their distances to items. The
+        shards that a node works on, and the item geometry, are in its object store.
     cores
         Of a cluster that is made here; all by default.
 
     Examples
     --------
-    >>> with RayExecutor("auto") as executor:  # doctest: +SKIP
-    ...     found = nearest(ratings, geometry, k=10, executor=executor)
-    ...     print(executor.summary)
+    ::
+
+        with RayExecutor("auto") as executor:
+            found = nearest(ratings, geometry, k=10, executor=executor)
+            print(executor.summary)
     """
 
     def __init__(
@@ -305,14 +308,11 @@ def _connect(ray: Any, address: str | None, cores: int | None) -> None:
         ray.init(address=address, **(made_here if address == "local" else {}), **quiet)
     except ConnectionError as error:
         raise InputError(
-            f"there is no Ray cluster at {address!r} ({_line(error)}); start one with ray start --head, or "
-            "give the address of one"
+            f"there is no Ray cluster at {address!r} ({_line(error)}), or none that lets this process in: "
+            f"start one with ray start --head, give the address of one, or {TOKEN}"
         ) from error
     except ray.exceptions.AuthenticationError as error:
-        raise InputError(
-            "the Ray cluster asks for its token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or "
-            "RAY_AUTH_TOKEN_PATH"
-        ) from error
+        raise InputError(f"the Ray cluster asks for its token: {TOKEN}") from error
     except (RuntimeError, ValueError) as error:
         if "Version mismatch" in str(error):
             raise InputError(

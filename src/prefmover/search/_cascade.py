@@ -12,17 +12,21 @@ import numpy.typing as npt
 from prefmover._jit import kernel
 from prefmover.measures._pmd import as_distance, gather, reduce_pair
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
+from prefmover.search._climb import climb
+from prefmover.search._queue import sift
 from prefmover.search._topk import offer_to, reach_of
-from prefmover.transport._dual import ascend, copy, row_minimum
+from prefmover.transport._dual import ascend, copy
 from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
 
-PAIR_STEPS = 4  # dual steps on one pair, in place,
-PAIR_RATE = 0.3
-EXACT_STEPS = 24  # and further ones on what is left after cancelling
+STEPS = np.array([4, 16])  # dual steps on one pair, in place, in two goes;
+EXACT_STEPS = 24  # further ones, on what is left after cancelling, to start the simplex from
 EXACT_RATE = 0.4
+
+ROWS = 512  # pairs whose prices are kept between goes; others begin with the crowd's
+NO_ROW = -1
 
 # Where a user was dealt with.
 RWMD, PRICES, ABANDONED, SOLVED, KNOWN, UNDEFINED, PIVOTS = range(7)
@@ -78,6 +82,11 @@ class Scratch(NamedTuple):
     p: npt.NDArray[np.int64]
     q: npt.NDArray[np.int64]
     excess: npt.NDArray[np.float64]
+    way: npt.NDArray[np.float64]  # the direction of the last dual step
+    stage: npt.NDArray[np.int8]  # how often a user's bound was raised by steps on the pair
+    row: npt.NDArray[np.int32]  # where the prices of the pair with a user are kept, or NO_ROW
+    prices: npt.NDArray[np.int32]
+    free: npt.NDArray[np.int32]  # rows of prices without a user
     buffer: npt.NDArray[np.int32]
     solved_users: npt.NDArray[np.int64]
     solved_distances: npt.NDArray[np.float64]
@@ -102,6 +111,11 @@ def scratch(n_users: int, n_items: int, longest: int, crowd_items: int) -> Scrat
         p=np.empty(wide, np.int64),
         q=np.empty(L, np.int64),
         excess=np.empty(wide),
+        way=np.empty(wide),
+        stage=np.empty(n_users, np.int8),
+        row=np.empty(n_users, np.int32),
+        prices=np.empty((min(ROWS, n_users), L), np.int32),
+        free=np.empty(min(ROWS, n_users), np.int32),
         buffer=np.empty(wide * L, np.int32),
         solved_users=np.empty(n_users, np.int64),
         solved_distances=np.empty(n_users),
@@ -237,27 +251,54 @@ def apply_prices(query, users, s, n):
 
 @kernel
 def visit(query, users, lists, n, solved, s, stats):
-    """Abandon or solve the first n alive; return how many are solved by now, or -1 - v.
+    """Abandon or solve the first n alive, sorted by bound; return how many are solved by now, or -1 - v.
 
+    Best first: whoever has the least bound has it raised by a few dual steps on the pair, then by some
+    more, going back into the queue each time; and is solved if it is the least still. So nobody is solved
+    whose raised bound is beyond the final reach.
     Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
     """
+    free = s.prices.shape[0]
+    for k in range(free):
+        s.free[k] = k
     for k in range(n):
-        solved = visit_one(s.alive[k], query, users, lists, solved, s, stats)
-        if solved < 0:
-            break
+        s.stage[s.alive[k]] = 0
+        s.row[s.alive[k]] = NO_ROW
+    while n > 0:
+        v = s.alive[0]  # sorted, and thereby a heap
+        limit = reach_of(v, lists, query.radius) / query.unit
+        row = s.row[v]
+        prices = s.g if row == NO_ROW else s.prices[row]
+        waits = False
+        if exceeds(s.bound[v], limit):
+            stats[PRICES if s.stage[v] == 0 else ABANDONED] += 1
+        elif limit < np.inf and s.stage[v] < STEPS.size:
+            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS[s.stage[v]], limit, query, users, s))
+            s.stage[v] += 1
+            waits = True
+            if row == NO_ROW and free > 0:
+                free -= 1
+                row = s.row[v] = s.free[free]
+            if row != NO_ROW:
+                copy(s.best_g, query.items.size, s.prices[row])
+        else:
+            solved = solve_one(v, limit, prices, query, users, lists, solved, s, stats)
+            if solved < 0:
+                return solved
+        if not waits:
+            if row != NO_ROW:
+                s.free[free] = row
+                free += 1
+            n -= 1
+            s.alive[0] = s.alive[n]
+        if n > 0:
+            sift(s.alive, n, s.bound)
     return solved
 
 
 @kernel
-def visit_one(v, query, users, lists, solved, s, stats):
-    """Abandon or solve one pair; return the number solved so far, or -1 - v."""
-    limit = reach_of(v, lists, query.radius) / query.unit
-    if exceeds(s.bound[v], limit):
-        stats[PRICES] += 1
-        return solved
-    if limit < np.inf and abandon(v, query, users, limit, s):
-        stats[ABANDONED] += 1
-        return solved
+def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
+    """Solve one pair, or abandon it on the way; return the number solved so far, or -1 - v."""
     theirs = slice(users.indptr[v], users.indptr[v + 1])
     n, m = reduce_pair(
         users.items[theirs], users.mass[theirs], users.total[v],
@@ -267,7 +308,6 @@ def visit_one(v, query, users, lists, solved, s, stats):
     if n > 0:
         c = gather(query.distance, s.rows, s.columns, n, m, s.buffer)
         w = s.w
-        prices = s.g if limit == np.inf else s.best_g
         for j in range(m):
             w.g[j] = prices[s.columns[j]]
         total = np.float64(query.total) * np.float64(users.total[v])
@@ -288,54 +328,3 @@ def visit_one(v, query, users, lists, solved, s, stats):
     s.solved_distances[solved] = distance
     offer_to(v, distance, lists, query.radius)
     return solved + 1
-
-
-@kernel
-def abandon(v, query, users, limit, s):
-    """Whether a few dual steps, on the query's own rows without a copy, show the pair to be too far.
-
-    The steps are those of ``transport._dual.ascend`` from the crowd's prices s.g; the best prices are left
-    in s.best_g.
-    """
-    start, n, m = users.indptr[v], users.indptr[v + 1] - users.indptr[v], query.items.size
-    f, nearest, distance = s.w.f, s.w.nearest, query.distance
-    narrow = distance.dtype.type
-    inverse_v, inverse_u = 1.0 / np.float64(users.total[v]), 1.0 / np.float64(query.total)
-    for i in range(n):
-        f[i] = row_minimum(distance, s.g, users.items[start + i], m)
-    best = -np.inf
-    g = s.w.g
-    first_step = 0.0
-    for t in range(PAIR_STEPS + 1):
-        for j in range(m):
-            g[j] = 2**30
-        for i in range(n):
-            row, f_i = distance[users.items[start + i]], f[i]
-            for j in range(m):
-                reduced = narrow(row[j] - f_i)
-                nearest[j] = np.int32(i) if reduced < g[j] else nearest[j]
-                g[j] = min(g[j], reduced)
-        value_v, value_u = 0.0, 0.0
-        for i in range(n):
-            value_v += np.float64(users.mass[start + i]) * f[i]
-        for j in range(m):
-            value_u += np.float64(query.mass[j]) * g[j]
-        value = value_v * inverse_v + value_u * inverse_u
-        if value > best:
-            best = value
-            copy(g, m, s.best_g)
-            if exceeds(value, limit):
-                return True
-        if t == PAIR_STEPS:
-            break
-        if t == 0:
-            first_step = PAIR_RATE * best
-        step = first_step / (1.0 + t)
-        for i in range(n):
-            s.excess[i] = users.mass[start + i] * inverse_v
-        for j in range(m):
-            s.excess[nearest[j]] -= query.mass[j] * inverse_u
-        for i in range(n):
-            imbalance = s.excess[i] / (users.mass[start + i] * inverse_v)
-            f[i] += narrow(step * max(-2.0, min(1.0, imbalance)))
-    return False

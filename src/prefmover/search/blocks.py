@@ -51,6 +51,7 @@ logger = logging.getLogger("prefmover")
 
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
 LEAST_TASKS = 16  # for each slot of the executor, so that the last ones end together
+BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 KNOWN_BYTES = 2**29  # of solved pairs that wait for the other side to ask
 
 
@@ -147,9 +148,16 @@ def in_blocks(
     return run.all(parts, least, asking)
 
 
-def cut_users(everyone: Preferences, shard_bytes: int | None) -> list[tuple[int, int]]:
-    """Return shards of the users as ranges of positions, of about equally many ratings.
+def cut_users(everyone: Preferences, shard_bytes: int | None, table_bytes: int = 0) -> list[tuple[int, int]]:
+    """Return shards of the users as ranges of positions, of about equally many bytes.
 
+    Parameters
+    ----------
+    table_bytes
+        Of a user's column of the table of distances to items; 0 without a table.
+
+    Examples
+    --------
     >>> from prefmover.ratings import Ratings
     >>> from prefmover.preferences import preferences
     >>> everyone = preferences(Ratings.from_arrays([1, 2, 3, 4], list("abcd"), [1, 1, 1, 1]))
@@ -157,14 +165,11 @@ def cut_users(everyone: Preferences, shard_bytes: int | None) -> list[tuple[int,
     ([(0, 4)], [(0, 2), (2, 4)])
     """
     n = everyone.total.size
-    before = BYTES_PER_RATING * everyone.indptr + BYTES_PER_USER * np.arange(n + 1)
+    before = BYTES_PER_RATING * everyone.indptr + (BYTES_PER_USER + table_bytes) * np.arange(n + 1)
     count = 1 if shard_bytes is None else max(1, -(-int(before[-1]) // max(int(shard_bytes), 1)))
     edges = np.searchsorted(before, before[-1] * np.arange(1, count) / count)
     edges = np.unique(np.concatenate(([0], edges, [n])))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
-BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 
 
 def cut_askers(sizes: Index, shard_ratings: int, least: int) -> list[Index]:
@@ -221,7 +226,12 @@ class _Run:
     ) -> None:
         self.index, self.askers, self.rows, self.k = index, askers, rows, k
         self.executor, self.progress, self.ids, self.own = executor, progress, ids, own
-        self.ranges = cut_users(index.preferences, executor.shard_bytes)
+        many = rows.size >= MANY and index.has_room_for_table(1)
+        self.table = many and (
+            executor.shard_bytes is not None or index.has_room_for_table(index.ratings.n_users)
+        )
+        self.table_bytes = 4 * index.ratings.n_items if self.table else 0
+        self.ranges = cut_users(index.preferences, executor.shard_bytes, self.table_bytes)
 
     def all(self, parts: PartsFolder | None, least: int, asking: Index) -> Neighbors:
         ratings_before = self.index.preferences.indptr
@@ -239,19 +249,15 @@ class _Run:
         announce_compilation()
         executor, index, ranges = self.executor, self.index, self.ranges
         todo = [number for number in range(len(blocks)) if number not in answers]
-        with_table = [
-            sum(blocks[b].size for b in todo) >= MANY and index.has_room_for_table(stop - start)
-            for start, stop in ranges
-        ]
-        executor.begin(*self._bytes(with_table))
+        executor.begin(*self._bytes())
         executor.summary.resumed = len(answers)
         # Ids stay here: workers know items and users by position.
         geometry = replace(index.geometry, items=np.arange(index.geometry.n_items))
         shared_geometry, shards, tables = executor.share(geometry), [], []
-        for (start, stop), wanted in zip(ranges, with_table, strict=True):
+        for start, stop in ranges:
             shard = executor.share(Shard.of(index.preferences, start, stop))
             shards.append(shard)
-            tables.append(executor.derive(nearest_items, shared_geometry, shard) if wanted else NO_TABLE)
+            tables.append(executor.derive(nearest_items, shared_geometry, shard) if self.table else NO_TABLE)
         inbox = _Inbox(blocks, ranges, self.rows.size and int(self.rows.max()) + 1, self.own)
         for part_answer in answers.values():
             inbox.deliver(part_answer.pairs(self.askers.positions))
@@ -308,15 +314,14 @@ class _Run:
         none = Lists(np.zeros(n, np.int64), np.zeros((n, self.k), np.int64), np.zeros((n, self.k)))
         return _Block(rows, Askers(some, self.askers.positions[rows]), turn, none, SearchStats())
 
-    def _bytes(self, with_table: list[bool]) -> tuple[int, int]:
+    def _bytes(self) -> tuple[int, int]:
         """Return the bytes of all shared values, and of those that one task reads."""
-        index, indptr = self.index, self.index.preferences.indptr
-        held = index.geometry.grid if index.geometry.grid is not None else index.geometry.vectors
+        geometry, indptr = self.index.geometry, self.index.preferences.indptr
+        held = geometry.grid if geometry.grid is not None else geometry.vectors
         assert held is not None
         of_shard = [
-            BYTES_PER_RATING * int(indptr[b] - indptr[a])
-            + (BYTES_PER_USER + (4 * index.ratings.n_items if table else 0)) * (b - a)
-            for (a, b), table in zip(self.ranges, with_table, strict=True)
+            BYTES_PER_RATING * int(indptr[b] - indptr[a]) + (BYTES_PER_USER + self.table_bytes) * (b - a)
+            for a, b in self.ranges
         ]
         return held.nbytes + sum(of_shard), held.nbytes + max(of_shard)
 
