@@ -8,6 +8,7 @@ from prefmover.measures.pmd import distances, query_major
 from prefmover.search import NeighborIndex
 from prefmover.search import _bounds as bounds
 from prefmover.search import _cascade as cascade
+from prefmover.search._climb import climb
 from prefmover.search._topk import offer
 from prefmover.search.cascade import _shape_prices
 from tests.search.strategies import rated
@@ -48,7 +49,11 @@ def test_bounds_are_bounds(data, u):
     assert (s.bound >= before).all()
     for v in alive:
         if exact[v] > 0:
-            assert not cascade.abandon(v, query, users, exact[v], s)
+            for limit in (exact[v], 0.5 * exact[v], 3.0 * exact[v]):
+                value = climb(v, s.g, 20, limit, query, users, s)
+                assert value <= exact[v] * (1 + TINY) + TINY
+                prices = s.best_g[: query.items.size].copy()
+                assert climb(v, prices, 0, limit, query, users, s) >= value - TINY * abs(value)
 
 
 @settings(max_examples=30)
