@@ -216,7 +216,8 @@ class ItemGeometry:
         if (D < 0).any():
             i, j = np.argwhere(D < 0)[0]
             raise InputError(
-                f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g})"
+                f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g}); "
+                "distances begin at 0"
             )
         if np.diagonal(D).any():
             off = np.diagonal(D) != 0
@@ -408,6 +409,15 @@ def align(
     missing
         What becomes of rated items that the geometry does not know: ``"error"``, or ``"drop"`` to leave
         their ratings out, with a :class:`~prefmover.errors.MissingItemsWarning` that counts and names them.
+
+    Examples
+    --------
+    >>> from prefmover import Ratings
+    >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "z"], [5, 4])
+    >>> geometry = ItemGeometry.from_vectors(["z", "y", "x"], [[1, 0], [1, 1], [0, 1]])
+    >>> ratings, geometry = align(ratings, geometry)
+    >>> geometry.items.tolist()  # those that were rated, in the order of the ratings
+    ['x', 'z']
     """
     if missing not in ("error", "drop"):
         raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
@@ -443,7 +453,10 @@ def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDAr
         raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
-        raise InputError(f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number")
+        raise InputError(
+            f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number; "
+            "fill it in, or leave the item out"
+        )
     return array
 
 

@@ -97,6 +97,22 @@ class UserKNN:
     See Also
     --------
     UserKNN.paper : the setting of the paper.
+
+    Examples
+    --------
+    >>> from prefmover import datasets
+    >>> cinema = datasets.load("cinema")
+    >>> few = cinema.ratings.select(users=range(40))
+    >>> model = UserKNN("pmd", k=20, predictor="average").fit(few, cinema.geometry)
+    >>> near = model.neighbors("ada-b", k=1)[0]
+    >>> why = model.explain("ada-b", near.id)  # what of theirs corresponds to what of hers
+    >>> best = model.recommend("ada-b", n=3)
+    >>> parts = model.explain_recommendation("ada-b", best[0].item)  # they add up to the prediction
+    >>> abs(parts.total - best[0].rating) < 1e-9 or best[0].clipped
+    True
+    >>> you = model.for_ratings({"alien-1979": 5, "casablanca-1942": 2})  # nothing is refitted
+    >>> [p.how for p in you.recommend(n=2)]
+    ['neighbors', 'neighbors']
     """
 
     def __init__(
@@ -464,7 +480,9 @@ class UserKNN:
             return cls._from_stored(stored, n_jobs)
         except InputError as error:
             raise InputError(f"{folder}: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        except KeyError as error:
+            raise InputError(f"{folder} lacks {error.args[0]!r}; save the model again") from None
+        except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
 
     @classmethod

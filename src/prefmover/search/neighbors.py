@@ -95,6 +95,19 @@ class Neighbors:
         False for distances; True if the measure is a similarity and ``values`` are similarities.
     stats
         What the search did.
+
+    Examples
+    --------
+    >>> from prefmover import ItemGeometry, Ratings, nearest
+    >>> ratings = Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3])
+    >>> geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]])
+    >>> found = nearest(ratings, geometry, k=2)
+    >>> found.of("ann")
+    [Neighbor(id='bob', distance=0.4636...), Neighbor(id='cid', distance=1.5707...)]
+    >>> found.ids[0].tolist(), found.distances[0].round(2).tolist()
+    (['bob', 'cid'], [0.46, 1.57])
+    >>> found.to_graph().shape  # sparse; for scikit-learn
+    (3, 3)
     """
 
     users: npt.NDArray[Any]
