@@ -72,6 +72,16 @@ class _Verbs(TyperGroup):
             error_line(str(error))
             ours = isinstance(error, PrefmoverError) and not isinstance(error, InputError | MissingExtraError)
             raise typer.Exit(1 if ours else 2) from None
+        except Exception as error:
+            # Typer's own, such as a misspelt option, know their exit code (of which class they are depends on
+            # its version).
+            if STATE.debug or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
+                raise
+            error_line(
+                f"a defect of prefmover, not of yours ({type(error).__name__}: {error}); please report it, "
+                "with what `prefmover --debug ...` prints for the same command"
+            )
+            raise typer.Exit(1) from None
 
 
 def _load(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from importlib import metadata
 from typing import Any
 
@@ -11,26 +12,10 @@ import typer
 
 from prefmover.cli.source import Json
 
-__all__ = ["doctor", "examine"]
+__all__ = ["doctor", "examine", "requirements"]
 
-REQUIRED = (
-    "numpy",
-    "scipy",
-    "numba",
-    "pyarrow",
-    "narwhals",
-    "pydantic",
-    "safetensors",
-    "pooch",
-    "typer",
-    "rich",
-)
-EXTRAS = {
-    "plot": ("matplotlib",),
-    "server": ("fastapi", "uvicorn"),
-    "ray": ("ray",),
-    "peers": ("POT", "scikit-learn", "scikit-surprise"),
-}
+FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
+"""Extras of those who work on prefmover itself."""
 
 EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
@@ -50,8 +35,9 @@ def doctor(json: Json = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Return what ``prefmover doctor`` shows, as JSON types."""
-    versions = {name: _version(name) for name in REQUIRED}
-    extras = {extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()}
+    needs = requirements()
+    versions = {name: _version(name) for name in needs.pop("")}
+    extras = {extra: {name: _version(name) for name in names} for extra, names in needs.items()}
     lacking = [name for name, version in versions.items() if version is None]
     remedies = [f"pip install prefmover: {', '.join(lacking)} is missing"] if lacking else []
     remedies += [
@@ -74,6 +60,20 @@ def examine() -> dict[str, Any]:
         "remedies": remedies,
         "healthy": not lacking and bool(kernels["writable"]),
     }
+
+
+def requirements() -> dict[str, list[str]]:
+    """Return the packages that prefmover needs (under ""), and those of each extra, from its metadata.
+
+    >>> "numpy" in requirements()[""], requirements()["plot"]
+    (True, ['matplotlib'])
+    """
+    out: dict[str, list[str]] = {"": []}
+    for line in metadata.requires("prefmover") or ():
+        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
+        if name and (extra is None or extra[1] not in FOR_DEVELOPERS):
+            out.setdefault(extra[1] if extra else "", []).append(name[0])
+    return out
 
 
 def _version(name: str) -> str | None:

@@ -1,0 +1,78 @@
+"""The tour on the built-in data, with every eighth viewer and fewer measures."""
+
+import importlib
+import json
+import sys
+
+import pytest
+
+demo = importlib.import_module("prefmover.cli.demo")
+
+
+@pytest.fixture(autouse=True)
+def small(small_cinema, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "MEASURES", ("cos", "pmd"))
+    monkeypatch.setattr(demo, "SHARES", (0.1, 0.2))
+    monkeypatch.chdir(tmp_path)
+    return small_cinema
+
+
+def test_the_tour(run, small, tmp_path):
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "petra-h rated 6 films" in out
+    assert "no film in common" in out
+    assert "↔" in out
+    assert "Proof that no plan is cheaper" in out
+    assert "The answer is exact" in out
+    assert "gave" in out
+    assert "UserKNN()" in out
+    assert out.splitlines()[-1] == "prefmover-demo/report.html"
+    page = (tmp_path / "prefmover-demo" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
+    for name in ("plan.svg", "plan.png", "comparison/report/report.html"):
+        assert (tmp_path / "prefmover-demo" / name).stat().st_size > 1000
+    # The errors of the measures are those of the experiment's own records.
+    from prefmover.evaluation.folder import RunFolder
+
+    cells = RunFolder(tmp_path / "prefmover-demo" / "comparison").cells().values()
+    pmd = [
+        cell["mae"][0]
+        for share in demo.SHARES
+        for cell in cells
+        if (cell["method"], cell["share"]) == ("pmd", share)
+    ]
+    row = next(line for line in out.splitlines() if line.startswith("  PMD"))
+    assert row.split()[1:] == [f"{value:.4f}" for value in pmd]
+    # A second time: what was computed is there, and the figures are the same.
+    code, again, _ = run("demo", "--json")
+    found = json.loads(again)
+    assert (code, found["errors"]["PMD"]) == (0, pmd)
+    assert found["recommendations"][0]["title"] in out
+
+
+def test_without_matplotlib_the_tour_goes_on(run, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = run("demo", "--out", "here")
+    assert code == 0
+    assert 'pip install "prefmover[plot]"' in err
+    assert out.splitlines()[-1] == "here/report.html"
+    page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
+    assert "<svg" not in page
+    assert "What to watch" in page
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [(("--viewer", "petra"), "there is no user 'petra'; close:"), (("--out", "file"), "which is a file")],
+)
+def test_errors(run, tmp_path, args, message):
+    (tmp_path / "file").touch()
+    code, out, err = run("demo", *args)
+    assert (code, out) == (2, "")
+    assert message in err
