@@ -14,6 +14,10 @@ def texts(page, selector):
     return page.locator(selector).all_inner_texts()
 
 
+def number(text):
+    return float(text.replace("\N{MINUS SIGN}", "-"))
+
+
 def test_like_minded_by_keyboard(visitor):
     page = visitor.open("")
     assert page.title() == "Like-minded viewers · prefmover"
@@ -83,11 +87,14 @@ def numbers(page, user, other):
           return [3, 6, 14, Infinity].map((most) => {
             const plan = layout(answer, { most });
             const inside = [...plan.left, ...plan.right].every((node) => {
-              const mine = plan.ribbons.filter((r) => r.from === node.id && plan.left.includes(node) || r.to === node.id && plan.right.includes(node));
-              return Math.abs(sum(mine, "mass") - node.mass) < 1e-9 && node.y >= -1e-6 && node.y + node.height <= plan.height + 1e-6;
+              const end = plan.left.includes(node) ? "from" : "to";
+              const mine = plan.ribbons.filter((ribbon) => ribbon[end] === node.id);
+              const fits = node.y >= -1e-6 && node.y + node.height <= plan.height + 1e-6;
+              return fits && Math.abs(sum(mine, "mass") - node.mass) < 1e-9;
             });
-            return { mass: sum(plan.ribbons, "mass"), cost: sum(plan.ribbons, "cost"), share: sum(plan.ribbons, "share"),
-                     left: sum(plan.left, "mass"), right: sum(plan.right, "mass"), inside, distance: answer.distance };
+            const sums = Object.fromEntries(["mass", "cost", "share"].map((f) => [f, sum(plan.ribbons, f)]));
+            const [left, right] = [sum(plan.left, "mass"), sum(plan.right, "mass")];
+            return { ...sums, left, right, inside, distance: answer.distance };
           });
         }""",
         [user, other],
@@ -173,10 +180,10 @@ def test_recommended(visitor):
     visitor.settled()
     whole = visitor.api(f"users/petra-h/recommendations/{third}")
     assert page.url.endswith(f"#/recommended/petra-h/{third}")
-    rows = [float(text.replace("−", "-")) for text in texts(page, ".waterfall tbody .number")]
+    rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
     assert texts(page, ".waterfall tfoot .number") == [f"{whole['total']:.3f}"]
-    said = [float(text.replace("−", "-")) for text in texts(page, ".voices .adds")]
+    said = [number(text) for text in texts(page, ".voices .adds")]
     neighbours = next(part["value"] for part in whole["parts"] if part["name"] == "neighbors")
     assert sum(said) == pytest.approx(neighbours, abs=0.0005 * len(said))
     page.reload()  # a link to one explanation opens it

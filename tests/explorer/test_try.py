@@ -134,7 +134,8 @@ def test_stars_of_other_scales(visitor, scale, stars, said):
         """async (scale) => {
           const { starInput } = await import("/assets/stars.js");
           const told = [];
-          const input = starInput({ label: "Your rating of X", value: null, scale, change: (x) => told.push(x) });
+          const change = (x) => told.push(x);
+          const input = starInput({ label: "Your rating of X", value: null, scale, change });
           const press = (key) => input.control.dispatchEvent(new KeyboardEvent("keydown", { key }));
           press("ArrowUp"); press("ArrowUp");
           const text = input.control.getAttribute("aria-valuetext");

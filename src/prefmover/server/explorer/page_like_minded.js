@@ -87,7 +87,7 @@ function drawExample(answer) {
   if (answer === null) return [];
   const pair = { person: { id: answer.user.id }, other: { id: answer.other.id } };
   return [
-    h("div", { class: "line" }, h("strong", {}, capital(nameOf(answer.user))), h("span", { class: "soft" }, `distance ${distance(answer.distance)}, ${count(answer.n_common, itemNoun())} in common`), h("strong", {}, capital(nameOf(answer.other)))),
+    h("p", { class: "soft" }, `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, ${count(answer.n_common, itemNoun())} in common.`),
     ribbons(answer, { most: 8, compact: true }),
     h("p", {}, h("a", { href: href({ page: "why", ...pair }) }, "See the whole plan")),
   ];

@@ -127,7 +127,7 @@ function voices(answer, person) {
       "table",
       { class: "voices" },
       h("caption", {}, "Who said what"),
-      h("thead", {}, h("tr", {}, ["neighbour", "distance", "said", "adds"].map((text, k) => h("th", { scope: "col", class: k === 0 || k === 2 ? "text" : null }, text)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "neighbour"), h("th", { scope: "col" }, "adds"), h("th", { scope: "col", class: "apart" }, "distance"), h("th", { scope: "col", class: "text" }, "said"))),
       h(
         "tbody",
         {},
@@ -136,13 +136,13 @@ function voices(answer, person) {
             "tr",
             {},
             h("th", { scope: "row", class: "text" }, h("a", { href: href({ page: "why", person, other: { id: one.user.id } }) }, nameOf(one.user))),
-            h("td", {}, one.distance === null ? "–" : distance(one.distance)),
-            h("td", { class: "text said" }, opinion(one, 3)),
             h("td", { class: "adds" }, h("span", { class: one.contribution < 0 ? "tick down" : "tick up", "aria-hidden": "true", style: { width: `${((40 * Math.abs(one.contribution)) / most).toFixed(1)}px` } }), signed(one.contribution)),
+            h("td", { class: "apart" }, one.distance === null ? "–" : distance(one.distance)),
+            h("td", { class: "text said" }, opinion(one, 3)),
           ),
         ),
         answer.others.count
-          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-GB")} others`), h("td", {}), h("td", { class: "text" }, "all together"), h("td", { class: "adds" }, signed(answer.others.contribution)))
+          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-GB")} others`), h("td", { class: "adds" }, signed(answer.others.contribution)), h("td", { class: "apart" }), h("td", { class: "text said" }, "all together"))
           : null,
       ),
     ),

@@ -7,7 +7,8 @@ import { h, s, unseen } from "./elements.js";
 import { layout } from "./plan_layout.js";
 import { capital, count, distance, item as itemNoun, percent, rating, whose } from "./words.js";
 
-const REST = { head: "Every ribbon is a part of the distance", body: "point at one, or press Tab and then the arrow keys" };
+const HOW = matchMedia("(hover: none)").matches ? "tap one to see its numbers" : "point at one, or press Tab and then the arrow keys";
+const REST = { head: "Every ribbon is a part of the distance", body: HOW };
 
 /**
  * @param {object} answer of /explanations
