@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +88,19 @@ def test_errors(run, tmp_path, monkeypatch, args, message):
     code, _, err = run(*args)
     assert code == 2
     assert message in err
+
+
+@pytest.mark.usefixtures("in_shop")
+def test_ratings_of_ones_own(run):
+    options = ("--measures", "jaccard", "--controls", "bias", "--repeats", 1, "--k", 5, "--no-report")
+    code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "tags.csv", *options, "-o", "a")
+    assert (code, "[2/2]" in err) == (0, True)
+    code, _, err = run("evaluate", "-d", "ratings.csv", *options, "-o", "b")
+    assert code == 0
+    assert "SVD to 50 of each split's training ratings" in (Path("b") / "experiment.json").read_text()
+    code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "best", *options, "-o", "c")
+    assert code == 2
+    assert "best would look at the test ratings" in err
+    code, _, err = run("evaluate", "-d", "ratngs.csv", *options, "-o", "c")
+    assert code == 2
+    assert "did you mean ratings.csv?" in err

@@ -8,6 +8,7 @@ from prefmover.cli.config import configure, read_toml, settings_for
 from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Jobs, Json
 from prefmover.cli.terminal import tell
+from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.cluster import Executor
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "prefmover evaluate --measures cos,pmd --train 1:9 --k 10,40 --repeats 1 --out few",
+    "prefmover evaluate --dataset ratings.csv --geometry tags.csv --measures jmsd,pmd --out mine",
     "prefmover evaluate --config experiment.toml --out again",
 )
 
@@ -41,7 +43,9 @@ def evaluate(
             help="A TOML file of settings; options given here win.",
         ),
     ] = "",
-    dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="[cinema], ml-100k, ...")] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", "-d", help="[cinema], ml-100k, ..., or a file of ratings.")
+    ] = None,
     measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
     train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
     k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbours: 10,40 or [5:60:5].")] = None,
@@ -95,6 +99,13 @@ def evaluate(
     }
     given = {name: value for name, value in options.items() if value is not None}
     settings = {**DEFAULTS, **(_from_file(config) if config else {}), **given}
+    if "." in str(settings["dataset"]):
+        settings.setdefault("geometry", "ratings")
+        if settings["geometry"] == "best":
+            raise InputError(
+                "best would look at the test ratings of a file; choose --geometry ratings (of each training "
+                "part), or a CSV of items"
+            )
     experiment = Experiment.from_dict(settings, config or "the command line")
     with chosen(executor, address, jobs) as who:
         run(experiment, out, jobs, report, json, who)

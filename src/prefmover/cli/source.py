@@ -88,7 +88,8 @@ class SourceOptions:
     def open(self, jobs: int | None = None) -> Data:
         """Return the data that the options mean."""
         self._check()
-        with in_option_words():
+        name = self.model or self.dataset or self.ratings
+        with in_option_words(), progress(f"reading {name}"):
             if self.model is not None:
                 return _of_model(self.model, jobs)
             if self.dataset is not None:
@@ -209,7 +210,7 @@ class Data:
 
     @cached_property
     def _items(self) -> dict[str, Any]:
-        return {str(item): item for item in self.catalogue.ids.tolist()}
+        return {str(item): item for ids in (self.ratings.items, self.catalogue.ids) for item in ids.tolist()}
 
     def _as_typed(self, text: str) -> Any:
         whole = text.removeprefix("-").isdigit() and self.ratings.users.dtype != object

@@ -33,7 +33,9 @@ def load(name: str) -> Dataset:
     name : str
         ``"cinema"`` or ``"synthetic"``, which are built in (:func:`synthetic` makes others), or a
         MovieLens data set that was downloaded or added before: ``"ml-100k"``, ``"ml-1m"``,
-        ``"ml-10m"``, ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``.
+        ``"ml-10m"``, ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``. Or the path of a
+        file of ratings, whose columns have usual names (:func:`prefmover.datasets.own.from_files` takes
+        all kinds, and files that describe the items).
 
     Raises
     ------
@@ -45,6 +47,10 @@ def load(name: str) -> Dataset:
 
     if name.casefold() in BUILT_IN:
         return _built_in(name.casefold())
+    if "." in name:  # no name has one
+        from prefmover.datasets.own import from_files
+
+        return from_files(name)
     known = source(name)
     dataset = read(known, folders.locate(known))
     check_counts(known, dataset)

@@ -80,17 +80,22 @@ def from_files(
             message = str(error).replace('add them to the geometry, or pass missing="drop"', _CHOICES)
             raise InputError(message) from None
     else:
-        LOG.info("no file of items: items are compared by how they were rated")
-        geometry = ItemGeometry.from_ratings(read)
         names = [str(i) for i in read.items.tolist()]
         catalogue = Catalogue(read.items, names, [0] * len(names), [()] * len(names))
+
+    def make_geometry() -> ItemGeometry:
+        if items:
+            return geometry
+        LOG.info("no file of items: items are compared by how they were rated")
+        return ItemGeometry.from_ratings(read)
+
     return Dataset(
         name=Path(ratings).name,
         ratings=read,
         items=catalogue,
         terms="your own",
         citation="",
-        make_geometry=lambda: geometry,
+        make_geometry=make_geometry,
     )
 
 

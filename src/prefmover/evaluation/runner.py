@@ -148,7 +148,7 @@ class _Data:
             raise InputError(
                 f'geometry is {name!r}; choose "best", "genres", "ratings", or a CSV file of items'
             )
-        return read_item_table(name)[1]
+        return read_item_table(name, rated=self.ratings.items)[1]
 
     def geometry_for(self, split: Split) -> ItemGeometry:
         if self.geometry is not None:
