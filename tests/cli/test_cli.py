@@ -117,11 +117,12 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now)
     with terminal.progress("work") as callback:
-        for now in [0.5, 1.5, 2.0, 3.0, 4.0, 100.0]:
+        for now in [0.5, 1.5, 2.0, 3.0, 4.0, 9.0, 100.0]:
             callback(int(now), 100)
     assert capsys.readouterr().err.splitlines() == [
-        "work: 1 of 100 (1%), about 148 s to go",
-        "work: 4 of 100 (4%), about 96 s to go",
+        "work: 1 of 100 (1%)",
+        "work: 4 of 100 (4%)",
+        "work: 9 of 100 (9%), about 91 s to go",
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +45,29 @@ def check_writable(path: str, endings: tuple[str, ...] = TABLES, option: str = "
 
 def write_table(table: Any, path: Path | None) -> None:
     """Write an Arrow table to a CSV or Parquet file, whole or not at all; to stdout as CSV for None."""
-    from pyarrow import csv, parquet
-
     from prefmover import atomic
 
-    buffer = BytesIO()
     if path is not None and path.suffix.casefold() == ".parquet":
+        from pyarrow import parquet
+
+        buffer = BytesIO()
         parquet.write_table(table, buffer)
-    else:
-        csv.write_csv(table, buffer, csv.WriteOptions(quoting_style="needed"))
-    if path is None:
-        typer.echo(buffer.getvalue().decode(), nl=False)
-    else:
         atomic.write(path, buffer.getvalue())
+    elif path is not None:
+        atomic.write(path, _csv(table).encode())
+    else:
+        typer.echo(_csv(table), nl=False)
+
+
+def _csv(table: Any) -> str:
+    """Return a table as CSV, quoted only where it must be (Arrow quotes all text)."""
+    import csv
+
+    out = StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(table.column_names)
+    rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return out.getvalue()
 
 
 def write_text(text: str | bytes, path: Path) -> None:

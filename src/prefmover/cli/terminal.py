@@ -80,8 +80,9 @@ class _Lines:
     def __call__(self, done: int, total: int) -> None:
         taken = time.monotonic() - self.start
         if taken >= self.wait and done < total:
-            left = taken * (total - done) / max(done, 1)
-            tell(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}), about {left:.0f} s to go")
+            # The heaviest parts come first: an estimate from a few of them would frighten people.
+            left = f", about {taken * (total - done) / done:.0f} s to go" if done >= 0.05 * total else ""
+            tell(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
             self.wait = taken + min(max(taken, 2.0), 60.0)
 
 
