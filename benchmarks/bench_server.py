@@ -1,0 +1,250 @@
+"""The service under load, on loopback: throughput, latencies, errors, memory.
+
+``prefmover serve`` runs as a process of its own; clients are connections of this one, each asking for the
+next thing as soon as it has the last. Users, items and ratings are random, so that hardly an answer is kept.
+
+    python benchmarks/bench_server.py                          cinema, and ml-1m where PREFMOVER_DATA has it
+    python benchmarks/bench_server.py --datasets cinema --seconds 5
+    python benchmarks/bench_server.py --model-folder FOLDER    a model made by `prefmover fit`, instead
+
+The model of a data set is fitted the first time, which takes a while for ml-1m, and kept.
+"""
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from bench import arguments, publish, table
+
+GUEST_CLIENTS = 4
+TARGET = 150  # ms, p50 of a new user's recommendations with four clients on two cores
+RATINGS = 12  # of a guest, among the 200 most rated items
+
+
+class Asked(NamedTuple):
+    """One request and what became of it."""
+
+    what: str
+    status: int
+    seconds: float
+
+
+class Service:
+    """A served model, stopped at the end."""
+
+    def __init__(self, *source: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "prefmover.cli", "serve", *source, "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().strip()
+        if not address:
+            raise SystemExit("the service did not start")
+        host, _, port = address.removeprefix("http://").strip("/").partition(":")
+        self.address = host, int(port)
+
+    def __enter__(self) -> "Service":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+
+
+class Connection:
+    """A client that keeps its connection: as little HTTP as will do, for the client is not what is measured."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, path: str, body: Any = None) -> tuple[int, bytes]:
+        """Return status and content of one request."""
+        if self.streams is None:
+            self.streams = await asyncio.open_connection(*self.address)
+        reader, writer = self.streams
+        content = b"" if body is None else json.dumps(body).encode()
+        kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n" if content else ""
+        writer.write(
+            f"{'POST' if content else 'GET'} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n".encode()
+            + content
+        )
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(head.partition("content-length:")[2].split("\r\n")[0])
+        return int(head.split()[1]), await reader.readexactly(length)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self.streams is not None:
+            self.streams[1].close()
+
+
+class Questions:
+    """Random requests about one model."""
+
+    def __init__(self, users: list[str], items: list[str], scale: dict[str, float], seed: int) -> None:
+        self.users, self.items, self.scale, self.dice = users, items, scale, random.Random(seed)
+
+    def guest(self) -> list[dict[str, Any]]:
+        """Return the ratings of somebody new."""
+        step = self.scale["step"] or 1.0
+        levels = int((self.scale["highest"] - self.scale["lowest"]) / step) + 1
+        some = self.dice.sample(self.items, min(RATINGS, len(self.items)))
+        return [
+            {"item": item, "rating": self.scale["lowest"] + step * self.dice.randrange(levels)}
+            for item in some
+        ]
+
+    def guest_recommendations(self) -> tuple[str, str, Any]:
+        """Ask what to recommend to somebody new."""
+        return "guest recommendations", "/api/v1/guest/recommendations", {"ratings": self.guest()}
+
+    def any(self) -> tuple[str, str, Any]:
+        """Ask something."""
+        user, other = (quote(id_, safe="") for id_ in self.dice.sample(self.users, 2))
+        item = quote(self.dice.choice(self.items), safe="")
+        about = f"/api/v1/users/{user}"
+        return self.dice.choice(
+            [
+                ("find users", f"/api/v1/users?q={other[:2]}&offset={self.dice.randrange(50)}", None),
+                ("a user", about, None),
+                ("neighbours", f"{about}/neighbors", None),
+                ("recommendations", f"{about}/recommendations", None),
+                ("a pair", f"/api/v1/explanations?user={user}&other={other}", None),
+                ("all measures", f"/api/v1/comparison?user={user}&other={other}", None),
+                ("near items", f"/api/v1/items/{item}/near?k={self.dice.randrange(1, 100)}", None),
+                ("guest neighbours", "/api/v1/guest/neighbors", {"ratings": self.guest()}),
+                self.guest_recommendations(),
+            ]
+        )
+
+
+async def load(address: tuple[str, int], clients: int, seconds: float, question: Any) -> list[Asked]:
+    """Ask as fast as answers come, from so many clients, for so long."""
+    asked: list[Asked] = []
+    end = time.perf_counter() + seconds
+
+    async def client() -> None:
+        connection = Connection(address)
+        while (begin := time.perf_counter()) < end:
+            what, path, body = question()
+            status, _ = await connection.ask(path, body)
+            asked.append(Asked(what, status, time.perf_counter() - begin))
+        connection.close()
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return asked
+
+
+async def ready(address: tuple[str, int]) -> float:
+    begin = time.perf_counter()
+    connection = Connection(address)
+    while (await connection.ask("/readyz"))[0] != 200:
+        await asyncio.sleep(0.1)
+    connection.close()
+    return time.perf_counter() - begin
+
+
+async def memory(address: tuple[str, int]) -> float:
+    """Return the MiB that the service holds."""
+    connection = Connection(address)
+    text = (await connection.ask("/metrics"))[1].decode()
+    connection.close()
+    return float(text.partition("\nprocess_resident_memory_bytes ")[2].split()[0]) / 2**20
+
+
+async def listed(address: tuple[str, int], path: str, key: str) -> list[str]:
+    connection = Connection(address)
+    content = (await connection.ask(path))[1]
+    connection.close()
+    return [one["id"] for one in json.loads(content)[key]]
+
+
+def percentile(seconds: list[float], share: float) -> str:
+    ordered = sorted(seconds)
+    return f"{1000 * ordered[min(int(share * len(ordered)), len(ordered) - 1)]:,.1f}"
+
+
+async def measure(service: Service, clients: int, seconds: float) -> dict[str, Any]:
+    address = service.address
+    waited = await ready(address)
+    users = [
+        id_
+        for k in range(0, 1000, 200)
+        for id_ in await listed(address, f"/api/v1/users?limit=200&offset={k}", "users")
+    ]
+    items = await listed(address, "/api/v1/items?limit=200", "items")
+    connection = Connection(address)
+    info = json.loads((await connection.ask("/api/v1/model"))[1])
+    connection.close()
+    questions = Questions(users, items, info["scale"], seed=1)
+    await load(address, clients, min(seconds, 5.0), questions.any)  # pages touched, caches filled
+    before = await memory(address)
+    mixed = await load(address, clients, seconds, questions.any)
+    after = await memory(address)
+    guests = await load(address, GUEST_CLIENTS, min(seconds, 20.0), questions.guest_recommendations)
+    return {
+        "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
+        "seconds": seconds,
+    }  # fmt: skip
+
+
+def main() -> None:
+    options = arguments(__doc__, seconds=30.0, clients=32, model_folder="")
+    sources = [
+        ("--dataset", name)
+        for name in ["cinema", *(n for n in options.datasets if n not in ("cinema", "ml-100k"))]
+    ]
+    if options.model_folder:
+        sources = [(options.model_folder,)]
+    rows, kinds, guests = [], {}, []
+    for source in sources:
+        print("serving", *source, file=sys.stderr)
+        with Service(*source) as service:
+            found = asyncio.run(measure(service, options.clients, options.seconds))
+        info, mixed, new = found["info"], found["mixed"], found["guests"]
+        name = f"{info['name']} ({info['n_users']:,} users, {info['n_ratings']:,} ratings)"
+        errors = Counter(one.status for one in mixed + new if one.status != 200)
+        times = [one.seconds for one in mixed]
+        rows.append(
+            [
+                name,
+                f"{len(mixed) / found['seconds']:,.0f}",
+                percentile(times, 0.5),
+                percentile(times, 0.99),
+                ", ".join(f"{n} x {status}" for status, n in errors.items()) or "0",
+                f"{found['before']:,.0f} → {found['after']:,.0f}",
+            ]
+        )
+        by_kind = defaultdict(list)
+        for one in mixed:
+            by_kind[one.what].append(one.seconds)
+        kinds[name] = by_kind
+        times = [one.seconds for one in new]
+        guests.append([name, f"{len(new)}", percentile(times, 0.5), percentile(times, 0.99), str(TARGET)])
+    names = sorted({kind for some in kinds.values() for kind in some})
+    parts = [
+        f"{options.clients} clients for {options.seconds:g} s, each request of a random kind about random users and items.",
+        table(["model", "requests/s", "p50, ms", "p99, ms", "errors", "memory, MiB, start → end"], rows),
+        "p50 by kind of request, ms:",
+        table(
+            ["request", *kinds],
+            [[kind, *(percentile(some[kind], 0.5) for some in kinds.values())] for kind in names],
+        ),
+        f"Recommendations with reasons for a new user ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
+        table(["model", "requests", "p50, ms", "p99, ms", "to reach, p50"], guests),
+    ]
+    publish("server", "Service", parts, options)
+
+
+if __name__ == "__main__":
+    main()
