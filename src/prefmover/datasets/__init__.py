@@ -48,8 +48,6 @@ def load(name: str) -> Dataset:
     if name.casefold() in BUILT_IN:
         return _built_in(name.casefold())
     if "." in name:  # no name has one
-        from prefmover.datasets.own import from_files
-
         return from_files(name)
     known = source(name)
     dataset = read(known, folders.locate(known))
