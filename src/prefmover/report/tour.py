@@ -41,7 +41,7 @@ class Tour:
     near
         The nearest viewers.
     why
-        The plan to one of them, in lines; the first is the heading.
+        The plan to one of them, in lines; the first is the heading, the last the proof.
     advice
         Recommendations.
     errors
@@ -80,18 +80,21 @@ def tour_page(tour: Tour) -> str:
         "<h2>Why</h2>",
         _figure(tour, "plan", "The transport plan: as thick as the share of taste that corresponds."),
         f"<p>{escape(tour.why[0])}</p>" if tour.why else "",
-        f"<pre>{escape(chr(10).join(tour.why[1:]))}</pre>" if tour.why else "",
+        f"<pre>{escape(chr(10).join(tour.why[1:-1]))}</pre>" if tour.why else "",
+        f"<p>{escape(tour.why[-1])}</p>" if tour.why else "",
         "<h2>What to watch</h2>",
-        _table(
-            ["film", "predicted", "because"],
-            [[one.title, f"{one.rating:.2f}", "; ".join(one.reasons)] for one in tour.advice],
-        ),
+        f"<ol>{''.join(map(_advice, tour.advice))}</ol>",
         "<h2>How well it works</h2>",
         _figure(tour, "panels", "Mean absolute error of predicted ratings, lower is better."),
         _table(["", *tour.shares], [[name, *(f"{x:.4f}" for x in values)] for name, values in tour.errors]),
         *(f'<p class="note">{escape(note)}</p>' for note in tour.notes),
     ]
     return page(title, parts)
+
+
+def _advice(one: Advice) -> str:
+    why = f"<br>because {escape('; '.join(one.reasons))}" if one.reasons else ""
+    return f"<li><b>{escape(one.title)}</b>, {one.rating:.2f}{why}</li>"
 
 
 def _figure(tour: Tour, name: str, caption: str) -> str:
