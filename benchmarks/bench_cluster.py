@@ -1,0 +1,248 @@
+"""The same search on Ray and on threads: speed-up, overhead, memory of a worker; and the model of the cost.
+
+``python benchmarks/bench_cluster.py [--write] [--queries N] [--users N] [--askers N] [--k K]``. Real data (ml-1m, or
+``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody). Then a
+made-up set of ``--users`` users with 20 to 60 ratings: ``--askers`` of them ask, and the rest is extrapolated. With
+``--write`` the constants of the model go to src/prefmover/cluster/constants.json too.
+"""
+
+import datetime
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import arguments, dataset, machine, publish, table
+from prefmover import datasets
+from prefmover.cluster import Constants, Executor, Local, RayExecutor, estimate
+from prefmover.cluster.estimate import FILE, duration
+from prefmover.search import NeighborIndex, Neighbors
+from prefmover.search.blocks import cut_users, in_blocks
+from prefmover.search.shard import Shard, nearest_items
+
+ITEMS = 3000
+GROUPS = 4  # of askers, for the error of the mean
+SIZES = (8, 4, 2)  # of the made-up users: an eighth, ... the model is fitted on, and checked on the whole
+
+
+def same(a: Neighbors, b: Neighbors) -> bool:
+    return bool(np.array_equal(a.neighbors, b.neighbors) and np.array_equal(a.values, b.values))
+
+
+def some(n: int, wanted: int, seed: int) -> Any:
+    """Return positions of ``wanted`` random users, sorted; all for 0."""
+    return np.sort(np.random.default_rng(seed).choice(n, min(wanted or n, n), replace=False))
+
+
+def timed(index: NeighborIndex, users: Any, k: int, **how: Any) -> tuple[float, Neighbors]:
+    start = time.perf_counter()
+    found = index.nearest(users, k, **how)
+    return time.perf_counter() - start, found
+
+
+class Memory:
+    """The largest private (USS) and proportional (PSS) memory of Ray's workers, looked at now and then."""
+
+    def __init__(self) -> None:
+        self.private, self.proportional, self.last = 0.0, 0.0, 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Look, as a progress callback."""
+        if time.monotonic() - self.last < 1:
+            return
+        self.last = time.monotonic()
+        for folder in Path("/proc").iterdir():
+            try:
+                if (folder / "cmdline").read_bytes().startswith(b"ray::_perform"):
+                    rollup = (folder / "smaps_rollup").read_text().splitlines()[1:]
+                    held = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in rollup}
+                    self.private = max(self.private, held["Private_Clean"] + held["Private_Dirty"])
+                    self.proportional = max(self.proportional, held["Pss"])
+            except (OSError, IndexError, KeyError):
+                continue
+
+
+@contextmanager
+def workers(n: int, index: NeighborIndex, k: int) -> Iterator[tuple[RayExecutor, float]]:
+    """Give a cluster of n cores on this machine that has done something already, and how long that took."""
+    start = time.perf_counter()
+    with RayExecutor("local", cores=n) as executor:
+        index.nearest(index.ratings.users[: 64 * n], k, executor=executor)
+        yield executor, time.perf_counter() - start
+
+
+def speed(name: str, options: Any) -> list[str]:
+    """Return how Ray compares with threads on real data."""
+    data = dataset(name)
+    index = NeighborIndex(data.ratings, data.geometry)
+    users = index.ratings.users[some(index.ratings.n_users, options.queries, 11)]
+    index.nearest(users[:70], options.k)  # compiles, and makes the table
+    rows, memory = [], Memory()
+    threads, expected = timed(index, users, options.k, n_jobs=2)
+    print(f"two threads: {threads:.1f} s", flush=True)
+    times = {}
+    for n in (1, 2):
+        with workers(n, index, options.k) as (executor, start):
+            times[n], found = timed(index, users, options.k, executor=executor, progress=memory)
+            assert same(found, expected), "not the same neighbours"
+            summary = executor.summary
+        rows.append(
+            [
+                f"Ray, {n} worker{'s' * (n > 1)}",
+                f"{times[n]:.1f}",
+                f"{times[n] / threads:.2f}x",
+                f"{summary.tasks}",
+                f"{start:.1f}",
+            ]
+        )
+        print(rows[-1], flush=True)
+    held = index.geometry.grid
+    shared = (0 if held is None else held.nbytes) + sum(
+        x.nbytes for x in (index.preferences.mass, index.preferences.indices, index._shard.table)
+    )
+    told = (
+        f"Two workers against one: **{times[1] / times[2]:.2f}x**. Ray on two cores against two threads: "
+        f"**{100 * (times[2] / threads - 1):+.1f} %**. The neighbours are the same to the last bit. A worker holds up to "
+        f"{memory.private:,.0f} MB of its own (USS; {memory.proportional:,.0f} MB with its share of what is shared, PSS); "
+        f"geometry, users and table, {shared / 2**20:,.0f} MB, are in the object store once."
+    )
+    return [
+        f"### {name}, K={options.k}, {len(users):,} of {index.ratings.n_users:,} users ask",
+        table(
+            ["", "s", "against threads", "tasks", "to start, first search included, s"],
+            [["two threads of one process", f"{threads:.1f}", "1.00x", "-", "-"], *rows],
+        ),
+        told,
+    ]
+
+
+def stages(
+    index: NeighborIndex, users: Any, k: int, executor: Executor
+) -> tuple[dict[str, float], Neighbors]:
+    """Return seconds by stage per asker; the table apart."""
+    found = in_blocks(index, users, k, executor, blocks=4 * executor.slots)
+    return {stage: s / len(users) for stage, s in found.stats.seconds.items()}, found
+
+
+def fitted(points: list[dict[str, float]]) -> Constants:
+    """Return the constants that fit measurements at several sizes: least squares, relative errors."""
+    n = np.array([p["users"] for p in points])
+    shards, m = np.array([p["shards"] for p in points]), np.array([p["ratings"] for p in points])
+    bounds = np.array([p["bounds"] for p in points])
+    A = np.stack((shards, n * 2 * m), axis=1) / bounds[:, None]
+    per_shard, bound = np.linalg.lstsq(A, np.ones(len(n)), rcond=None)[0]
+    exact = np.array([p["exact"] for p in points]) / m**2
+    growth, level = np.polyfit(np.log(n / n[-1]), np.log(exact), 1)
+    entry = np.mean([p["layout"] / (p["shards"] * p["items"] * p["ratings"]) for p in points])
+    tables = np.mean([p["table"] / (p["users"] * p["items"] * p["ratings"]) for p in points])
+    today = f"{datetime.date.today().isoformat()}, {machine()}"
+    values = (tables, entry, max(per_shard, 0.0), bound, np.exp(level), n[-1], growth)
+    return Constants(*(float(f"{value:.4g}") for value in values), measured=today)
+
+
+def measured(index: NeighborIndex, askers: int, k: int, seed: int) -> dict[str, float]:
+    """Return what one core takes for some askers, by stage, and the sizes that the model knows."""
+    start = time.perf_counter()
+    nearest_items(index.geometry, Shard.of(index.preferences), threads=1)
+    seconds_table = time.perf_counter() - start
+    shard_bytes = 2**29
+    users = index.ratings.users[some(index.ratings.n_users, askers, seed)]
+    stage, _ = stages(index, users, k, Local(1, shard_bytes))
+    n, items = index.ratings.n_users, index.ratings.n_items
+    return {
+        "users": n,
+        "items": items,
+        "ratings": index.ratings.n_ratings / n,
+        "shards": len(cut_users(index.preferences, shard_bytes, 4 * items)),
+        "table": seconds_table,
+        **stage,
+    }
+
+
+def synthetic(options: Any) -> tuple[list[str], Constants]:
+    """Return the check of the model on made-up users, and its constants."""
+    points, rows = [], []
+    for part in SIZES:
+        data = datasets.synthetic(options.users // part, ITEMS, ratings=(20, 60), seed=part)
+        index = NeighborIndex(data.ratings, data.geometry)
+        points.append(measured(index, options.askers, options.k, part))
+        print({name: round(value, 6) for name, value in points[-1].items()}, flush=True)
+    before = fitted(points)
+    data = datasets.synthetic(options.users, ITEMS, ratings=(20, 60))
+    index = NeighborIndex(data.ratings, data.geometry)
+    users = index.ratings.users[some(options.users, 2 * options.askers, 3)]
+    with RayExecutor("local", cores=2) as executor:
+        index.nearest(users[:128], options.k, executor=executor)
+        groups = np.array_split(np.random.default_rng(1).permutation(users), GROUPS)
+        runs = [stages(index, group, options.k, executor) for group in groups]
+    seconds = np.array([sum(stage.values()) for stage, _ in runs])
+    mean, error = seconds.mean(), seconds.std(ddof=1) / np.sqrt(GROUPS)
+    solved = sum(found.stats.solved for _, found in runs) / len(users)
+    model = estimate(options.users, index.ratings.n_ratings / options.users, ITEMS, cores=2, using=before)
+    table_seconds = model.core_seconds["table"]
+    whole = (options.users * mean + table_seconds) / 2
+    points.append(measured(index, options.askers, options.k, 9))
+    after = fitted(points)
+    for p in points:
+        said = estimate(int(p["users"]), p["ratings"], ITEMS, askers=1, using=before).core_seconds
+        predicted, found_s = (sum(x[s] for s in ("layout", "bounds", "exact")) for x in (said, p))
+        rows.append(
+            [f"{p['users']:,}", f"{p['shards']}", *(f"{1e3 * p[s]:.2f}" for s in ("layout", "bounds", "exact")),
+             f"{1e3 * found_s:.2f}", f"{1e3 * predicted:.2f}", f"{100 * (predicted / found_s - 1):+.0f} %"]
+        )  # fmt: skip
+    head = ["users", "shards", "layout", "bounds", "exact", "ms per asker, one core", "the model", "off by"]
+    told = (
+        f"{len(users):,} of them ask on Ray, two cores: {1e3 * mean:.1f} ± {1e3 * error:.1f} ms of a core per asker (mean and "
+        f"standard error over {GROUPS} groups of them), hence **{duration(whole)} ± {duration(options.users * error / 2)} for "
+        f"everybody on two cores**. The model, fitted on "
+        f"{', '.join(f'{options.users // part:,}' for part in SIZES)} users alone, says {duration(model.seconds)}: "
+        f"**{100 * (model.seconds / whole - 1):+.0f} %**. {solved:.1f} pairs were solved per asker."
+    )
+    return [
+        f"### {options.users:,} made-up users, 20 to 60 ratings of {ITEMS:,} items, K={options.k}",
+        told,
+        table(head, rows),
+        "The last row was not fitted. Constants from all rows, in seconds: "
+        + ", ".join(f"`{name}` {value:.3g}" for name, value in asdict(after).items() if name != "measured")
+        + ".",
+        *outlook(after),
+    ], after
+
+
+def outlook(constants: Constants) -> list[str]:
+    rows = []
+    for users in (10**5, 10**6, 10**7, 10**8):
+        told = {cores: estimate(users, 40, ITEMS, cores=cores, using=constants) for cores in (2, 64, 1024)}
+        rows.append(
+            [f"{users:,}", *(duration(told[cores].seconds) for cores in told), f"{told[2].shared_bytes / 1e9:,.1f}",
+             f"{told[2].core_seconds['bounds'] / told[2].total:.0%}"]
+        )  # fmt: skip
+    until = estimate(10**6, 40, ITEMS, using=constants).all_pairs_until
+    return [
+        f"What the model says of everybody's ten nearest, 40 ratings of {ITEMS:,} items each:",
+        table(["users", "2 cores", "64 cores", "1,024 cores", "GB shared", "of it bounds"], rows),
+        f"Bounds for all pairs are half of the work at {until:,} users.",
+    ]
+
+
+def main() -> None:
+    real = ["ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
+    options = arguments(__doc__, k=10, queries=1200, users=100_000, askers=300, datasets=real)
+    parts = []
+    for name in options.datasets:
+        parts += speed(name, options)
+        print("\n\n".join(parts), flush=True)
+    more, constants = synthetic(options)
+    if options.write:
+        FILE.write_text(json.dumps(asdict(constants), indent=1) + "\n", encoding="utf-8")
+    publish("cluster", "The same search on Ray", parts + more, options)
+
+
+if __name__ == "__main__":
+    main()
