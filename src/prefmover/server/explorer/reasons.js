@@ -59,7 +59,7 @@ function forFirst(reasons) {
 /** Which neighbour said what. */
 function said(reason) {
   const who = h("a", { href: href({ page: "like-minded", person: { id: reason.user.id } }) }, nameOf(reason.user));
-  return [reason.contribution < 0 ? "but " : null, who, ` ${opinion(reason, 2)}`];
+  return [reason.contribution < 0 ? "against it: " : null, who, ` ${opinion(reason, 2)}`];
 }
 
 /** In words: what they gave the item, or the items through which they speak. */
