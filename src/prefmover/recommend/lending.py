@@ -74,12 +74,15 @@ class Lending:
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
         """Return the parts of several predictions, with the ``most`` largest of neighbours only."""
-        weights = self._weights(user)
-        return [self._parts(user, weights, item, most) for item in items.tolist()]
+        weights, opinions = self._weights(user), self.regression.opinions(items)
+        return [
+            self._parts(user, weights, opinions[:, k], item, most) for k, item in enumerate(items.tolist())
+        ]
 
     def parts(self, user: int | Placed, item: int) -> Parts:
         """Return the parts of one prediction; user -1 and item -1 are unknown."""
-        return self._parts(user, self._weights(user), item, None)
+        opinions = self.regression.opinions(np.array([max(item, 0)]))[:, 0]
+        return self._parts(user, self._weights(user), opinions, item, None)
 
     def _weights(self, user: int | Placed) -> Floats:
         """Return everybody's say in what a user is told; nobody's for an unknown user."""
@@ -89,7 +92,9 @@ class Lending:
             return np.zeros(self.ratings.n_users)
         return self._with_everybody(self.regression.kernel.features[user])
 
-    def _parts(self, user: int | Placed, weights: Floats, item: int, most: int | None) -> Parts:
+    def _parts(
+        self, user: int | Placed, weights: Floats, opinions: Floats, item: int, most: int | None
+    ) -> Parts:
         """Return the parts; with ``most``, only so many neighbours are named, and they do not add up."""
         r = self.regression
         new = _placed(user)[0] if isinstance(user, Placed) else None
@@ -107,7 +112,6 @@ class Lending:
         if new is None and u < 0:
             return Parts(tuple(base), (), {})
         at = np.array([item])
-        opinions = r.opinions(item)
         parts = weights * opinions
         if new is None:
             own = float(r.own(*r.of_user(u), float(r.kernel.rest[u]), at)[0]) + parts[u]

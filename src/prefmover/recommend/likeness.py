@@ -58,6 +58,9 @@ class Likeness:
 
     def values(self, users: Index, others: Index, progress: Progress | None = None) -> Floats:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
+        if self.has_bounds and len(users) == 1:  # everybody is prepared already
+            assert self.geometry is not None
+            return distances_of(self.index.preferences, self.geometry, int(users[0]), others)[None]
         return self._between(self.ratings, self.ratings.users[users], self.ratings.users[others], progress)
 
     def own_values(self, users: Index) -> Floats:

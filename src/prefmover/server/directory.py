@@ -92,19 +92,28 @@ class Directory:
         self.per_item = np.bincount(matrix.indices, minlength=ratings.n_items)
         sums = np.bincount(matrix.indices, matrix.data, minlength=ratings.n_items)
         self.item_means = np.divide(sums, self.per_item, out=np.zeros(len(sums)), where=self.per_item > 0)
+        self._users: dict[int, schemas.User] = {}  # made when first shown
+        self._items: dict[int, schemas.Item] = {}
         self.users = Names("user", ratings.users, {})
         self.items = Names("item", ratings.items, item_labels, np.argsort(-self.per_item, kind="stable"))
 
     def user(self, position: int) -> schemas.User:
         """Return a user as the service shows them."""
-        users = self.users
-        return schemas.User(
-            id=users.texts[position], label=users.labels[position], n_ratings=int(self.per_user[position])
-        )
+        if position not in self._users:
+            self._users[position] = schemas.User(
+                id=self.users.texts[position],
+                label=self.users.labels[position],
+                n_ratings=int(self.per_user[position]),
+            )
+        return self._users[position]
 
     def item(self, position: int) -> schemas.Item:
         """Return an item as the service shows it."""
-        return schemas.Item(id=self.items.texts[position], title=self.items.labels[position])
+        if position not in self._items:
+            self._items[position] = schemas.Item(
+                id=self.items.texts[position], title=self.items.labels[position]
+            )
+        return self._items[position]
 
     def user_of(self, id_: Any) -> schemas.User:
         """Return the user with an id of the data."""
