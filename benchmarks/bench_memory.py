@@ -23,15 +23,15 @@ ALIGNED = (
     GEOMETRY + "from prefmover.items import align\nratings, geometry = align(ratings, geometry, 'drop')\n"
 )
 JOBS = (
-    ("libraries alone", "import prefmover._jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 400),
-    ("load the ratings", LOAD, 800),
-    ("and the item geometry", GEOMETRY, 1000),
-    ("nearest, k = 10, of some users", ALIGNED + "pm.nearest(ratings, geometry, 10, users=ratings.users[:USERS])\n", 1500),
+    ("libraries alone", "import prefmover._jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 300),
+    ("load the ratings", LOAD, 500),
+    ("and the item geometry", GEOMETRY, 800),
+    ("nearest, k = 10, of some users", ALIGNED + "pm.nearest(ratings, geometry, 10, users=ratings.users[:USERS])\n", 1000),
     ("nearest raters of 20 items, of some users", ALIGNED + "import numpy as np\nwho = np.repeat(ratings.users[:USERS], 20)\n"
-     "what = np.tile(ratings.items[:20], len(who) // 20)\npm.nearest_raters(ratings, geometry, who, what, 40)\n", 1500),
-    ("all distances of some users to everybody", ALIGNED + "pm.distances(ratings, geometry, ratings.users[:USERS // 4])\n", 1500),
+     "what = np.tile(ratings.items[:20], len(who) // 20)\npm.nearest_raters(ratings, geometry, who, what, 40)\n", 1000),
+    ("all distances of some users to everybody", ALIGNED + "pm.distances(ratings, geometry, ratings.users[:USERS // 4])\n", 1000),
     ("jaccard between everybody", ALIGNED + "pm.similarities(ratings, 'jaccard')\n", 1500),
-    ("fit", ALIGNED + "pm.UserKNN(missing='drop').fit(ratings, geometry).save(MODEL)\n", 2500),
+    ("fit", ALIGNED + "pm.UserKNN(missing='drop').fit(ratings, geometry).save(MODEL)\n", 2000),
     ("load the model", "model = pm.UserKNN.load(MODEL)\n", 600),
     ("and recommend to 20 users", "model = pm.UserKNN.load(MODEL)\nmodel.recommend_many(model.ratings_.users[:20].tolist())\n", 1000),
 )  # fmt: skip
