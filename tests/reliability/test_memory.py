@@ -46,6 +46,8 @@ def test_too_many_neighbours(tight, crowd):
     with pytest.raises(InputError, match=r"the 400 closest of 400 users would take 2 MB.*smaller k"):
         exhaustive(crowd.ratings, "jaccard")
     assert nearest(crowd.ratings, measure="jaccard", k=5).counts.tolist() == [5] * 400
+    with pytest.raises(InputError, match=r"the 400 nearest of each of 400 users would take 2 MB"):
+        nearest(crowd.ratings, crowd.geometry, k=1000)
 
 
 def test_users_from_an_iterator_are_not_used_up(crowd):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from prefmover.cluster import Executor
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry, align
+from prefmover.memory import require
 from prefmover.parallel import Progress
 from prefmover.preferences import Preferences, preferences
 from prefmover.ratings import Ratings
@@ -118,6 +119,9 @@ class NeighborIndex:
             As in :func:`~prefmover.search.nearest`.
         """
         k = min(_whole(k), self.ratings.n_users)
+        if users is None:
+            what = f"the {k:,} nearest of each of {self.ratings.n_users:,} users"
+            require(16 * self.ratings.n_users * k, what, "ask for a smaller k, or for fewer users")
         if executor is None and checkpoint is None:
             return self._search(users, k, np.inf, n_jobs, progress)
         from prefmover.cluster import opened
