@@ -3,7 +3,9 @@
 #   make demo    the whole job on the built-in data, with a report; make demo DEMO='--viewer noor-r'
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings
-#   make lint    ruff and mypy
+#   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
+#   make lint    ruff and mypy, and known holes in dependencies where a service that knows them can be reached
+#   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   benchmarks, ratios against POT in one run
@@ -14,11 +16,12 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+MINUTES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test lint soak kills bench docs pictures clean
+.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench docs pictures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -35,6 +38,13 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	@$(BIN)/python tests/audit.py
+
+test-lowest test-newest:
+	$(PYTHON) tests/compatibility.py $(@:test-%=%) $(TESTS)
+
+fuzz: $(VENV)/.installed-fuzz
+	@for file in fuzz/fuzz_*.py; do echo "== $$file"; $(BIN)/python $$file --minutes $(MINUTES) || exit 1; done
 
 soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.soak $(SOAK)

@@ -10,7 +10,7 @@ import numpy as np
 
 from prefmover.errors import InputError
 
-__all__ = ["check_rows", "check_sparse"]
+__all__ = ["check_rows", "checked_coo"]
 
 
 def check_rows(matrix: Any) -> None:
@@ -57,19 +57,29 @@ def check_rows(matrix: Any) -> None:
         raise InputError("the matrix of ratings is damaged: a value is missing, infinite or negative")
 
 
-def check_sparse(matrix: Any) -> None:
-    """Raise unless a SciPy matrix of any format is what its shape says.
+def checked_coo(matrix: Any) -> Any:
+    """Return a SciPy matrix of any format as triples, all within its shape; duplicates stay apart.
 
     SciPy believes whoever fills its arrays, and its compiled conversions do not check bounds either.
     """
     try:
         if matrix.format in ("csr", "csc", "bsr"):
+            # Before SciPy's own check: that leaves this out when the last pointer is 0, and its difference of
+            # two pointers can overflow.
+            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
+                raise ValueError("its pointers do not ascend")
             matrix.check_format(full_check=True)
-        elif matrix.format == "coo":
-            for axis, places in enumerate((matrix.row, matrix.col)):
-                if len(places) != len(matrix.data):
-                    raise ValueError("as many rows and columns as values are needed")
-                if len(places) and not 0 <= places.min() <= places.max() < matrix.shape[axis]:
-                    raise ValueError(f"{'column' if axis else 'row'} index out of bounds")
-    except (ValueError, TypeError, IndexError) as error:
+        elif matrix.format == "lil" and any(
+            not isinstance(row, list) or not isinstance(values, list) or len(row) != len(values)
+            for row, values in zip(matrix.rows, matrix.data, strict=True)
+        ):
+            raise ValueError("a row has other columns than values")
+        triples = matrix.tocoo()
+        for places, n, what in zip((triples.row, triples.col), triples.shape, ("row", "column"), strict=True):
+            if len(places) != len(triples.data):
+                raise ValueError(f"{len(places):,} {what}s for {len(triples.data):,} values")
+            if len(places) and not 0 <= places.min() <= places.max() < n:
+                raise ValueError(f"a {what} beyond its {n:,}")
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise InputError(f"the matrix is damaged: {error}; make it anew from rows and columns") from None
+    return triples

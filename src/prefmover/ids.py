@@ -225,6 +225,8 @@ def _to_arrow(values: Any, kind: str) -> Any:
             values = pa.array(values, from_pandas=True)
         except OverflowError as error:
             raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
+        except UnicodeEncodeError as error:
+            raise InputError(f"a {kind} id is not text that can be written: {error}; replace it") from None
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
     if pa.types.is_dictionary(values.type):
@@ -263,7 +265,9 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
             )
         return ids.cast(pa.string())
     example = f" such as {ids[0].as_py()!r}" if len(ids) else ""
-    raise InputError(f"{kind} ids must be integers or strings, not {ids.type}{example}; convert the column")
+    raise InputError(
+        f"{where(0)}: {kind} ids must be integers or strings, not {ids.type}{example}; convert the column"
+    )
 
 
 def _to_numpy(ids: Any) -> Ids:

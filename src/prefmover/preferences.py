@@ -141,13 +141,14 @@ def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
         return np.repeat(per_row, lengths)
 
     small = values < 2.0**53 / BINARY / 2
-    on_binary = small & (values * BINARY % 1 == 0)
-    decimal = np.round(np.where(small, values, 0) * DECIMAL)
+    ordinary = np.where(small, values, 0.0)  # the rest would overflow
+    on_binary = small & (ordinary * BINARY % 1 == 0)
+    decimal = np.round(ordinary * DECIMAL)
     on_decimal = small & (decimal / DECIMAL == values)
     all_binary = np.logical_and.reduceat(on_binary, starts)
     on_grid = all_binary | np.logical_and.reduceat(on_decimal, starts)
 
-    units = np.where(spread(all_binary), values * BINARY, decimal)
+    units = np.where(spread(all_binary), ordinary * BINARY, decimal)
     units = np.where(spread(on_grid), units, 1).astype(np.int64)
     units //= spread(np.gcd.reduceat(units, starts))
     # In floats first: the sum of many large integers could wrap around.

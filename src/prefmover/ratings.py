@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.columns import find_column
-from prefmover.csr import check_rows, check_sparse
+from prefmover.csr import check_rows, checked_coo
 from prefmover.errors import InputError
 from prefmover.ids import IdIndex, Ids, as_ids, encode
 from prefmover.readers import Columns, Origin, read_columns
@@ -243,8 +243,9 @@ class Ratings:
         """
         try:
             sizes = (len(users), len(items), len(ratings))
-        except TypeError as error:
-            raise InputError(f"users, items and ratings must be lists or arrays: {error}") from None
+        except TypeError:
+            kinds = ", ".join(type(given).__name__ for given in (users, items, ratings))
+            raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
             raise InputError(f"users, items and ratings have different lengths: {sizes}")
         names = ("users", "items", "ratings")
@@ -287,16 +288,15 @@ class Ratings:
             )
         if matrix.ndim != 2:
             raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
-        check_sparse(matrix)
+        entries = checked_coo(matrix)
         n_users, n_items = matrix.shape
         user_ids = as_ids(np.arange(n_users) if users is None else users, "user")
         item_ids = as_ids(np.arange(n_items) if items is None else items, "item")
         for ids, n, kind in ((user_ids, n_users, "user"), (item_ids, n_items, "item")):
             if len(ids) != n:
                 raise InputError(f"{len(ids):,} {kind} ids for a matrix with {n:,} {kind}s")
-        if not matrix.nnz:
+        if not len(entries.data):
             raise InputError("the matrix has no ratings")
-        entries = matrix.tocoo()  # of CSR, this leaves duplicates apart
         origin = Origin("the matrix", "stored value")
         values = numbers(entries.data, origin, None)
         triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)

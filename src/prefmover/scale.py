@@ -11,6 +11,7 @@ from prefmover.errors import InputError
 
 __all__ = ["Scale"]
 
+LARGEST = float(np.finfo(np.float64).max)
 GRID = 1e9  # steps are recognised on a grid of 1e-9
 MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
 
@@ -41,9 +42,13 @@ class Scale:
 
     def __post_init__(self) -> None:
         values = (self.lowest, self.highest, self.step)
-        if not all(isinstance(v, int | float | np.number) for v in values):
-            raise InputError(f"scale {values} will not do: expected three numbers, lowest, highest and step")
-        if not np.isfinite(values).all() or not 0 <= self.lowest <= self.highest or self.step < 0:
+        if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
+            raise InputError(f"scale {values} will not do: expected three numbers: lowest, highest, step")
+        if (
+            not all(abs(v) <= LARGEST for v in values)
+            or not 0 <= self.lowest <= self.highest
+            or self.step < 0
+        ):
             raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
         if self.step:
             steps = (self.highest - self.lowest) / self.step

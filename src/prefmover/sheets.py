@@ -153,7 +153,12 @@ class Sheet:
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise InputError(f"{self.file}, line {line:,} is not a line of CSV: {error}") from error
+            reason = (
+                "a quote is never closed, or a field is longer than 128 KB"
+                if "limit" in str(error)
+                else error
+            )
+            raise InputError(f"{self.file}, line {line:,} is not a line of CSV: {reason}") from error
 
     def line_numbers(self, rows: Sequence[int], has_header: bool) -> list[int]:
         """Return the line numbers, from 1, at which rows of data (from 0) begin."""
@@ -205,7 +210,7 @@ class Sheet:
 
 def _checked_separator(separator: str) -> str:
     separator = "\t" if separator == "\\t" else separator  # as typed in a shell
-    if len(separator) > 2 or set(separator) & set('\r\n"'):
+    if len(separator) > 2 or set(separator) & set('\r\n"\x00'):
         raise InputError(f"separator {separator!r} will not do: one or two characters, no quote, no line end")
     return separator
 

@@ -94,7 +94,7 @@ class Files:
             )
         try:
             with zipfile.ZipFile(path) as archive:
-                entries = [e for e in archive.infolist() if not e.is_dir()]
+                entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
         except (*DAMAGE, ValueError) as error:
             raise InputError(
                 f"{path} is not a whole zip archive ({error}): cut off, or not a zip at all; "
@@ -234,6 +234,8 @@ def reading(place: object) -> Iterator[None]:
         raise InputError(f"{place} is damaged ({error}); download or copy it again") from error
     except PermissionError as error:
         raise InputError(f"{place} may not be read: permission denied; change its rights") from error
+    except OSError as error:  # such as a damaged archive that leads to a place before its beginning
+        raise InputError(f"{place} cannot be read: {error.strerror or error}; copy it again") from error
 
 
 def writing(place: object) -> AbstractContextManager[None]:

@@ -248,7 +248,10 @@ class _Rows:
         numbers = [] if described else self._numbers(set(columns.values()))
         repeats = len(set(self.ids)) < len(self.rows)
         if repeats and (numbers or {"title", "text", "year"} & columns.keys()):
-            as_ids(self.ids, "item")  # raises, and names the one that is there twice
+            try:
+                as_ids(self.ids, "item")  # raises, and names the one that is there twice
+            except InputError as error:
+                raise InputError(f"{self.file}: {error}") from None
         table.order.update(dict.fromkeys(self.ids))
         self._add_titles(table, columns)
         for role in ("genres", "tags"):
@@ -263,7 +266,8 @@ class _Rows:
             table.plain.append(self)
         taken = [f"{role} from {self.names[p]!r}" for role, p in columns.items()]
         taken += [f"{len(numbers)} column{'s' * (len(numbers) > 1)} of numbers"] if numbers else []
-        LOG.info("%s: item from %r, %s", self.file, self.names[self.at], ", ".join(taken))
+        said = ", ".join(taken) or f"nothing else known of {', '.join(map(repr, self.names))}"
+        LOG.info("%s: item from %r, %s", self.file, self.names[self.at], said)
 
     def _add_titles(self, table: ItemTable, columns: dict[str, int]) -> None:
         for row, line in zip(self.rows, self.lines, strict=True):
@@ -322,7 +326,7 @@ def _item_column(names: list[str], file: str) -> int:
     at = find_usual("item", names)
     if at is None:
         plain = [plain_name(name) for name in names]
-        at = plain.index("id") if "id" in plain else find_alike("item", names)
+        at = plain.index("id") if "id" in plain else _alike_item(names)
     if at is not None:
         return at
     close = close_names("item", names, n=1)
@@ -332,6 +336,18 @@ def _item_column(names: list[str], file: str) -> int:
         f"{file}, line 1: no column 'item' among {listed}{hint}; the first line names the columns, "
         f"item and some of {', '.join(ROLES)}"
     )
+
+
+def _alike_item(names: list[str]) -> int | None:
+    """Return the column with a word for items in it that is nothing else.
+
+    >>> _alike_item(["Film Title", "Film Nr"])
+    1
+    """
+    others = {find_alike(role, names) for role in ROLES}
+    left = [k for k in range(len(names)) if k not in others]
+    at = find_alike("item", [names[k] for k in left])
+    return find_alike("item", names) if at is None else left[at]
 
 
 def _text(

@@ -150,7 +150,8 @@ def _ratings(files: Files, name: str, layout: Layout, *, half_stars: bool) -> Ra
     columns = layout.parse(data, where)
     scale = Scale(0.5, 5.0, 0.5) if half_stars else Scale(1.0, 5.0, 1.0)
     stars = columns[rating]
-    wrong = (stars < scale.lowest) | (stars > scale.highest) | (stars / scale.step % 1 != 0)
+    wrong = ~((stars >= scale.lowest) & (stars <= scale.highest))  # so written that NaN is wrong
+    wrong |= np.where(wrong, 0.0, stars) / scale.step % 1 != 0
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, TextIO
-
-import numpy as np
 
 from prefmover.errors import InputError
 
@@ -217,7 +216,7 @@ class Layout:
 
 def _is(kind: str, value: str) -> bool:
     try:
-        number = int(value) if kind == "int" else float(value)
+        fits = abs(int(value)) < 2**63 if kind == "int" else math.isfinite(float(value))
     except ValueError:
         return False
-    return "_" not in value and bool(np.isfinite(number))
+    return "_" not in value and fits

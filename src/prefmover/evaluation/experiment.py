@@ -221,7 +221,10 @@ class Experiment:
             given[key] = _read(key, value, where)
         if "dataset" not in given:
             raise InputError(f"{where}: name a dataset, such as cinema or ml-100k")
-        return cls(**given)
+        try:
+            return cls(**given)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Experiment:

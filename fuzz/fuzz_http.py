@@ -1,0 +1,67 @@
+"""Bodies and addresses that are sent to the service: the answer is below 500, always."""
+
+import atexit
+from functools import cache
+from typing import Any
+
+import oracle
+
+oracle.load()
+
+from prefmover import ItemGeometry, Ratings, UserKNN
+
+ROUTES = ("neighbors", "recommendations", "recommendation", "predictions", "explanations", "comparison")
+PATHS = ("/api/v1/users/{}", "/api/v1/users/{}/neighbors", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
+
+
+@cache
+def client() -> Any:
+    """Return a client of the service, in this process, on a model of four users."""
+    from starlette.testclient import TestClient
+
+    from prefmover.server.answers import Answers
+    from prefmover.server.app import create_app
+
+    users = ["a", "a", "a", "b", "b", "c", "c", "d"]
+    ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])
+    space = ItemGeometry.from_vectors([1, 2, 3, 4], [[1, 0], [1, 1], [0, 1], [1, 3]])
+    app = create_app(Answers(UserKNN(n_jobs=1).fit(ratings, space), "small", {}))
+    made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
+    made.__enter__()
+    atexit.register(made.__exit__, None, None, None)
+    return made
+
+
+def target(data: bytes) -> None:
+    choices = oracle.Choices(data)
+    if choices.below(4):
+        path = f"/api/v1/guest/{choices.pick(ROUTES)}"
+        answer = client().post(path, content=choices.rest(), headers={"content-type": "application/json"})
+    else:
+        from urllib.parse import quote
+
+        path = choices.pick(PATHS).format(quote(choices.rest(), safe="=&"))
+        answer = client().get(path)
+    assert answer.status_code < 500 or answer.status_code == 503, (path, answer.status_code, answer.text)
+    if answer.status_code >= 400 and answer.headers.get("content-type") == "application/problem+json":
+        assert answer.json()["status"] == answer.status_code
+
+
+def seeds() -> list[bytes]:
+    bodies = [
+        b'{"ratings": [{"item": "1", "rating": 5}]}',
+        b'{"ratings": [{"item": "1", "rating": 5}], "k": 2}',
+        b'{"ratings": [{"item": "2", "rating": 4.5}], "items": ["3", "77"]}',
+        b'{"ratings": [{"item": "2", "rating": 1e0}], "item": "3"}',
+        b'{"ratings": [{"item": "4", "rating": 0}], "other": "a"}',
+    ]
+    return [bytes((1, k)) + body for k, body in enumerate(bodies)] + [
+        b"\x00\x00a",
+        b"\x00\x01\xff",
+        b"\x00\x03limit=2",
+    ]
+
+
+if __name__ == "__main__":
+    client()
+    oracle.main("http", target, seeds())

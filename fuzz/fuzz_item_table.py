@@ -1,0 +1,51 @@
+"""Tables of items of one's own, one or two files, with or without what was rated."""
+
+import tempfile
+from pathlib import Path
+
+import oracle
+
+oracle.load()
+
+import numpy as np
+
+from prefmover.datasets.item_table import read_item_table
+from prefmover.ids import as_ids
+
+CUT = b"\x00\x00"
+RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))
+SEPARATORS = (None, None, ",", "|", "::")
+
+
+def target(data: bytes) -> None:
+    choices = oracle.Choices(data)
+    rated, separator = choices.pick(RATED), choices.pick(SEPARATORS)
+    missing = choices.pick(("error", "far"))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, content in enumerate(choices.rest().split(CUT)[:2]):
+            paths.append(Path(folder, f"items-{number}"))
+            paths[-1].write_bytes(content)
+        catalogue, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
+    assert len(catalogue.ids) == geometry.n_items
+    assert np.isfinite(geometry.block()).all()
+    catalogue.label(catalogue.ids[0])
+
+
+def seeds() -> list[bytes]:
+    plain = bytes(3)
+    tables = [
+        b"item,title,genres\n1,Alien (1979),Horror|Sci-Fi\n2,Emma,Romance\n",
+        b"film,tag,count\nAlien,space,3\nAlien,monster,1\nEmma,love,2\n",
+        b"item,a,b\n1,.5,2\n2,1e0,-3\n",
+        'item;title;year;text\nx;"A ""b""";1999;A robot learns\ny;É;;to love\n'.encode(),
+        b"id,tags\n-5,a|b\n007,b\n",
+    ]
+    return [plain + table for table in tables] + [
+        plain + tables[0] + CUT + tables[1],
+        b"\x02\x00\x01" + tables[0],
+    ]
+
+
+if __name__ == "__main__":
+    oracle.main("item_table", target, seeds())

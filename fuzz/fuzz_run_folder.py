@@ -1,0 +1,76 @@
+"""Folders of experiments from somebody else: settings and records, and the tables made of them."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import oracle
+
+oracle.load()
+
+from fuzz_model import tampered
+
+from prefmover.evaluation.folder import RunFolder
+from prefmover.report.tables import Book
+
+CUT = b"\x00\x00"
+CELL = {
+    "key": "a",
+    "dataset": "cinema",
+    "geometry": "g",
+    "protocol": "random",
+    "share": 0.8,
+    "repeat": 0,
+    "seed": 0,
+    "stratify": "",
+    "n_train": 8,
+    "n_test": 2,
+    "new_users": 0,
+    "new_items": 0,
+    "method": "pmd",
+    "label": "PMD",
+    "kind": "measure",
+    "convention": "",
+    "weight": "as-is",
+    "centering": "mean",
+    "shrinkage": 0.0,
+    "k": [5, 10],
+    "mae": [0.7, 0.6],
+    "rmse": [0.9, 0.8],
+    "coverage": [1.0, 1.0],
+    "neighbours": [4.0, 8.0],
+    "groups": {"n": [1] * 20, "error": [[0.5] * 20, [0.4] * 20]},
+    "run": {"seconds": 1.0, "solved": 3, "threads": 1, "versions": {"python": "3.11"}},
+}
+SETTINGS = {
+    "format": 1,
+    "settings": {"dataset": "cinema", "measures": ["pmd"], "ks": [5, 10]},
+    "data": {"ratings": "x"},
+}
+
+
+def target(data: bytes) -> None:
+    choices = oracle.Choices(data)
+    settings, cell = json.dumps(SETTINGS).encode(), json.dumps(CELL).encode()
+    kind = choices.below(4)
+    if kind == 0:
+        settings, _, cell = choices.rest().partition(CUT)
+    elif kind == 1:
+        settings = json.dumps(tampered(SETTINGS, choices)).encode()
+    else:
+        cell = json.dumps(tampered(CELL, choices)).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "experiment.json").write_bytes(settings)
+        Path(folder, "cells.jsonl").write_bytes(cell)
+        run = RunFolder(folder)
+        run.experiment()
+        Book.open(run)
+
+
+def seeds() -> list[bytes]:
+    whole = json.dumps(SETTINGS).encode() + CUT + json.dumps(CELL).encode()
+    return [b"\x00" + whole, *(bytes((kind, *range(k, k + 8))) for kind in (1, 2) for k in (0, 30, 60))]
+
+
+if __name__ == "__main__":
+    oracle.main("run_folder", target, seeds())

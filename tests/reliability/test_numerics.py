@@ -1,0 +1,130 @@
+"""Numbers at the edges: vectors of every type and size, many items, long rows, many users."""
+
+import numpy as np
+import pytest
+
+import prefmover as pm
+from prefmover import InputError, ItemGeometry, Ratings
+
+IDS = [1, 2, 3]
+PLAIN = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+ANGLES = ItemGeometry.from_vectors(IDS, PLAIN).block()
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.float64, np.longdouble, np.int8, np.int64, np.uint8, np.bool_]
+)
+def test_vectors_of_every_real_type(dtype):
+    vectors = PLAIN.astype(dtype)
+    expected = ItemGeometry.from_vectors(IDS, vectors.astype(np.float64)).block()
+    assert (ItemGeometry.from_vectors(IDS, vectors).block() == expected).all()
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, object, "U5", "datetime64[s]"])
+def test_vectors_of_no_real_type(dtype):
+    with pytest.raises(InputError, match="must be real numbers"):
+        ItemGeometry.from_vectors(IDS, PLAIN.astype(np.int64).astype(dtype))
+
+
+@pytest.mark.parametrize("size", [5e-324, 2.0**-1060, 1e-308, 1e-30, 1.0, 1e30, 1e300, 1.7e308 / 2])
+def test_the_length_of_vectors_does_not_matter(size):
+    found = ItemGeometry.from_vectors(IDS, PLAIN * size).block()
+    assert np.abs(found - ANGLES).max() <= 2.0**-25
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_vectors_that_are_not_numbers(bad):
+    vectors = PLAIN.copy()
+    vectors[1, 0] = bad
+    with pytest.raises(InputError, match="item 2"):
+        ItemGeometry.from_vectors(IDS, vectors)
+
+
+def test_zero_vectors_are_refused_or_far():
+    vectors = np.vstack([PLAIN[:2], [0, 0]])
+    with pytest.raises(InputError, match="item 3 is zero"):
+        ItemGeometry.from_vectors(IDS, vectors)
+    far = ItemGeometry.from_vectors(IDS, vectors, zero="far").block()
+    assert far[2, :2] == pytest.approx(np.pi / 2, abs=1e-7)
+    assert far[2, 2] == 0
+
+
+def test_cosines_a_hair_above_one():
+    # Parallel vectors whose cosine comes out as 1.0000000000000002, and float32 matrices that exceed 1.
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(50, 7))
+    both = np.vstack([base, base * rng.uniform(0.1, 9, size=(50, 1))])
+    unit = both / np.linalg.norm(both, axis=1, keepdims=True)
+    assert (unit @ unit.T).max() > 1
+    D = ItemGeometry.from_vectors(np.arange(100), both).block()
+    assert np.isfinite(D).all()
+    assert np.diagonal(D[:50, 50:]).max() <= 2.0**-24
+    S = np.clip((unit @ unit.T).astype(np.float32), 0, None)
+    S = np.maximum(S, S.T)
+    S[0, 50] = S[50, 0] = np.float32(1.0000001)
+    assert np.isfinite(ItemGeometry.from_similarity(np.arange(100), S).block()).all()
+    S[0, 50] = S[50, 0] = 1.001
+    with pytest.raises(InputError, match="expected 0 to 1"):
+        ItemGeometry.from_similarity(np.arange(100), S)
+
+
+def random_ratings(n_users, n_items, per_user, seed=0):
+    rng = np.random.default_rng(seed)
+    users = np.repeat(np.arange(n_users), per_user)
+    first = rng.integers(0, n_items, size=n_users)
+    step = rng.integers(1, n_items // per_user, size=n_users)
+    items = (first[:, None] + step[:, None] * np.arange(per_user)).ravel() % n_items
+    return Ratings.from_arrays(users, items, rng.integers(1, 6, users.size))
+
+
+def geometry_of(n_items, seed=0, **options):
+    vectors = np.random.default_rng(seed).normal(size=(n_items, 8))
+    return ItemGeometry.from_vectors(np.arange(n_items), vectors, **options)
+
+
+def test_a_hundred_thousand_items_are_not_made_dense():
+    geometry = geometry_of(100_000)
+    assert geometry.grid is None
+    assert geometry.near(5, n=3)[0][1] > 0
+    ratings = random_ratings(30, 100_000, 5)
+    lazy = geometry.take(ratings.items)
+    dense = ItemGeometry.from_vectors(ratings.items, geometry.vectors[ratings.items])
+    assert lazy.grid is None
+    assert dense.grid is not None
+    found, expected = pm.nearest(ratings, lazy, k=3), pm.nearest(ratings, dense, k=3)
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.neighbors.tolist() == expected.neighbors.tolist()
+
+
+def test_too_many_items_for_the_kernel_predictor_say_so():
+    ratings = random_ratings(20, 25_000, 3)
+    with pytest.raises(InputError, match='use predictor="average"'):
+        pm.UserKNN(n_jobs=1).fit(ratings, geometry_of(25_000))
+
+
+def one_long_row(n_long):
+    users = np.concatenate([np.zeros(n_long, np.int64), np.repeat([1, 2, 3], 4)])
+    items = np.concatenate([np.arange(n_long), np.tile([3, 5, 7, 11], 3)])
+    values = np.concatenate([1 + np.arange(n_long) % 5, [5, 1, 2, 3, 4, 4, 1, 1, 2, 5, 5, 1]])
+    return Ratings.from_arrays(users, items, values)
+
+
+@pytest.mark.parametrize("n_long", [2_000, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_one_user_with_very_many_ratings(n_long):
+    ratings, geometry = one_long_row(n_long), geometry_of(n_long)
+    found = pm.nearest(ratings, geometry, k=2)
+    assert found.values[found.indptr[0] : found.indptr[1]].tolist() == sorted(found.values[:2].tolist())
+    both = pm.pmd(ratings, geometry, 0, 1)
+    assert both.distance == found.values[found.neighbors == 1][0] or both.distance >= found.values[0]
+
+
+@pytest.mark.parametrize("n_users", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_very_many_users_with_two_ratings(n_users):
+    ratings, geometry = random_ratings(n_users, 500, 2), geometry_of(500)
+    found = pm.nearest(ratings, geometry, k=3, users=[0, n_users // 2, n_users - 1])
+    some = np.random.default_rng(1).choice(n_users, 50, replace=False)
+    for row, user in enumerate((0, n_users // 2, n_users - 1)):
+        worst = found.values[found.indptr[row + 1] - 1]
+        for other in some[some != user][:10].tolist():
+            listed = other in found.neighbors[found.indptr[row] : found.indptr[row + 1]]
+            assert listed or pm.pmd(ratings, geometry, user, other).distance >= worst
