@@ -71,7 +71,7 @@ class Nearest:
         for file in parts:
             pq.read_table(file, use_threads=False)
         if parts:
-            json.loads((folder / "search.json").read_text())
+            json.loads((folder / "_search.json").read_text())
         return f"{len(parts)} parts"
 
     def outcome(self, folder):
