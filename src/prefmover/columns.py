@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from prefmover.errors import InputError
 from prefmover.ids import close_names
@@ -32,6 +33,10 @@ USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "vector": ("vector", "vectors", "embedding", "features"),
 }
 """By role, the names that are recognised, the likeliest first; compared as :func:`plain_name` has them."""
+
+
+CLOSE = 0.65
+"""How much of a column's name must be that of another to be taken for a misspelling."""
 
 
 def plain_name(name: str) -> str:
@@ -77,6 +82,10 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     Traceback (most recent call last):
     prefmover.errors.InputError: the table has no column 'user'; the nearest is 'userId': pass
     user='userId' (columns: 'userId', 'movieId', 'rating')
+    >>> find_column("user", ["Kunde", "FilmNr", "Sterne"], "user")  # no guess is better than a bad one
+    Traceback (most recent call last):
+    prefmover.errors.InputError: the table has no column 'user'; pass user= with the name of the user
+    column (columns: 'Kunde', 'FilmNr', 'Sterne')
     """
     count = list(names).count(name)
     if count == 1:
@@ -84,10 +93,15 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     listed = ", ".join(map(repr, names)) or "none"
     if count:
         raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
-    close = close_names(name, names, n=1)
+    # "Sterne" is no better a guess at "user" than none at all.
+    close = [one for one in close_names(name, names, n=1) if _ratio(name, one) >= CLOSE]
     remedy = (
         f"the nearest is {close[0]!r}: pass {role}={close[0]!r}"
         if close
         else f"pass {role}= with the name of the {role} column"
     )
     raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})")
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, plain_name(one), plain_name(other)).ratio()
