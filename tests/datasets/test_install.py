@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -178,3 +179,37 @@ def test_what_cannot_be_added(made_up, own_folders, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"lacks ratings\.dat, movies\.dat"):
         install.add("ml-1m", tmp_path / "empty")
+
+
+# What kills leave behind; tests/reliability/kills.py makes them
+
+
+def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):
+    home = Path(install.add("ml-1m", made_up.write("ml-1m")).path)
+    left = home.parent / ".ml-1m-abcdefgh"
+    left.mkdir()
+    home.rename(left / "before")
+    assert datasets.load("ml-1m").ratings.n_ratings == 7  # found where it is
+    with pytest.raises(InputError):
+        install.add("ml-1m", made_up.folder / "nowhere")
+    made_up.genome(made_up.folder / "g", "dat")
+    with pytest.raises(InputError, match="lacks"):
+        install.add("ml-1m", made_up.folder / "g")
+    assert datasets.load("ml-1m").ratings.n_ratings == 7
+    install.add("ml-1m", made_up.folder / "ml-1m")
+    assert [p.name for p in home.parent.iterdir()] == ["ml-1m"]
+
+
+def test_halves_of_the_killed_are_removed_and_those_at_work_are_not(made_up, own_folders):
+    (own_folders / "data").mkdir()
+    dead, busy = (own_folders / "data" / f".ml-1m-{name}" for name in ("deaddead", "busybusy"))
+    for folder in (dead, busy):
+        (folder / "ml-1m").mkdir(parents=True)
+    held = install._hold(busy)
+    if held is None:
+        pytest.skip("folders cannot be held here")
+    install.add("ml-1m", made_up.write("ml-1m"))
+    assert sorted(p.name for p in busy.parent.iterdir()) == [".ml-1m-busybusy", "ml-1m"]
+    os.close(held)
+    install.add("ml-1m", made_up.folder / "ml-1m")
+    assert [p.name for p in busy.parent.iterdir()] == ["ml-1m"]

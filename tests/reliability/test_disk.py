@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from prefmover import atomic
+from prefmover import atomic, datasets
 from prefmover.cli import main
 from prefmover.datasets import SOURCES
 from prefmover.errors import InputError
@@ -20,6 +20,16 @@ from tests.reliability.jobs import JOBS, contents, files, small
 
 CLEAR = r"cannot be written: (No space left on device|File too large|Read-only file system|Permission denied)"
 TROUBLES = ("full disk", "limit", "read-only")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(tmp_path_factory):
+    """Run everything once: a kernel compiled under a limit could not be kept."""
+    home = tmp_path_factory.mktemp("compiled")
+    for name in ("nearest", "evaluate", "fit and save"):
+        JOBS[name].work(home / name, lambda name: None)
+    cinema = datasets.load("cinema")
+    nearest(cinema.ratings, cinema.geometry, users=["petra-h"])
 
 
 @pytest.fixture(params=TROUBLES)
