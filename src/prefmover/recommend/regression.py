@@ -196,7 +196,7 @@ class Regression:
         speaks = np.stack([self.likeness_to(item, everything) for item in items.tolist()], axis=1)
         matrix = self.ratings.matrix
         spoken = csr_array((self.alpha, matrix.indices, matrix.indptr), shape=matrix.shape)
-        opinions: Floats = spoken @ speaks
+        opinions: Floats = np.asarray(spoken @ speaks)
         return opinions
 
     def likeness_to(self, item: int, items: Index) -> Floats:

@@ -35,6 +35,9 @@ GUEST_LABEL = "You"
 REASONS = 3  # neighbours named with each recommendation
 NAMED = 20  # neighbours named in the explanation of one
 
+OF_THE_PAIR = frozenset({"cos", "pcc", "msd", "jaccard", "urp", "jmsd", "bcf", "n-bcf", "pmd"})
+"""Measures that look at nobody else's ratings; the others use the means of items."""
+
 MOST_GUESTS = 128  # who are remembered: the pages ask several things about the same ratings
 
 GivenRatings = Sequence[tuple[str, float]]
@@ -244,15 +247,18 @@ class Answers:
         ratings = self.model.ratings_
         if isinstance(who, str):
             user, name = self._user(who)
-            items = self.names.row(self.names.users.at(who))[0]
+            mine = self.names.users.at(who)
+            items = self.names.row(mine)[0]
+            two = ratings.select(users=[mine] if mine == at else [mine, at])
         else:
             guest = self.guest(who)
             user, name, items = self._as_user(guest), guest.name, guest.ratings.matrix.indices
+            two = stacked(ratings.select(users=[at]), guest.ratings)
             ratings = stacked(ratings, guest.ratings)
         values = []
         for row in MEASURES.values():
             budget.check()
-            values.append(self._measured(ratings, row, name, id_))
+            values.append(self._measured(two if row.name in OF_THE_PAIR else ratings, row, name, id_))
         return schemas.Comparison(
             user=user,
             other=self.names.user(at),
