@@ -24,29 +24,28 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-SMALL = Experiment("cinema", train=(0.05,), repeats=2, ks=(5, 40), measures=("cos", "pmd"), top_n=5)
+SMALL = Experiment("cinema", train=(0.05,), repeats=1, ks=(5, 40), measures=("cos", "pmd"), top_n=5)
 
 DRIVER = """
 import sys
 from prefmover.cluster import RayExecutor
 from prefmover.search import NeighborIndex
 from tests.cluster.conftest import made
-with RayExecutor(sys.argv[1], shard_bytes=110_000) as executor:
+with RayExecutor(sys.argv[1], shard_bytes=80_000) as executor:
     NeighborIndex(*made()).nearest(None, 7, executor=executor, checkpoint=sys.argv[2])
 """
 
 
 class Once:
-    """A progress callback that does something when a third is done, once."""
+    """A progress callback that does something when a third is done, once; again if that returns False."""
 
     def __init__(self, act):
         self.act, self.calls, self.acted = act, [], False
 
     def __call__(self, done, total):
         self.calls.append((done, total))
-        if done > total / 3 and not self.acted:
-            self.acted = True
-            self.act()
+        if total / 3 < done < total and not self.acted:
+            self.acted = self.act() is not False
 
 
 def test_neighbours_are_the_same(executor, index, whole, tmp_path):
@@ -54,7 +53,7 @@ def test_neighbours_are_the_same(executor, index, whole, tmp_path):
     found = index.nearest(None, 7, executor=executor, checkpoint=tmp_path, progress=progress)
     assert_same(found, whole)
     assert found.stats.pairs == whole.stats.pairs
-    assert progress.calls[-1] == (500, 500)
+    assert progress.calls[-1] == (360, 360)
     assert progress.calls == sorted(progress.calls)
     summary = executor.summary
     n_parts = len(list(tmp_path.glob("part-*.parquet")))
@@ -62,7 +61,7 @@ def test_neighbours_are_the_same(executor, index, whole, tmp_path):
     assert summary.tasks > 2 * n_parts  # of several shards
     assert summary.retries == 0
     assert summary.solved == found.stats.solved > 0
-    assert len(summary.seconds) == 2  # both nodes were at work
+    assert 1 <= len(summary.seconds) <= 2  # nodes that were at work
     table = pq.read_table(tmp_path)  # the parts are the result
     assert table.column_names == ["user", "neighbors", "distances"]
     row = table["user"].to_pylist().index(17)
@@ -72,7 +71,7 @@ def test_neighbours_are_the_same(executor, index, whole, tmp_path):
 
 
 def test_some_users_and_new_users(executor, index):
-    some = index.ratings.users[[3, 400, 3, 5]]
+    some = index.ratings.users[[3, 300, 3, 5]]
     assert_same(index.nearest(some, 4, executor=executor), index.nearest(some, 4))
     stars = {int(index.ratings.items[i]): 1 + i % 5 for i in range(20)}
     assert_same(index.nearest(stars, 4, executor=executor), index.nearest(stars, 4))
@@ -118,14 +117,14 @@ def test_an_evaluation_is_the_same(cluster, executor, tmp_path):
 
     def tell(line):
         lines.append(line)
-        progress(len(lines), 12)
+        progress(len(lines), 6)
 
     there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
     assert lasting(there) == lasting(here)
     assert progress.acted
     assert executor.summary.retries >= 1
-    assert executor.summary.tasks == len(lines) == len(there.cells()) == 12
-    assert "[12/12]" in lines[-1]
+    assert executor.summary.tasks == len(lines) == len(there.cells()) == 6
+    assert "[6/6]" in lines[-1]
 
 
 def test_the_command_line(cluster, executor, tmp_path, capsys):

@@ -82,7 +82,7 @@ class RayExecutor:
             _connect(self._ray, address, cores)
         try:
             self._perform = self._ray.remote(num_cpus=1, max_retries=0)(_perform)
-            self._derive = self._ray.remote(num_cpus=1, max_retries=-1)(_derive)
+            self._derive = self._ray.remote(num_cpus=1, max_retries=retries)(_derive)
             self._look()
             self._check_nodes()
         except BaseException:
@@ -156,6 +156,8 @@ class RayExecutor:
                 ready, _ = ray.wait(list(pending), num_returns=1, timeout=PATIENCE)
                 if not ready:
                     self._look()
+                    if not self._nodes:
+                        logger.warning("prefmover: no node with a core is left; waiting for one to join")
                 for reference in ready:
                     task = pending.pop(reference)
                     try:
