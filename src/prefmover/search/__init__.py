@@ -11,7 +11,8 @@
                                         │
             sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (neighbors.py)
 
-``find.py`` has the functions for all measures; ``exhaustive.py`` the reference that computes every
+``shard.py`` is one query against some of the users; ``blocks.py`` spreads many queries over shards and over
+machines. ``find.py`` has the functions for all measures; ``exhaustive.py`` the reference that computes every
 pair. With PMD both give the same answer, bit for bit: distances are exact, ties go to the earlier user.
 """
 
