@@ -9,6 +9,7 @@ import json
 import shutil
 import struct
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ VALUES: tuple[Any, ...] = (
     *([], [0], [-1, 5], [2**40, 2**40], {}, {"a": 1}, True, "F64", "I64", "I32", "BOOL", "../../etc/passwd"),
 )
 
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, OSError, ArithmeticError, struct.error)
+
 
 @cache
 def models() -> tuple[Path, ...]:
@@ -74,7 +77,7 @@ def tampered(value: Any, choices: oracle.Choices) -> Any:
 
 def change_header(folder: Path, choices: oracle.Choices) -> None:
     path = folder / "header.json"
-    path.write_text(json.dumps(tampered(json.loads(path.read_text()), choices)))
+    path.write_text(json.dumps(tampered(json.loads(path.read_bytes()), choices)))
 
 
 def change_arrays(folder: Path, choices: oracle.Choices) -> None:
@@ -82,15 +85,11 @@ def change_arrays(folder: Path, choices: oracle.Choices) -> None:
     path = next(folder.glob("arrays-*"))
     content = path.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
-    try:
-        table, data = json.loads(content[8 : 8 + length]), bytearray(content[8 + length :])
-        names = sorted(set(table) - {"__metadata__"})
-    except (ValueError, TypeError):
-        return  # it was broken before
+    table, data = json.loads(content[8 : 8 + length]), bytearray(content[8 + length :])
     if choices.byte() % 2:
         table = tampered(table, choices)
     else:
-        name = choices.pick(names)
+        name = choices.pick(sorted(set(table) - {"__metadata__"}))
         begin, end = table[name]["data_offsets"]
         whole = np.frombuffer(bytes(data[begin:end]), np.uint8).copy()
         width = int(table[name]["dtype"][1:]) // 8
@@ -135,7 +134,11 @@ def target(data: bytes) -> None:
         place = Path(folder, "model")
         shutil.copytree(choices.pick(models()), place)
         for _ in range(1 + choices.below(2)):
-            choices.pick((change_header, change_arrays, change_arrays, change_bytes))(place, choices)
+            with suppress(
+                ValueError, LookupError, TypeError, AttributeError, OSError, OverflowError, struct.error
+            ):
+                # A second change may find a folder that the first has broken.
+                choices.pick((change_header, change_arrays, change_arrays, change_bytes))(place, choices)
         mend_checksums(place)
         model = UserKNN.load(place, n_jobs=1, verify=bool(choices.byte() % 2))
         users, items = model.ratings_.users.tolist(), model.ratings_.items.tolist()

@@ -4,11 +4,11 @@ A few bytes of Parquet can stand for billions of equal rows, and strings in it n
 decodes both without a word; so sizes are compared with the machine's memory first, and text is checked.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from prefmover import memory
 from prefmover.errors import InputError
 
 __all__ = ["open_parquet", "read_parquet"]
@@ -30,12 +30,11 @@ def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -
     with _damage(file):
         about = opened.metadata
         names = about.schema.to_arrow_schema().names if columns is None else columns
-        needed, there = about.num_rows * CELL * len(names), _memory()
-        if not 0 <= needed <= there:
-            raise InputError(
-                f"{file} announces {about.num_rows:,} rows, which take {needed / 1e9:,.1f} GB; this machine "
-                f"has {there / 1e9:,.1f} GB: read a part of it with pyarrow or polars"
-            )
+        memory.require(
+            abs(about.num_rows) * CELL * len(names),
+            f"{file}: its {about.num_rows:,} rows",
+            "read a part of it with pyarrow or polars",
+        )
         table = opened.read(columns=columns)
         table.validate(full=True)
         return table
@@ -53,11 +52,3 @@ def _damage(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(f"{file} is a damaged Parquet file: {said}; copy or write it again") from error
-
-
-def _memory() -> int:
-    """Return the bytes of memory of this machine, or a guess where it does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 35

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,6 @@ from prefmover.errors import InputError
 
 __all__ = ["Scale"]
 
-LARGEST = float(np.finfo(np.float64).max)
 GRID = 1e9  # steps are recognised on a grid of 1e-9
 MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
 
@@ -44,14 +44,10 @@ class Scale:
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
             raise InputError(f"scale {values} will not do: expected three numbers: lowest, highest, step")
-        if (
-            not all(abs(v) <= LARGEST for v in values)
-            or not 0 <= self.lowest <= self.highest
-            or self.step < 0
-        ):
+        if not all(map(_finite, values)) or not 0 <= self.lowest <= self.highest or self.step < 0:
             raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
         if self.step:
-            steps = (self.highest - self.lowest) / self.step
+            steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
                 raise InputError(
                     f"scale {values} will not do: {self.highest:g} cannot be reached from "
@@ -102,3 +98,10 @@ class Scale:
         if (units[-1] - units[0]) / step > MOST_LEVELS:
             return cls(lowest, highest, 0.0)
         return cls(lowest, highest, step / grid)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of 400 digits
+        return False

@@ -124,7 +124,8 @@ def test_parquet_with_a_name_twice(tmp_path):
 
 
 def test_more_rows_than_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.parquet._memory", lambda: 1000)
+    monkeypatch.setattr("prefmover.memory.SMALL", 0)
+    monkeypatch.setenv("PREFMOVER_MEMORY", "1k")
     table = pa.table({"user": ["a"] * 100, "item": list(range(100)), "rating": [1.0] * 100})
     with pytest.raises(InputError, match="100 rows"):
         Ratings.read(written(tmp_path, parquet(table)))
