@@ -114,7 +114,12 @@ def encode(
     import pyarrow.compute as pc
 
     column = _to_arrow(values, kind)
-    encoded = column.dictionary_encode()
+    try:
+        encoded = column.dictionary_encode()
+    except pa.ArrowException:  # lists and the like have no dictionary
+        raise InputError(
+            f"{where(0)}: {kind} ids must be integers or strings, not {column.type}; convert the column"
+        ) from None
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     codes, distinct = encoded.indices, encoded.dictionary

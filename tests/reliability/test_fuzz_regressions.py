@@ -137,6 +137,11 @@ def test_looking_for_impossible_ids(asked):
         IdIndex("item", as_ids([1, 2, 3], "item")).position(asked)
 
 
+def test_ids_that_are_lists():
+    with pytest.raises(InputError, match="must be integers or strings, not list"):
+        Ratings.from_arrays([(1,), (2,)], [1, 2], [5, 3])
+
+
 def test_ids_that_cannot_be_written():
     with pytest.raises(InputError, match="not text that can be written"):
         Ratings.from_arrays(["\ud800"], [1], [5])

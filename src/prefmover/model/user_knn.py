@@ -508,6 +508,8 @@ class UserKNN:
         if facts["geometry"] is not None:
             grid, vectors = arrays.get("geometry.grid"), arrays.get("geometry.vectors")
             geometry = ItemGeometry(stored.items, **facts["geometry"], grid=grid, vectors=vectors)
+        elif row.needs_geometry:
+            raise InputError(f"measure {row.name!r} needs the distance between items, and there is none")
         model.ratings_, model.geometry_ = ratings, geometry
         model.settings_, model.tuning_ = settings, facts["tuning"]
         likeness = Likeness(ratings, geometry, row, model.convention, n_jobs)
