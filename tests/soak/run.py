@@ -98,9 +98,7 @@ def _search(rng, tally, largest):
                 for part in ("indptr", "neighbors", "values")
             )
             if not same:
-                tally.fail(
-                    f"{name}, k {k}, radius {radius!r}, {n_jobs} threads, {geometry!r}: not exhaustive's"
-                )
+                tally.fail(f"{name}, k {k}, radius {radius!r}, {n_jobs} threads, {geometry!r}: differs")
 
 
 def _compare(value, p, q, cost, top, tally, where):

@@ -32,6 +32,12 @@ def test_a_batch_can_be_run_again(kind):
     assert batch(kind, 3, 1, 20) == batch(kind, 3, 1, 20)
 
 
+@pytest.mark.parametrize("number", [176, 464])
+def test_ties_at_tiny_distances(number):
+    """Dual prices of 2^28 that cancel to a distance of one grid unit: rounding once broke a tie."""
+    assert batch("search", 7, number).failures == []
+
+
 def test_the_command_line_says_where_it_stopped(capsys):
     assert main(["--problems", "300", "--minutes", "0.0001"]) == 0
     said = capsys.readouterr().out

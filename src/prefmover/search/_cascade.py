@@ -20,6 +20,8 @@ from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, work
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
+# And absolutely, in grid units: prices of up to 2^30 on either side cancel where the distance is tiny.
+SLACK = 2.0**-6
 
 STEPS = np.array([4, 16])  # dual steps on one pair, in place, in two goes;
 EXACT_STEPS = 24  # further ones, on what is left after cancelling, to start the simplex from
@@ -163,8 +165,8 @@ def enlist(query, users, lists, s, stats):
 
 @kernel
 def exceeds(bound, limit):
-    """Whether a bound, less the margin, is beyond a limit (both in grid units)."""
-    return bound * (1.0 - MARGIN) > limit
+    """Whether a bound, less the margin and the slack, is beyond a limit (both in grid units)."""
+    return bound * (1.0 - MARGIN) - SLACK > limit
 
 
 @kernel
