@@ -109,13 +109,21 @@ def one_long_row(n_long):
     return Ratings.from_arrays(users, items, values)
 
 
-@pytest.mark.parametrize("n_long", [2_000, pytest.param(50_000, marks=pytest.mark.slow)])
-def test_one_user_with_very_many_ratings(n_long):
-    ratings, geometry = one_long_row(n_long), geometry_of(n_long)
-    found = pm.nearest(ratings, geometry, k=2)
-    assert found.values[found.indptr[0] : found.indptr[1]].tolist() == sorted(found.values[:2].tolist())
-    both = pm.pmd(ratings, geometry, 0, 1)
-    assert both.distance == found.values[found.neighbors == 1][0] or both.distance >= found.values[0]
+def test_one_user_with_two_thousand_ratings():
+    ratings, geometry = one_long_row(2_000), geometry_of(2_000)
+    found = pm.nearest(ratings, geometry, k=3, users=[0])
+    distances = {other: pm.pmd(ratings, geometry, 0, other).distance for other in (1, 2, 3)}
+    assert found.values.tolist() == sorted(distances.values())
+
+
+def test_one_user_with_fifty_thousand_ratings(monkeypatch):
+    # A pair is solved; everybody at once would hold 50,000 x 50,000 distances, and says so beforehand.
+    ratings, geometry = one_long_row(50_000), geometry_of(50_000)
+    found = pm.pmd(ratings, geometry, 0, 1)
+    assert 0 < found.distance < np.pi / 2
+    monkeypatch.setenv("PREFMOVER_MEMORY", "4G")
+    with pytest.raises(InputError, match="one user's 50,000 items to all 50,000 would take"):
+        pm.nearest(ratings, geometry, k=2, users=[0])
 
 
 @pytest.mark.parametrize("n_users", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

@@ -240,6 +240,11 @@ def distances_of(
 
 def query_major(geometry: ItemGeometry, items: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Return the (n_items, len(items)) distances from every item to ``items``, contiguous."""
+    require(
+        8 * len(items) * geometry.n_items,
+        f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}",
+        "leave ratings of this user out, or compare pairs with pmd",
+    )
     return np.ascontiguousarray(geometry.grid_block(items, None).T)
 
 
