@@ -41,6 +41,7 @@ def wait_until_ready(client):
         if answer.status_code == 200:
             return
         assert answer.status_code == 503
+        assert "log" not in answer.json()["detail"], "the warm-up failed"
         time.sleep(0.05)
     raise AssertionError("the service did not become ready")
 

@@ -193,7 +193,9 @@ class Regression:
         from scipy.sparse import csr_array
 
         everything = np.arange(self.ratings.n_items)
-        speaks = np.stack([self.likeness_to(item, everything) for item in items.tolist()], axis=1)
+        speaks = np.empty((len(everything), len(items)))  # no columns for a user who has rated everything
+        for k, item in enumerate(items.tolist()):
+            speaks[:, k] = self.likeness_to(item, everything)
         matrix = self.ratings.matrix
         spoken = csr_array((self.alpha, matrix.indices, matrix.indptr), shape=matrix.shape)
         opinions: Floats = np.asarray(spoken @ speaks)

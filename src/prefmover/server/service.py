@@ -29,7 +29,7 @@ class Service:
         self.pool = Pool(settings.n_workers, settings.queue)
         self.kept = KeptAnswers(settings.cache)
         self.metrics = Metrics()
-        self.ready = False
+        self.ready = self.failed = False
 
     async def warm_up(self) -> None:
         """Compile kernels and make indexes; then the service is ready."""
@@ -37,12 +37,15 @@ class Service:
             await self.pool.run(self.answers.warm_up, Budget(WARM_UP_SECONDS), _nobody_leaves)
         except Exception as error:
             logger.error("the model does not answer", exc_info=error)
+            self.failed = True
             return
         self.ready = True
         logger.info("ready")
 
     def check_ready(self) -> None:
         """Raise a problem until the service is warm."""
+        if self.failed:
+            raise ProblemError(503, "The model does not answer; the log of the service says why.")
         if not self.ready:
             raise ProblemError(
                 503, "The service is starting; try again in a few seconds.", headers={"Retry-After": "2"}
