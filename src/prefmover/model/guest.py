@@ -82,7 +82,7 @@ class Guest:
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
     def reasons(self, items: Iterable[Any], most: int = 3) -> list[Parts]:
-        """Return the neighbours who say most about each item; :meth:`UserKNN.reasons` tells more."""
+        """Return the neighbours who speak most for each item; :meth:`UserKNN.reasons` tells more."""
         at = IdIndex("item", self.model.ratings_.items).positions(items)
         return self.model._fitted().reasons(self._placed, at, most)
 

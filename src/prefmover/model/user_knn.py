@@ -361,10 +361,11 @@ class UserKNN:
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
     def reasons(self, user: Any, items: Iterable[Any], most: int = 3) -> list[Parts]:
-        """Return the neighbours who say most about each item: the first lines of many explanations.
+        """Return the neighbours who speak most for each item: reasons to recommend it.
 
         Cheaper than :meth:`explain_recommendation` for each, which lists everybody; the parts of those who
-        are not named are missing from the sum.
+        are not named are missing from the sum. Where too few speak for an item, those who say most against
+        it follow.
 
         Parameters
         ----------

@@ -134,12 +134,15 @@ class Averaging:
         return Parts(base, tuple(sorted(neighbors, key=lambda part: -abs(part.value))), {})
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
-        """Return the largest parts of several predictions, found in one search."""
+        """Return ``most`` parts of several predictions, found in one search: those for it, largest first."""
         if isinstance(user, Placed):
             answer = self.guest_answer(user, items)
         else:
             answer = self.answer(np.full(len(items), user), items)
-        found = [sorted(answer.details(k), key=lambda part: -abs(part.value)) for k in range(len(items))]
+        found = [
+            sorted(answer.details(k), key=lambda part: (part.value <= 0, -abs(part.value)))
+            for k in range(len(items))
+        ]
         return [Parts((), tuple(some[:most]), {}) for some in found]
 
     def _lists(self, users: Index, items: Index, guest: Ratings | None, progress: Progress | None) -> Lists:

@@ -73,7 +73,7 @@ class Lending:
         )
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
-        """Return the parts of several predictions, with the ``most`` largest of neighbours only."""
+        """Return the parts of several predictions, with ``most`` neighbours: those for it, largest first."""
         weights, opinions = self._weights(user), self.regression.opinions(items)
         return [
             self._parts(user, weights, opinions[:, k], item, most) for k, item in enumerate(items.tolist())
@@ -125,7 +125,9 @@ class Lending:
         whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
         rounding = whole - sum(part.value for part in base) - float(parts[speak].sum())
         base[-1] = base[-1]._replace(value=own + rounding)
-        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")][:most]
+        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
+        if most is not None:
+            order = order[np.argsort(parts[order] <= 0, kind="stable")][:most]
         return Parts(
             tuple(base),
             self._neighbor_parts(user, item, order, weights, opinions),
