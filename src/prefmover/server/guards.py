@@ -91,7 +91,9 @@ class Guards:
         """Check a request, and return where its body is read from."""
         headers = _Headers(scope["headers"])
         if headers.size > LONGEST_HEADER:
-            raise ProblemError(431, f"The header is longer than {LONGEST_HEADER:,} bytes.")
+            raise ProblemError(
+                431, f"The header is longer than {LONGEST_HEADER:,} bytes.", headers={"Connection": "close"}
+            )
         self._check_host(headers)
         self._check_token(scope["path"], headers)
         if scope["path"].startswith("/api/") and scope.get("raw_path"):
