@@ -106,7 +106,8 @@ def geometry(choices: oracle.Choices) -> None:
             ids, values, zero=choices.pick(("error", "far")), budget=choices.pick((0, 2**20))
         )
     else:
-        square = values @ values.T if make == 1 and values.dtype.kind in "fiu" else values
+        with np.errstate(all="ignore"):
+            square = values @ values.T if make == 1 and values.dtype.kind in "fiu" else values
         build = ItemGeometry.from_similarity if choices.byte() % 2 else ItemGeometry.from_distance
         made = build(ids, square)
     D = made.block()
