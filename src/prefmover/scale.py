@@ -72,6 +72,22 @@ class Scale:
         return np.round((self.lowest + self.step * np.arange(n + 1)) * GRID) / GRID
 
     @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Return the scale in ``"LOWEST:HIGHEST:STEP"``; the step is 1 if it is left out.
+
+        >>> Scale.parse("0.5:5:0.5"), Scale.parse("1:5")
+        (Scale(lowest=0.5, highest=5.0, step=0.5), Scale(lowest=1.0, highest=5.0, step=1.0))
+        """
+        try:
+            lowest, highest, *step = (float(part) for part in text.split(":"))
+            (only,) = step or [1.0]
+        except ValueError:
+            raise InputError(
+                f"scale is {text!r}; give it as LOWEST:HIGHEST:STEP, such as 0.5:5:0.5"
+            ) from None
+        return cls(lowest, highest, only)
+
+    @classmethod
     def of(cls, values: npt.NDArray[np.float64]) -> Scale:
         """Return the scale that a collection of ratings shows.
 

@@ -82,6 +82,15 @@ def test_columns_by_option(run):
     assert (code, float(out)) == (0, 0.0)
 
 
+def test_a_scale_that_nobody_used_the_ends_of(run):
+    guest = ("recommend", *SOURCE, "--rated", "Alien=0", "--rated", "Heat=10", "-n", 1)
+    code, _, err = run(*guest)
+    assert (code, "the scale is 0.5 to 5" in err) == (2, True)
+    assert run(*guest, "--scale", "0:10:0.5")[0] == 0
+    code, _, err = run(*guest, "--scale", "5")
+    assert (code, "give LOWEST:HIGHEST:STEP" in err) == (2, True)
+
+
 def test_other_encodings(run):
     with open("my ratings.csv", encoding="utf-8-sig") as file:
         text = file.read()

@@ -81,6 +81,12 @@ class SourceOptions:
     duplicates: Annotated[
         str | None, typer.Option(help="An item rated twice by a user: error (default), last or mean.")
     ] = None
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH:STEP", help="Of the ratings, such as 0.5:5:0.5; by default what they show."
+        ),
+    ] = None
     missing: Annotated[
         str | None, typer.Option(help="Rated items without description: error (default), drop or far.")
     ] = None
@@ -113,6 +119,7 @@ class SourceOptions:
 
     def _of_files(self) -> Data:
         from prefmover.datasets.own import from_files
+        from prefmover.scale import Scale
 
         read = from_files(
             str(self.ratings),
@@ -123,6 +130,7 @@ class SourceOptions:
             separator=self.separator,
             encoding=self.encoding or "utf-8",
             duplicates=cast(Any, self.duplicates or "error"),
+            scale=Scale.parse(self.scale) if self.scale else None,
             missing=cast(Any, self.missing or "error"),
         )
         tell(f"{read.name}: {read.ratings}; items by {read.geometry.name}")

@@ -13,6 +13,7 @@ from prefmover.datasets.item_table import read_item_table
 from prefmover.errors import InputError
 from prefmover.items import ItemGeometry, align
 from prefmover.ratings import Ratings
+from prefmover.scale import Scale
 from prefmover.triples import Duplicates
 
 __all__ = ["from_files"]
@@ -30,6 +31,7 @@ def from_files(
     separator: str | None = None,
     encoding: str = "utf-8",
     duplicates: Duplicates = "error",
+    scale: Scale | None = None,
     missing: Literal["error", "drop", "far"] = "error",
 ) -> Dataset:
     r"""Read a file of ratings and, if there are any, files that describe the items.
@@ -42,7 +44,7 @@ def from_files(
         As :func:`~prefmover.datasets.item_table.read_item_table` takes them. Without any, items are
         compared by the ratings themselves: good for neighbours, but an experiment on the same ratings
         would then know its answers.
-    user, item, rating, separator, encoding, duplicates
+    user, item, rating, separator, encoding, duplicates, scale
         As in :meth:`prefmover.Ratings.read`; ``item`` and ``encoding`` also hold for the files of items.
     missing
         Rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or ``"far"`` keeps
@@ -69,6 +71,7 @@ def from_files(
         separator=separator,
         encoding=encoding,
         duplicates=duplicates,
+        scale=scale,
     )
     if items:
         catalogue, geometry = read_item_table(
