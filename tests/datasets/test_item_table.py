@@ -44,7 +44,7 @@ def expected():
         rows("\t", "\r\n"),
         rows("::"),
         "\ufeff" + rows(),
-        gzip.compress(rows().encode()),
+        gzip.compress(rows().encode(), mtime=0),
         "userId,movieId,tag,timestamp\n" + "".join(f"9,{i},{t},77\n" for i, t in PAIRS),
         "id,tags\n1,space|robot\n2,robot|space\n3,love|robot\n",
         'id,keywords\n1,"space, robot"\n2,"Robot, Space"\n3,"love,robot"\n',
