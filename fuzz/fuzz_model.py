@@ -134,9 +134,7 @@ def target(data: bytes) -> None:
         place = Path(folder, "model")
         shutil.copytree(choices.pick(models()), place)
         for _ in range(1 + choices.below(2)):
-            with suppress(
-                ValueError, LookupError, TypeError, AttributeError, OSError, OverflowError, struct.error
-            ):
+            with suppress(*BROKEN):
                 # A second change may find a folder that the first has broken.
                 choices.pick((change_header, change_arrays, change_arrays, change_bytes))(place, choices)
         mend_checksums(place)
