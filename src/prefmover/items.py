@@ -90,8 +90,8 @@ class ItemGeometry:
     def _check(self) -> None:
         """Raise unless kernels, which check no bounds and no overflow, may have these arrays."""
         n, unit = len(self.items), self.unit
-        if not isinstance(unit, float) or not 0 < unit < math.inf:
-            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not a positive number")
+        if not isinstance(unit, float) or not 0 < unit < 1e300:
+            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not an ordinary number")
         if self.is_metric not in (True, False, None):
             raise InputError(f"the geometry is damaged: is_metric is {self.is_metric!r}")
         if self.grid is None and self.vectors is None:

@@ -275,6 +275,7 @@ def test_arrays_of_models_that_do_not_fit():
     [
         {"unit": 0.0},
         {"unit": float("nan")},
+        {"unit": 1e308},
         {"grid": np.zeros((2, 3), np.int32)},
         {"grid": np.zeros((3, 3), np.int64)},
         {"grid": np.full((3, 3), -1, np.int32)},
