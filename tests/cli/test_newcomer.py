@@ -88,7 +88,7 @@ def test_a_scale_that_nobody_used_the_ends_of(run):
     assert (code, "the scale is 0.5 to 5" in err) == (2, True)
     assert run(*guest, "--scale", "0:10:0.5")[0] == 0
     code, _, err = run(*guest, "--scale", "5")
-    assert (code, "give LOWEST:HIGHEST:STEP" in err) == (2, True)
+    assert (code, "give it as LOWEST:HIGHEST:STEP" in err) == (2, True)
 
 
 def test_other_encodings(run):
