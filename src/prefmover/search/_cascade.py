@@ -23,7 +23,7 @@ MARGIN = 1e-9
 # And absolutely, in grid units: prices of up to 2^30 on either side cancel where the distance is tiny.
 SLACK = 2.0**-6
 
-STEPS = np.array([4, 16])  # dual steps on one pair, in place, in two goes;
+STEPS = np.array([6])  # dual steps on one pair, in place; a second go costs more than it saves;
 EXACT_STEPS = 24  # further ones, on what is left after cancelling, to start the simplex from
 EXACT_RATE = 0.4
 
@@ -255,9 +255,9 @@ def apply_prices(query, users, s, n):
 def visit(query, users, lists, n, solved, s, stats):
     """Abandon or solve the first n alive, sorted by bound; return how many are solved by now, or -1 - v.
 
-    Best first: whoever has the least bound has it raised by a few dual steps on the pair, then by some
-    more, going back into the queue each time; and is solved if it is the least still. So nobody is solved
-    whose raised bound is beyond the final reach.
+    Best first: whoever has the least bound has it raised by a few dual steps on the pair and goes back into
+    the queue; and is solved if it is the least still. So nobody is solved whose raised bound is beyond the
+    final reach.
     Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
     """
     free = s.prices.shape[0]

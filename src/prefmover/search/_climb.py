@@ -5,7 +5,8 @@ import numpy as np
 from prefmover._jit import kernel
 from prefmover.transport._dual import copy, row_minimum
 
-AIM = 1.005  # of the limit: steps aim a little beyond it
+AIM = 1.005  # of the limit: steps aim a little beyond it,
+BEYOND = 1.0 + 1e-8  # and end as soon as they are; with one unit, more than the margins of `exceeds`
 ASKED_FOR = -3.0  # times its mass, at most, counts against an item: few are asked for by many
 FARTHEST = 2.0**28  # of a price: distances have 26 bits, so that differences stay within 32
 
@@ -46,7 +47,7 @@ def climb(v, prices, steps, limit, query, users, s):
         if value > best:
             best = value
             copy(g, m, s.best_g)
-        if t == steps or best > AIM * limit:
+        if t == steps or best > BEYOND * limit + 1.0:
             break
         for i in range(n):
             s.excess[i] = users.mass[start + i] * inverse_v
