@@ -227,7 +227,7 @@ def outlook(constants: Constants) -> list[str]:
     return [
         f"What the model says of everybody's ten nearest, 40 ratings of {ITEMS:,} items each:",
         table(["users", "2 cores", "64 cores", "1,024 cores", "GB shared", "of it bounds"], rows),
-        f"Bounds for all pairs are half of the work at {until:,} users.",
+        f"Bounds for all pairs cost as much as the exact part and the layout of one shard at {until:,} users.",
     ]
 
 

@@ -82,7 +82,7 @@ class Estimate:
     shared_bytes
         Of the reference users, their tables and the geometry, over the object stores of all nodes.
     all_pairs_until
-        Users at which bounds for all pairs are half of the work.
+        Users at which bounds for all pairs cost as much as the exact part and one shard's layout.
     """
 
     core_seconds: dict[str, float]
