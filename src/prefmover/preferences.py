@@ -73,9 +73,9 @@ def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
     Returns
     -------
     (n,) int64, without a common divisor
-        Exact if the ratings are multiples of 10⁻⁶, or of 2⁻²⁰, and the total stays below 2³¹. Otherwise
-        rounded to a total of 2³⁰ so that each share is right within 10⁻⁹ (largest remainders go up).
-        Ratings of 0 have mass 0.
+        Exact if the ratings are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole numbers total
+        less than 2³¹. Otherwise rounded to a total of 2³⁰ so that each share is right within 10⁻⁹
+        (largest remainders go up). Ratings of 0 have mass 0.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def examples():
             yield from some
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "serve"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_examples(verb):
     assert getattr(importlib.import_module(f"prefmover.cli.{verb}"), "EXAMPLES", ())
 

@@ -402,6 +402,10 @@ def test_reduce_pair_and_gather():
     assert _pmd.gather(grid, rows, columns, 2, 2, buffer).tolist() == [[19, 17], [3, 1]]
     everything = np.arange(4, dtype=np.int32)
     assert _pmd.gather(grid, rows, everything, 2, 4, buffer).tolist() == grid[[4, 0]].tolist()
+    assert _pmd.gather_turned(grid, rows, columns, 2, 2, buffer).tolist() == [[19, 3], [17, 1]]
+    many = np.arange(40, dtype=np.int32) % 5  # more than are turned at a time
+    turned = _pmd.gather_turned(grid, many, columns, 40, 2, np.empty(80, np.int32))
+    assert turned.tolist() == grid[np.ix_(many, columns)].T.tolist()
     assert _pmd.as_distance(3, 2**27, 7, 0.5) == (3 * 2**28 + 2**27) / 7 * 0.5
 
 

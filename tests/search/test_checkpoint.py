@@ -100,6 +100,33 @@ def test_damage_is_named(tmp_path):
         nearest(ratings, geometry, 3, checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda lists: lists["distances"][0].reverse(), "not in order"),
+        (lambda lists: lists["distances"][0].__setitem__(0, -1.0), "negative"),
+        (lambda lists: lists["distances"][0].__setitem__(2, float("nan")), "missing"),
+        (lambda lists: lists["distances"][0].pop(), "not as many distances"),
+        (lambda lists: lists["neighbors"][0].__setitem__(0, lists["neighbors"][0][1]), "there twice"),
+        (lambda lists: [column[0].append(column[0][-1]) for column in lists.values()], "damaged"),
+    ],
+)
+def test_lists_that_no_search_makes_are_refused(tmp_path, change, what):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    ratings, geometry = made(30)
+    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    part = tmp_path / "part-00000.parquet"
+    table = parquet.read_table(part)
+    lists = {name: table[name].to_pylist() for name in ("neighbors", "distances")}
+    change(lists)
+    changed = pa.table({"user": table["user"], **lists}).replace_schema_metadata(table.schema.metadata)
+    parquet.write_table(changed, part)
+    with pytest.raises(InputError, match=rf"part-00000.parquet is.*{what}.*delete it"):
+        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+
+
 def test_new_users_need_no_checkpoint(tmp_path):
     ratings, geometry = made(30)
     with pytest.raises(InputError, match="new users are soon answered"):

@@ -13,6 +13,12 @@ from prefmover.errors import InputError, MissingExtraError
 
 __all__ = ["serve"]
 
+EXAMPLES = (
+    "prefmover serve --dataset cinema",
+    "prefmover serve my-model --port 9000",
+    "prefmover serve my-model --host 0.0.0.0 --token-file token.txt",
+)
+
 TOKEN_VARIABLE = "PREFMOVER_TOKEN"
 
 

@@ -3,7 +3,9 @@
 Ranked lists are given flat: ``users``, ``scores`` and what each item was worth, one entry for each
 candidate. A user's candidates are ranked by score, best first; equal scores in a fixed pseudo-random order
 (a hash of the candidate's place), because any order with a meaning, such as that of ids, would favour old or
-popular items. With no ties these are scikit-learn's ``ndcg_score`` and the usual definitions of the others.
+popular items. With no ties, nDCG is scikit-learn's ``ndcg_score``; precision and recall are LensKit's, over
+the relevant among a user's candidates. (LensKit's nDCG is another one: it discounts by max(1, log2 rank),
+and its ideal list is not cut off at n.)
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,8 @@
 
 Against many users, work is *query-major*: the distances from every item to the query's items are laid out
 once, so that a pair's cost block is a few contiguous rows. The query's items are the columns of each
-problem, the other user's items the rows.
+problem, the other user's items the rows; or the other way round if they are more: the simplex prices row
+by row, and takes about half as many steps with 20 rows and 200 columns as with 200 and 20.
 """
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from prefmover._jit import kernel
 from prefmover.transport._dual import copy
 from prefmover.transport._simplex import LIMB_BITS, OPTIMAL, solve
+
+AT_A_TIME = 16  # rows that are turned over together: one cache line of each column
 
 
 @kernel
@@ -62,6 +65,18 @@ def gather(distance, rows, columns, n, m, buffer):
 
 
 @kernel
+def gather_turned(distance, rows, columns, n, m, buffer):
+    """Return the same block turned over, (m, n)."""
+    c = buffer[: n * m].reshape(m, n)
+    for first in range(0, n, AT_A_TIME):
+        last = min(first + AT_A_TIME, n)
+        for j in range(m):
+            for i in range(first, last):
+                c[j, i] = distance[rows[i], columns[j]]
+    return c
+
+
+@kernel
 def as_distance(high, low, total, unit):
     """Return (high · 2^28 + low) · unit / total: a function of the exact total alone."""
     return (np.float64(high) * 2.0**LIMB_BITS + np.float64(low)) / np.float64(total) * unit
@@ -89,10 +104,14 @@ def distances_from(
         if n == 0:
             out[k] = 0.0
             continue
-        c = gather(distance, rows, columns, n, m, buffer)
-        for j in range(m):
+        for j in range(max(n, m)):
             w.g[j] = 0
-        status, _, high, low = solve(c, p, q, n, m, w)
+        if n > m:
+            c = gather_turned(distance, rows, columns, n, m, buffer)
+            status, _, high, low = solve(c, q, p, m, n, w)
+        else:
+            c = gather(distance, rows, columns, n, m, buffer)
+            status, _, high, low = solve(c, p, q, n, m, w)
         if status != OPTIMAL:
             out[k] = -1.0
         else:

@@ -17,7 +17,7 @@
 import inspect
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from prefmover.items import ItemGeometry
 from prefmover.measures import Comparison, Measure, Weight, compare, find_measure, weight
 from prefmover.model.guest import Guest
 from prefmover.parallel import Progress
-from prefmover.ratings import Ratings, Scale
+from prefmover.ratings import Ratings
 from prefmover.recommend.asked import columns_of, guest_ratings, places
 from prefmover.recommend.averaging import Answer, Averaging, Neighborhood, Parts
 from prefmover.recommend.centering import Centering, CenteringName, Floats, Index
@@ -36,13 +36,9 @@ from prefmover.recommend.item_space import on_items, over_geometry
 from prefmover.recommend.lending import Lending, fit_lending, landmark_values
 from prefmover.recommend.likeness import Likeness, stacked
 from prefmover.recommend.predict import Prediction, Predictions, clip, how_made
-from prefmover.recommend.regression import Regression, Shared
+from prefmover.recommend.regression import Shared
 from prefmover.recommend.top_n import best
-from prefmover.recommend.user_kernel import UserKernel, check_array
 from prefmover.search import Neighbor
-
-if TYPE_CHECKING:
-    from prefmover.storage import StoredModel
 
 __all__ = ["UserKNN"]
 
@@ -428,42 +424,10 @@ class UserKNN:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Save the fitted model in a folder; an older model there is replaced in one step."""
-        from prefmover import storage
+        from prefmover.model.saved import save
 
-        predictor = self._fitted()
-        parameters = {**self.get_params(), "n_jobs": None}
-        parameters["measure"] = find_measure(self.measure).name
-        for name in ("weight", "shared"):
-            parameters[name] = _as_json(name, parameters[name])
-        settings = {name: _as_json(name, value) for name, value in self.settings_.items()}
-        scale, geometry = self.ratings_.scale, self.geometry_
-        matrix = self.ratings_.matrix
-        arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
-        facts: dict[str, Any] = {
-            "settings": settings,
-            "tuning": self.tuning_,
-            "scale": [scale.lowest, scale.highest, scale.step],
-            "geometry": None,
-        }
-        if geometry is not None:
-            kept = ("name", "is_metric", "metric_by", "to_distance", "unit")
-            facts["geometry"] = {name: getattr(geometry, name) for name in kept}
-            for name in ("grid", "vectors"):
-                if getattr(geometry, name) is not None:
-                    arrays[f"geometry.{name}"] = getattr(geometry, name)
-        if isinstance(predictor, Lending):
-            facts["mean"] = predictor.regression.mean
-            arrays["landmark_own"] = predictor.landmark_own
-            arrays |= {f"kernel.{name}": getattr(predictor.regression.kernel, name) for name in _KERNEL}
-            arrays |= {f"regression.{name}": getattr(predictor.regression, name) for name in _REGRESSION}
-        storage.write(
-            folder,
-            parameters=parameters,
-            facts=facts,
-            arrays=arrays,
-            users=self.ratings_.users,
-            items=self.ratings_.items,
-        )
+        self._fitted()
+        save(self, folder)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, n_jobs: int | None = None, verify: bool = True) -> Self:
@@ -474,59 +438,9 @@ class UserKNN:
         verify
             Compare checksums, which reads the file once.
         """
-        from prefmover import storage
+        from prefmover.model.saved import load
 
-        stored = storage.read(folder, verify=verify)
-        try:
-            return cls._from_stored(stored, n_jobs)
-        except InputError as error:
-            raise InputError(f"{folder}: {error}") from None
-        except KeyError as error:
-            raise InputError(f"{folder} lacks {error.args[0]!r}; save the model again") from None
-        except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
-
-    @classmethod
-    def _from_stored(cls, stored: "StoredModel", n_jobs: int | None) -> Self:
-        from scipy.sparse import csr_array
-
-        facts, arrays = stored.header.facts, stored.arrays
-        parameters = {**stored.header.parameters, "n_jobs": n_jobs}
-        if parameters["shared"] is not None:
-            parameters["shared"] = Shared(**parameters["shared"])
-        model = cls(**parameters)
-        try:
-            row = model._checked()
-        except InputError as error:
-            raise InputError(f"{error}. A measure of your own must be registered before loading") from None
-        settings = dict(facts["settings"])
-        if "shared" in settings:
-            settings["shared"] = Shared(**settings["shared"])
-        shape = (len(stored.users), len(stored.items))
-        matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-        ratings = Ratings(matrix, stored.users, stored.items, Scale(*facts["scale"]))
-        geometry = None
-        if facts["geometry"] is not None:
-            grid, vectors = arrays.get("geometry.grid"), arrays.get("geometry.vectors")
-            geometry = ItemGeometry(stored.items, **facts["geometry"], grid=grid, vectors=vectors)
-        elif row.needs_geometry:
-            raise InputError(f"measure {row.name!r} needs the distance between items, and there is none")
-        model.ratings_, model.geometry_ = ratings, geometry
-        model.settings_, model.tuning_ = settings, facts["tuning"]
-        likeness = Likeness(ratings, geometry, row, model.convention, n_jobs)
-        if model.predictor == "kernel":
-            kernel = UserKernel(**{name: arrays[f"kernel.{name}"] for name in _KERNEL})
-            rest = {name: arrays[f"regression.{name}"] for name in _REGRESSION}
-            solved = Regression(ratings, geometry, kernel, settings["shared"], facts["mean"], **rest)
-            rule = weight(settings["weight"])
-            solved.check()
-            own = arrays["landmark_own"]  # NaN where a measure is undefined
-            check_array("landmark_own", own, np.float64, kernel.landmarks.shape, finite=False)
-            model.predictor_ = Lending(likeness, rule, own, solved)
-        else:
-            cls(row, settings["k"], shrinkage=settings["shrinkage"])._checked()
-            model.predictor_ = model._build(likeness, settings, None)
-        return model._index()
+        return load(cls, folder, n_jobs=n_jobs, verify=verify)
 
     def _predictions(
         self, users: list[Any], items: list[Any], u: Index, i: Index, answer: Answer
@@ -552,21 +466,3 @@ class UserKNN:
                 "an explanation by transport needs the distance between items: fit with a geometry"
             )
         return self.geometry_
-
-
-_KERNEL = ("landmarks", "whitening", "features", "rest")
-_REGRESSION = ("alpha", "user", "item", "similar_items", "lent")
-
-
-def _as_json(name: str, value: Any) -> Any:
-    if isinstance(value, Shared):
-        return value.to_dict()
-    if isinstance(value, Weight):
-        try:
-            weight(value.name)
-        except InputError:
-            raise InputError(
-                f"the weight {value.name!r} is a function of your own and cannot be saved; use one by name"
-            ) from None
-        return value.name
-    return value

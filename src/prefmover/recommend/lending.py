@@ -14,10 +14,12 @@ from prefmover.recommend.explain import BasePart, Through
 from prefmover.recommend.likeness import Likeness
 from prefmover.recommend.predict import NeighborPart
 from prefmover.recommend.regression import NewUser, Regression, Shared, require_room, solve
+from prefmover.recommend.top_n import best
 from prefmover.recommend.user_kernel import UserKernel, choose_landmarks, say
 
 __all__ = ["Lending", "fit_lending", "landmark_values"]
 
+EMPTY = np.empty(0, np.int64)
 SPOKEN = 3  # ratings named for each neighbour in an explanation
 NAMED = 10  # neighbours for whom they are
 
@@ -75,14 +77,21 @@ class Lending:
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
         """Return the parts of several predictions, with ``most`` neighbours: those for it, largest first."""
         weights, opinions = self._weights(user), self.regression.opinions(items)
+        speak = self._speakers(user, weights)
+        loudest = [speak[_loudest(weights[speak] * said[speak], most)] for said in opinions.T]
+        distances = self._distances(user, np.unique(np.concatenate([EMPTY, *loudest])))
         return [
-            self._parts(user, weights, opinions[:, k], item, most) for k, item in enumerate(items.tolist())
+            self._parts(user, weights, opinions[:, k], item, loudest[k], distances)
+            for k, item in enumerate(items.tolist())
         ]
 
     def parts(self, user: int | Placed, item: int) -> Parts:
         """Return the parts of one prediction; user -1 and item -1 are unknown."""
+        weights = self._weights(user)
         opinions = self.regression.opinions(np.array([max(item, 0)]))[:, 0]
-        return self._parts(user, self._weights(user), opinions, item, None)
+        speak = self._speakers(user, weights)
+        order = speak[np.argsort(-np.abs(weights * opinions)[speak], kind="stable")]
+        return self._parts(user, weights, opinions, item, order, self._distances(user, order[:NAMED]))
 
     def _weights(self, user: int | Placed) -> Floats:
         """Return everybody's say in what a user is told; nobody's for an unknown user."""
@@ -93,9 +102,15 @@ class Lending:
         return self._with_everybody(self.regression.kernel.features[user])
 
     def _parts(
-        self, user: int | Placed, weights: Floats, opinions: Floats, item: int, most: int | None
+        self,
+        user: int | Placed,
+        weights: Floats,
+        opinions: Floats,
+        item: int,
+        named: Index,
+        distances: dict[int, float],
     ) -> Parts:
-        """Return the parts; with ``most``, only so many neighbours are named, and they do not add up."""
+        """Return the parts, of neighbours those who are to be named; without the rest they do not sum up."""
         r = self.regression
         new = _placed(user)[0] if isinstance(user, Placed) else None
         u = -1 if isinstance(user, Placed) else user
@@ -118,41 +133,45 @@ class Lending:
         else:
             own = float(new.own(at)[0])
         base.append(BasePart("own taste", own, "the user's own ratings of items like it"))
-        speak = np.flatnonzero(weights != 0)
-        speak = speak[speak != u]
         # The features' inner products in single precision, summed here in another order than in the
         # prediction: what that leaves, some 1e-6, goes to the own part, so that the sum is the prediction.
         whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
-        rounding = whole - sum(part.value for part in base) - float(parts[speak].sum())
+        said = float(parts[self._speakers(user, weights)].sum())
+        rounding = whole - sum(part.value for part in base) - said
         base[-1] = base[-1]._replace(value=own + rounding)
-        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
-        if most is not None:
-            order = order[np.argsort(parts[order] <= 0, kind="stable")][:most]
         return Parts(
             tuple(base),
-            self._neighbor_parts(user, item, order, weights, opinions),
-            self._through(item, order[:NAMED], weights),
+            self._neighbor_parts(item, named, weights, opinions, distances),
+            self._through(item, named[:NAMED], weights),
         )
 
+    def _speakers(self, user: int | Placed, weights: Floats) -> Index:
+        """Return those who have a say in what a user is told; the user is not among them."""
+        speak = np.flatnonzero(weights)
+        return speak if isinstance(user, Placed) else speak[speak != user]
+
+    def _distances(self, user: int | Placed, others: Index) -> dict[int, float]:
+        """Return the measure between a user and some others, by position."""
+        if not len(others):
+            return {}
+        if isinstance(user, Placed):
+            values = self.likeness.guest_values(user.ratings, others)[0]
+        else:
+            values = self.likeness.values(np.array([user]), others)[0]
+        return dict(zip(others.tolist(), values.tolist(), strict=True))
+
     def _neighbor_parts(
-        self, user: int | Placed, item: int, order: Index, weights: Floats, opinions: Floats
+        self, item: int, named: Index, weights: Floats, opinions: Floats, distances: dict[int, float]
     ) -> tuple[NeighborPart, ...]:
-        """Return everybody's part; distances of the first only, which alone are shown."""
-        named, distance = order[:NAMED], np.full(len(order), np.nan)
-        if len(named):
-            if isinstance(user, Placed):
-                distance[: len(named)] = self.likeness.guest_values(user.ratings, named)[0]
-            else:
-                distance[: len(named)] = self.likeness.values(np.array([user]), named)[0]
-        gave = self._given(order, item)
+        """Return neighbours' parts; distances of the first only, which alone are shown."""
         return tuple(
-            NeighborPart(id_, d, w, None if np.isnan(rating) else rating, opinion, w * opinion)
-            for id_, d, w, rating, opinion in zip(
-                self.ratings.users[order].tolist(),
-                distance.tolist(),
-                weights[order].tolist(),
-                gave.tolist(),
-                opinions[order].tolist(),
+            NeighborPart(id_, distances.get(v, np.nan), w, rating, opinion, w * opinion)
+            for id_, v, w, rating, opinion in zip(
+                self.ratings.users[named].tolist(),
+                named.tolist(),
+                weights[named].tolist(),
+                self._given(named, item),
+                opinions[named].tolist(),
                 strict=True,
             )
         )
@@ -175,12 +194,14 @@ class Lending:
             )
         return out
 
-    def _given(self, users: Index, item: int) -> Floats:
-        """Return what users gave an item, NaN where nothing."""
-        matrix, everybody = self.ratings.matrix, np.full(self.ratings.n_users, np.nan)
-        at = np.flatnonzero(matrix.indices == item)
-        everybody[np.searchsorted(matrix.indptr, at, side="right") - 1] = matrix.data[at]
-        return everybody[users]
+    def _given(self, users: Index, item: int) -> list[float | None]:
+        """Return what users gave an item, None where nothing."""
+        theirs = self.ratings.matrix[users]
+        given: list[float | None] = [None] * len(users)
+        at = np.flatnonzero(theirs.indices == item)
+        for row, k in zip(np.searchsorted(theirs.indptr, at, side="right") - 1, at, strict=True):
+            given[row] = float(theirs.data[k])
+        return given
 
     def _with_everybody(self, features: Any) -> Floats:
         return self.regression.kernel.between(features)
@@ -204,6 +225,16 @@ class Lending:
         start = np.concatenate([r.alpha, np.zeros(likeness.ratings.n_ratings - len(r.alpha))])
         solved = solve(likeness.ratings, likeness.geometry, kernel, r.shared, start=start)
         return Lending(likeness, self.weight, self.landmark_own, solved)
+
+
+def _loudest(parts: Floats, most: int) -> Index:
+    """Return the places of those who say most for it, and, if they are too few, most against it.
+
+    >>> _loudest(np.array([0.1, -0.9, 0.3, -0.2]), 3)
+    array([2, 0, 1])
+    """
+    for_it, against = np.where(parts > 0, parts, np.nan), np.where(parts > 0, np.nan, -parts)
+    return np.concatenate([best(for_it, EMPTY, most), best(against, EMPTY, most)])[:most]
 
 
 def _placed(guest: Placed) -> tuple[NewUser, Floats]:

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._jit import kernel
-from prefmover.measures._pmd import as_distance, gather, reduce_pair
+from prefmover.measures._pmd import as_distance, gather, gather_turned, reduce_pair
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._climb import climb
 from prefmover.search._queue import sift
 from prefmover.search._topk import offer_to, reach_of
-from prefmover.transport._dual import ascend, copy
+from prefmover.transport._dual import ascend, copy, transform_columns
 from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
@@ -308,19 +308,26 @@ def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
     )  # fmt: skip
     distance = 0.0
     if n > 0:
-        c = gather(query.distance, s.rows, s.columns, n, m, s.buffer)
-        w = s.w
-        for j in range(m):
-            w.g[j] = prices[s.columns[j]]
+        w, p, q = s.w, s.p, s.q
+        if n > m:  # the fewer rows, the fewer pivots
+            c = gather_turned(query.distance, s.rows, s.columns, n, m, s.buffer)
+            n, m, p, q = m, n, s.q, s.p
+            for i in range(n):
+                w.f[i] = prices[s.columns[i]]
+            transform_columns(c, w.f, n, m, w.g, w.nearest)
+        else:
+            c = gather(query.distance, s.rows, s.columns, n, m, s.buffer)
+            for j in range(m):
+                w.g[j] = prices[s.columns[j]]
         total = np.float64(query.total) * np.float64(users.total[v])
         value = ascend(
-            c, s.p, s.q, n, m, EXACT_STEPS, EXACT_RATE, limit * (1.0 + 2 * MARGIN) * total,
+            c, p, q, n, m, EXACT_STEPS, EXACT_RATE, limit * (1.0 + 2 * MARGIN) * total,
             w.f, w.g, w.best_f, w.nearest, w.p_left,
         )  # fmt: skip
         if exceeds(value / total, limit):
             stats[ABANDONED] += 1
             return solved
-        status, pivots, high, low = finish(c, s.p, s.q, n, m, w)
+        status, pivots, high, low = finish(c, p, q, n, m, w)
         stats[PIVOTS] += pivots
         if status != OPTIMAL:
             return -1 - v

@@ -44,6 +44,16 @@ class Part(NamedTuple):
         """(n, k) where there is a neighbour."""
         return np.arange(self.users.shape[1]) < self.counts[:, None]
 
+    def check(self) -> None:
+        """Raise a ValueError unless the lists are such as a search makes: distances rise, nobody is twice."""
+        d = np.where(self.inside, self.distances, np.inf)
+        if not (d >= 0).all() or not (d[:, 1:] >= d[:, :-1]).all() or np.isinf(self.distances).any():
+            raise ValueError("distances that are negative, missing or not in order")
+        nobody = -1 - np.arange(self.users.shape[1])
+        users = np.sort(np.where(self.inside, self.users, nobody), axis=1)
+        if (users[:, 1:] == users[:, :-1]).any():
+            raise ValueError("a neighbour who is there twice")
+
     def pairs(self, positions: Index) -> Pairs:
         """Return all pairs of askers and neighbours, given the position of every row."""
         asking = np.repeat(positions[self.rows], self.counts)
@@ -123,6 +133,8 @@ class PartsFolder:
             if table["user"].to_pylist() != ids[rows].tolist():
                 raise ValueError("other users than expected")
             lists, distances = (table[name].combine_chunks() for name in ("neighbors", "distances"))
+            if lists.value_lengths() != distances.value_lengths():
+                raise ValueError("not as many distances as neighbours")
             counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
             positions = self.ratings.user_indices(lists.flatten().to_pylist())
             part = Part(
@@ -134,6 +146,7 @@ class PartsFolder:
             )
             part.users[part.inside] = positions
             part.distances[part.inside] = distances.flatten().to_numpy(zero_copy_only=False)
+            part.check()
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, UnknownIdError) as error:
             raise InputError(f"{file} is damaged ({error}); delete it and run again") from error
         return part

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -103,12 +103,23 @@ def _http(error: HTTPException) -> ProblemError:
 
 def _invalid(error: RequestValidationError) -> ProblemError:
     found = [
-        {"where": ".".join(map(str, one["loc"])), "message": str(one["msg"])}
+        {"where": ".".join(map(str, one["loc"])), "message": str(one["msg"]).removeprefix("Value error, ")}
         for one in error.errors()[:MOST_ERRORS]
     ]
-    first = found[0] if found else {"where": "the request", "message": "it is not valid"}
-    more = f" ({len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
-    return ProblemError(422, _sentence(f"{first['where']}: {first['message']}{more}"), errors=found)
+    if not found:
+        return ProblemError(422, "The request is not valid.", errors=found)
+    place, others = _place(error.errors()[0]["loc"]), len(error.errors()) - 1
+    aside = "; ".join([place] * bool(place) + [f"{others} more"] * bool(others))
+    return ProblemError(422, _sentence(found[0]["message"] + f" ({aside})" * bool(aside)), errors=found)
+
+
+def _place(where: Sequence[str | int]) -> str:
+    """Return where in a request something is, as its sender would write it.
+
+    >>> _place(("body", "ratings", 0, "rating")), _place(("query", "k")), _place(("body",))
+    ('ratings[0].rating', 'k', '')
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where[1:]).lstrip(".")
 
 
 def _sentence(text: str) -> str:
