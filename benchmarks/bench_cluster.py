@@ -80,13 +80,17 @@ def workers(n: int, index: NeighborIndex, k: int) -> Iterator[tuple[RayExecutor,
 def speed(name: str, options: Any) -> list[str]:
     """Return how Ray compares with threads on real data."""
     data = dataset(name)
-    # A new index each time: the table of nearest items is part of every search that is compared.
-    NeighborIndex(data.ratings, data.geometry).nearest(data.ratings.users[:70], options.k)  # compiles
-    index = NeighborIndex(data.ratings, data.geometry)
+
+    def made() -> NeighborIndex:  # anew each time: the table of nearest items is part of a search
+        return NeighborIndex(data.ratings, data.geometry)
+
+    index = made()
     users = index.ratings.users[some(index.ratings.n_users, options.queries, 11)]
+    index.nearest(users[:70], options.k)  # compiles
     rows, memory = [], Memory()
-    threads, expected = timed(index, users, options.k, n_jobs=2)
-    print(f"two threads: {threads:.1f} s", flush=True)
+    one, _ = timed(made(), users, options.k, n_jobs=1)
+    threads, expected = timed(made(), users, options.k, n_jobs=2)
+    print(f"one thread: {one:.1f} s, two: {threads:.1f} s", flush=True)
     times = {}
     for n in (1, 2):
         with workers(n, index, options.k) as (executor, start):
@@ -108,7 +112,8 @@ def speed(name: str, options: Any) -> list[str]:
         x.nbytes for x in (index.preferences.mass, index.preferences.indices, index._shard.table)
     )
     told = (
-        f"Two workers against one: **{times[1] / times[2]:.2f}x**. Ray on two cores against two threads: "
+        f"Two workers against one: **{times[1] / times[2]:.2f}x** (two threads against one: {one / threads:.2f}x). "
+        f"Ray on two cores against two threads: "
         f"**{100 * (times[2] / threads - 1):+.1f} %**. The neighbours are the same to the last bit. A worker holds up to "
         f"{memory.private:,.0f} MB of its own (USS; {memory.proportional:,.0f} MB with its share of what is shared, PSS); "
         f"geometry, users and table, {shared / 2**20:,.0f} MB, are in the object store once."
@@ -117,7 +122,11 @@ def speed(name: str, options: Any) -> list[str]:
         f"### {name}, K={options.k}, {len(users):,} of {index.ratings.n_users:,} users ask",
         table(
             ["", "s", "against threads", "tasks", "to start, first search included, s"],
-            [["two threads of one process", f"{threads:.1f}", "1.00x", "-", "-"], *rows],
+            [
+                ["one thread", f"{one:.1f}", f"{one / threads:.2f}x", "-", "-"],
+                ["two threads of one process", f"{threads:.1f}", "1.00x", "-", "-"],
+                *rows,
+            ],
         ),
         told,
     ]

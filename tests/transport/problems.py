@@ -47,7 +47,7 @@ def chain(n):
     cost = np.full((n, n), most, np.int32)
     i = np.arange(n)
     cost[i, i] = 0
-    cost[i[:-1], i[1:]] = most - 1
+    cost[i[1:], i[:-1]] = most - 1
     p, q = np.full(n, 2), np.full(n, 2)
-    q[0], q[-1] = 1, 3
+    p[0], p[-1] = 1, 3
     return p, q, cost

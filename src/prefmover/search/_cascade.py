@@ -24,7 +24,7 @@ MARGIN = 1e-9
 SLACK = 2.0**-6
 
 STEPS = np.array([6])  # dual steps on one pair, in place; a second go costs more than it saves;
-EXACT_STEPS = 24  # further ones, on what is left after cancelling, to start the simplex from
+EXACT_STEPS = 16  # further ones, on what is left after cancelling, to start the simplex from
 EXACT_RATE = 0.4
 
 ROWS = 512  # pairs whose prices are kept between goes; others begin with the crowd's

@@ -108,7 +108,9 @@ def _invalid(error: RequestValidationError) -> ProblemError:
     ]
     if not found:
         return ProblemError(422, "The request is not valid.", errors=found)
-    place, others = _place(error.errors()[0]["loc"]), len(error.errors()) - 1
+    first, others = error.errors()[0], len(error.errors()) - 1
+    # Of our own rules for a whole body, which are sentences, the place says nothing more.
+    place = _place(first["loc"]) or ("" if first["type"] == "value_error" else "body")
     aside = "; ".join([place] * bool(place) + [f"{others} more"] * bool(others))
     return ProblemError(422, _sentence(found[0]["message"] + f" ({aside})" * bool(aside)), errors=found)
 

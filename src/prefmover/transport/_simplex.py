@@ -46,20 +46,19 @@ class Workspace(NamedTuple):
     after: npt.NDArray[np.uint32]  # the thread, forwards
     before: npt.NDArray[np.uint32]  # and backwards
     path: npt.NDArray[np.uint32]  # nodes in the order they closed; later, a stem
-    ends: npt.NDArray[np.uint32]  # for each node of the stem: the last one of its subtree,
-    follows: npt.NDArray[np.uint32]  # the one that comes after,
+    ends: npt.NDArray[np.uint32]  # for each node of the stem: the last of its subtree (at first: open rows),
+    follows: npt.NDArray[np.uint32]  # the one that comes after (at first: columns in turn),
     places: npt.NDArray[np.uint32]  # and how many come before that
     flow: npt.NDArray[np.int64]  # on the arc from a node to its parent
     price: npt.NDArray[np.signedinteger[Any]]  # f of the rows, then g of the columns
     f: npt.NDArray[np.signedinteger[Any]]
     g: npt.NDArray[np.signedinteger[Any]]
     best_f: npt.NDArray[np.signedinteger[Any]]
-    open_g: npt.NDArray[np.signedinteger[Any]]
+    regret: npt.NDArray[np.signedinteger[Any]]
     nearest: npt.NDArray[np.int32]
     listed_row: npt.NDArray[np.int32]
     listed_column: npt.NDArray[np.int32]
     p_left: npt.NDArray[np.int64]
-    q_left: npt.NDArray[np.int64]
 
 
 def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
@@ -69,59 +68,100 @@ def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
     flow, price = np.empty(nodes, np.int64), np.empty(nodes, cost_type)
     prices = [np.empty(side, cost_type) for _ in range(4)]
     numbers = [np.empty(size, np.int32) for size in (side, LISTED, LISTED)]
-    masses = [np.empty(side, np.int64) for _ in range(2)]
-    return Workspace._make((*tree, flow, price, *prices, *numbers, *masses))
+    return Workspace._make((*tree, flow, price, *prices, *numbers, np.empty(side, np.int64)))
 
 
 @kernel
 def start_greedily(c, p, q, n, m, w):
-    """Ship greedily along the prices g; return the root and fill parent, flow and the closing order.
+    """Ship greedily along the prices f; return the root and fill parent, flow and the closing order.
 
-    Rows go by regret (second-best minus best column), largest first; each ships to its cheapest open
-    column. Every shipment closes a row or a column, which becomes a child of the other end. Where both
-    are used up, only the column closes and the row goes on with nothing left, to hang by an arc without
-    flow below its next column: the resulting tree is strongly feasible.
+    Columns go by regret (second-best minus best row), largest first; each is served by its cheapest open
+    row. Every shipment closes a column or a row, which becomes a child of the other end. Where both are
+    used up, only the column closes; the row stays open with nothing left, to hang by an arc without flow
+    below the next column that asks it, or below the last: the resulting tree is strongly feasible.
     """
-    narrow = c.dtype.type
-    closed = narrow(-(2 ** (8 * c.itemsize - 2)))
-    regret = w.best_f
-    for i in range(n):
-        least = narrow(c[i, 0] - w.g[0])
-        second = narrow(-closed)
-        for j in range(1, m):
-            reduced = narrow(c[i, j] - w.g[j])
-            second = min(second, max(least, reduced))
-            least = min(least, reduced)
-        regret[i] = least - second
+    open_rows, order = w.ends, w.follows
+    regret_of_columns(c, n, m, w.f, w.g, w.regret, w.nearest)
+    sort_by(w.regret, m, order)
     copy(p, n, w.p_left)
-    copy(q, m, w.q_left)
-    copy(w.g, m, w.open_g)
-    sort_by(regret, n, w.nearest)
-    k, columns_left, root = 0, m, 0
-    for t in range(n):
-        i = w.nearest[t]
-        while True:
-            if columns_left == 0:
-                root = i
-                break
-            j = row_argminimum(c, w.open_g, i, m, row_minimum(c, w.open_g, i, m))
-            if w.q_left[j] <= w.p_left[i]:
-                w.parent[n + j] = i
-                w.flow[n + j] = w.q_left[j]
-                w.p_left[i] -= w.q_left[j]
-                w.open_g[j] = closed
-                columns_left -= 1
-                w.path[k] = n + j
-                k += 1
-            else:
-                w.parent[i] = n + j
-                w.flow[i] = w.p_left[i]
-                w.q_left[j] -= w.p_left[i]
-                w.path[k] = i
-                k += 1
-                break
+    for i in range(n):
+        open_rows[i] = i
+    k, n_open, last = 0, n, n
+    for t in range(m):
+        j = np.int64(order[t])
+        wanted, i = q[j], np.int64(w.nearest[j])
+        if w.p_left[i] < 0:
+            i = cheapest_row(c, j, w.f, open_rows, n_open)
+        while wanted > w.p_left[i]:
+            w.parent[i] = n + j
+            w.flow[i] = w.p_left[i]
+            wanted -= w.p_left[i]
+            w.p_left[i] = -1  # closed
+            w.path[k] = i
+            k += 1
+            n_open = strike_out(i, open_rows, n_open)
+            i = cheapest_row(c, j, w.f, open_rows, n_open)
+        last = n + j
+        w.parent[last] = i
+        w.flow[last] = wanted
+        w.p_left[i] -= wanted
+        w.path[k] = last
+        k += 1
+    root = np.int64(w.parent[last])
+    k -= 1
+    for x in range(n_open):  # the last column closes after them
+        i = np.int64(open_rows[x])
+        if i != root:
+            w.parent[i] = last
+            w.flow[i] = 0
+            w.path[k] = i
+            k += 1
+    w.path[k] = last
     w.parent[root] = NO_PARENT
     return root
+
+
+@kernel
+def regret_of_columns(c, n, m, f, least, regret, nearest):
+    """Set nearest_j to the first row with the least c_ij - f_i, and regret_j to least minus second-least."""
+    narrow = c.dtype.type
+    for j in range(m):
+        least[j] = narrow(c[0, j] - f[0])
+        regret[j] = narrow(2 ** (8 * c.itemsize - 2))
+        nearest[j] = 0
+    for i in range(1, n):
+        f_i = f[i]
+        for j in range(m):
+            reduced = narrow(c[i, j] - f_i)
+            nearest[j] = np.int32(i) if reduced < least[j] else nearest[j]
+            regret[j] = min(regret[j], max(least[j], reduced))
+            least[j] = min(least[j], reduced)
+    for j in range(m):
+        regret[j] = least[j] - regret[j]
+
+
+@kernel
+def cheapest_row(c, j, f, rows, n):
+    """Return the one of n rows with the least c_ij - f_i."""
+    narrow = c.dtype.type
+    found = np.int64(rows[0])
+    least = narrow(c[found, j] - f[found])
+    for x in range(1, n):
+        i = np.int64(rows[x])
+        reduced = narrow(c[i, j] - f[i])
+        if reduced < least:
+            least, found = reduced, i
+    return found
+
+
+@kernel
+def strike_out(i, rows, n):
+    """Take row i out of n rows; return how many are left."""
+    for x in range(n):
+        if rows[x] == i:
+            rows[x] = rows[n - 1]
+            break
+    return n - 1
 
 
 @kernel
