@@ -1,8 +1,9 @@
 """Peak memory of whole jobs, each in a process of its own, beside a bound that it must keep.
 
-``python benchmarks/bench_memory.py [--write] [--datasets ml-100k ml-1m] [--users 200] [--only TEXT]``: some minutes
-for MovieLens-1M. A peak is that of the process (VmHWM), Python and libraries included; the first row is what these
-take alone. Fails if a peak is above its bound.
+``python benchmarks/bench_memory.py [--write] [--datasets ml-100k ml-1m] [--users 200] [--only TEXT] [--model FOLDER]``:
+some minutes for MovieLens-1M, most of them fitting, which a ``--model`` that was fitted before leaves out. A peak is
+that of the process (VmHWM), Python and libraries included; the first row is what these take alone. Fails if a peak is
+above its bound.
 """
 
 import subprocess
@@ -53,13 +54,15 @@ def peak(code: str, name: str, users: int, model: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    options = arguments(__doc__, users=200, only="")
+    options = arguments(__doc__, users=200, only="", model="")
+    jobs = [job for job in JOBS if options.only in job[0] and not (options.model and job[0] == "fit")]
     parts, over = [], []
     for name in options.datasets or ["cinema"]:
         rows, alone = [], 0.0
         with tempfile.TemporaryDirectory() as folder:
-            for what, code, bound in (job for job in JOBS if options.only in job[0]):
-                megabytes, seconds = peak(code, name, options.users, f"{folder}/model")
+            model = options.model or f"{folder}/model"
+            for what, code, bound in jobs:
+                megabytes, seconds = peak(code, name, options.users, model)
                 alone = alone or megabytes
                 rows.append(
                     [
@@ -73,7 +76,7 @@ def main() -> None:
                 print(f"{name}: {what}: {megabytes:,.0f} MB, {seconds:.0f} s", flush=True)
                 if megabytes > bound:
                     over.append(f"{name}, {what}: {megabytes:,.0f} MB, above {bound:,}")
-            size = sum(file.stat().st_size for file in Path(folder).rglob("*.*")) / MB
+            size = sum(file.stat().st_size for file in Path(model).glob("*.*")) / MB
         rows.append(["the folder of the model", f"{size:,.0f} MB", "", "", ""])
         parts.append(f"**{name}**; some users: {options.users}")
         parts.append(table(["job", "peak", "beyond the libraries", "bound", "took"], rows))

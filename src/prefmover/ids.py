@@ -256,12 +256,13 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
             raise InputError(
                 f"{kind} ids must fit 64-bit signed integers; make them strings ({error})"
             ) from error
-    if pa.types.is_string_view(ids.type):
-        ids = ids.cast(pa.string())
-    if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
+    is_view = pa.types.is_string_view(ids.type)
+    if is_view or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
         try:
             ids.validate(full=True)
-        except pa.ArrowInvalid as error:
+            if is_view:
+                ids = pa.array(ids.to_pylist(), pa.string())  # to cast needs a newer Arrow; these are few
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(f"{kind} ids are not UTF-8 text ({error}); write them anew") from error
         empty = from_arrow(pc.binary_length(ids)) == 0
         if empty.any():
