@@ -1,5 +1,6 @@
 """The default predictor over a fitted set of ratings: regression on users by likeness x items by distance."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,13 +76,18 @@ class Lending:
         )
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
-        """Return the parts of several predictions, with ``most`` neighbours: those for it, largest first."""
+        """Return ``most`` neighbours' parts of several predictions: those for it, largest first."""
         weights, opinions = self._weights(user), self.regression.opinions(items)
         speak = self._speakers(user, weights)
-        loudest = [speak[_loudest(weights[speak] * said[speak], most)] for said in opinions.T]
-        distances = self._distances(user, np.unique(np.concatenate([EMPTY, *loudest])))
+        said = (weights[speak, None] * opinions[speak]).T
+        named = [speak[_loudest(parts, most)] for parts in said]
+        distances = self._distances(user, np.unique(np.concatenate([EMPTY, *named])))
         return [
-            self._parts(user, weights, opinions[:, k], item, loudest[k], distances)
+            Parts(
+                (),
+                self._neighbor_parts(item, named[k], weights, opinions[:, k], distances),
+                self._through(item, named[k][:NAMED], weights),
+            )
             for k, item in enumerate(items.tolist())
         ]
 
@@ -90,8 +96,17 @@ class Lending:
         weights = self._weights(user)
         opinions = self.regression.opinions(np.array([max(item, 0)]))[:, 0]
         speak = self._speakers(user, weights)
-        order = speak[np.argsort(-np.abs(weights * opinions)[speak], kind="stable")]
-        return self._parts(user, weights, opinions, item, order, self._distances(user, order[:NAMED]))
+        parts = weights * opinions
+        base = self._base(user, item, parts, float(parts[speak].sum()))
+        if item < 0 or user == -1:
+            return Parts(base, (), {})
+        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
+        distances = self._distances(user, order[:NAMED])
+        return Parts(
+            base,
+            self._neighbor_parts(item, order, weights, opinions, distances),
+            self._through(item, order[:NAMED], weights),
+        )
 
     def _weights(self, user: int | Placed) -> Floats:
         """Return everybody's say in what a user is told; nobody's for an unknown user."""
@@ -101,16 +116,8 @@ class Lending:
             return np.zeros(self.ratings.n_users)
         return self._with_everybody(self.regression.kernel.features[user])
 
-    def _parts(
-        self,
-        user: int | Placed,
-        weights: Floats,
-        opinions: Floats,
-        item: int,
-        named: Index,
-        distances: dict[int, float],
-    ) -> Parts:
-        """Return the parts, of neighbours those who are to be named; without the rest they do not sum up."""
+    def _base(self, user: int | Placed, item: int, parts: Floats, spoken: float) -> tuple[BasePart, ...]:
+        """Return what a prediction is made of besides the neighbours, who add ``spoken`` in all."""
         r = self.regression
         new = _placed(user)[0] if isinstance(user, Placed) else None
         u = -1 if isinstance(user, Placed) else user
@@ -121,13 +128,12 @@ class Lending:
             habit = float(r.user[u]) if u >= 0 else 0.0
         base.append(BasePart("user", habit, "the user's habit"))
         if item < 0:
-            return Parts(tuple(base), (), {})
+            return tuple(base)
         base.append(BasePart("item", float(r.item[item]), "the item's standing"))
         base.append(BasePart("similar items", float(r.similar_items[item]), "the standing of items like it"))
         if new is None and u < 0:
-            return Parts(tuple(base), (), {})
+            return tuple(base)
         at = np.array([item])
-        parts = weights * opinions
         if new is None:
             own = float(r.own(*r.of_user(u), float(r.kernel.rest[u]), at)[0]) + parts[u]
         else:
@@ -136,14 +142,9 @@ class Lending:
         # The features' inner products in single precision, summed here in another order than in the
         # prediction: what that leaves, some 1e-6, goes to the own part, so that the sum is the prediction.
         whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
-        said = float(parts[self._speakers(user, weights)].sum())
-        rounding = whole - sum(part.value for part in base) - said
+        rounding = whole - sum(part.value for part in base) - spoken
         base[-1] = base[-1]._replace(value=own + rounding)
-        return Parts(
-            tuple(base),
-            self._neighbor_parts(item, named, weights, opinions, distances),
-            self._through(item, named[:NAMED], weights),
-        )
+        return tuple(base)
 
     def _speakers(self, user: int | Placed, weights: Floats) -> Index:
         """Return those who have a say in what a user is told; the user is not among them."""
@@ -196,11 +197,10 @@ class Lending:
 
     def _given(self, users: Index, item: int) -> list[float | None]:
         """Return what users gave an item, None where nothing."""
-        theirs = self.ratings.matrix[users]
-        given: list[float | None] = [None] * len(users)
-        at = np.flatnonzero(theirs.indices == item)
-        for row, k in zip(np.searchsorted(theirs.indptr, at, side="right") - 1, at, strict=True):
-            given[row] = float(theirs.data[k])
+        m, given = self.ratings.matrix, list[float | None]()
+        for first, last in zip(m.indptr[users].tolist(), m.indptr[users + 1].tolist(), strict=True):
+            at = bisect_left(m.indices, item, first, last)
+            given.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
         return given
 
     def _with_everybody(self, features: Any) -> Floats:
@@ -233,8 +233,11 @@ def _loudest(parts: Floats, most: int) -> Index:
     >>> _loudest(np.array([0.1, -0.9, 0.3, -0.2]), 3)
     array([2, 0, 1])
     """
-    for_it, against = np.where(parts > 0, parts, np.nan), np.where(parts > 0, np.nan, -parts)
-    return np.concatenate([best(for_it, EMPTY, most), best(against, EMPTY, most)])[:most]
+    is_for = parts > 0
+    found = best(np.where(is_for, parts, np.nan), EMPTY, most)
+    if len(found) < most:
+        found = np.concatenate([found, best(np.where(is_for, np.nan, -parts), EMPTY, most)])[:most]
+    return found
 
 
 def _placed(guest: Placed) -> tuple[NewUser, Floats]:
