@@ -62,3 +62,8 @@ def test_a_continuous_scale_has_no_levels():
 def test_impossible_scales(values):
     with pytest.raises(InputError, match="will not do"):
         Scale(*values)
+
+
+def test_ratings_that_differ_by_a_rounding_are_one_level():
+    assert Scale.of(np.array([1.0, np.nextafter(1.0, 2)])).step == 1.0
+    assert Scale.of(np.array([1.0, 0.1 + 0.2, 0.3])).step == 0.7

@@ -108,6 +108,7 @@ class Scale:
         units = np.round(levels * grid)
         if grid < 1 or (np.abs(levels * grid - units) > 4 * np.spacing(units)).any():
             return cls(lowest, highest, 0.0)
+        units = np.unique(units)  # ratings that differ by a rounding are one level
         # One level alone shows no step; that of the whole numbers is the likeliest.
         steps = np.diff(units if len(units) > 1 else np.array([0, units[0], grid])).astype(np.int64)
         step = int(np.gcd.reduce(steps))

@@ -295,7 +295,7 @@ def _write_arrays(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> None:
     try:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
     except SafetensorError as error:  # it has the system's number in its words only
-        found = re.search(r"os error (\d+)", str(error))
+        found = re.search(r"(?:os error|code:) (\d+)", str(error))
         if found is None:
             raise
         raise OSError(int(found[1]), os.strerror(int(found[1]))) from error

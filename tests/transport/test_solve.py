@@ -83,8 +83,8 @@ def check_pivots_are_few(result):
 @given(problems(), st.integers(-200, 200), st.integers(1, 9))
 def test_units_of_cost_and_mass_do_not_matter(problem, exponent, factor):
     p, q, cost = problem
-    if cost.max() > 1e200 or 0 < cost.max() < 1e-200:
-        return
+    if cost.max() > 1e200 or cost[cost > 0].min(initial=1) < 1e-200:
+        return  # products would be infinite, or lose digits
     scaled = transport(p, q, np.ldexp(cost, exponent))
     assert scaled.cost == np.ldexp(transport(p, q, cost).cost, exponent)
     if isinstance(p[0], int) and isinstance(q[0], int):

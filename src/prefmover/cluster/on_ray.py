@@ -136,8 +136,12 @@ class RayExecutor:
             ) from error
 
     def derive(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Compute a value that many tasks read, on some node; Ray computes it again if it is lost."""
-        return self._derive.remote(identity(), function, *arguments)
+        """Compute a value that many tasks read, on some node; Ray computes it again if it is lost.
+
+        On all cores of the node (of the smallest, where they differ): the tasks that need it would wait.
+        """
+        cores = min((int(node["Resources"]["CPU"]) for node in self._alive()), default=1)
+        return self._derive.options(num_cpus=cores).remote(identity(), cores, function, *arguments)
 
     def run(self, take: Callable[[], Task | None]) -> Iterator[Done]:
         """Run tasks as they become ready, each on one core; lost ones again."""
@@ -260,10 +264,10 @@ def _perform(expected: tuple[str, str], function: Callable[..., Any], *arguments
     return function(*arguments, threads=1, progress=None), node
 
 
-def _derive(expected: tuple[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
+def _derive(expected: tuple[str, str], threads: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Compute a shared value on a worker."""
     _same_as_driver(expected, _here())
-    return function(*arguments, threads=1, progress=None)
+    return function(*arguments, threads=threads, progress=None)
 
 
 def _same_as_driver(expected: tuple[str, str], node: str) -> None:
