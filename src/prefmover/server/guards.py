@@ -233,9 +233,7 @@ def _segments(raw_path: bytes) -> str:
     >>> _segments(b"/api/v1/users/a%2Fb%20c/neighbors")
     '/api/v1/users/a%2Fb c/neighbors'
     """
-    path, _, _ = raw_path.partition(
-        b"?"
-    )  # Starlette's older test client leaves the query on
+    path, _, _ = raw_path.partition(b"?")  # Starlette's older test client leaves the query on
     parts = path.decode("latin-1").split("/")
     return "/".join(unquote(part).replace("%", "%25").replace("/", "%2F") for part in parts)
 
