@@ -13,7 +13,7 @@ from prefmover.measures import MEASURES
 from prefmover.report import Book, write_report
 from prefmover.report.figures import STYLES
 from prefmover.report.tables import paired_p
-from prefmover.report.words import panel_words, summary_words, verdict
+from prefmover.report.words import panel_words, summary_words, trend, verdict
 from tests.browser import FLAGS, MISSING, find_chromium
 
 ABOUT = {"ratings": "r", "distances": "d", "geometry name": "toy"}
@@ -114,6 +114,28 @@ def test_words_follow_the_numbers():
     )
     without = book(cells[1:])
     assert "no verdict" in summary_words(without, [without.table(without.panels()[0])])[0]
+
+
+def test_what_more_neighbours_do():
+    table = only_table(
+        [
+            cell("pmd", (0.7, 0.6)),
+            cell("cos", (0.8, 0.795)),
+            cell("msd", (0.8, 0.9)),
+            cell("bcf", (0.8, 0.804)),
+        ]
+    )
+    assert trend(table) == (
+        "From K = 5 to 40 the error of 2 of the 4 measures becomes lower (not of MSD and BCF); "
+        "before the last K are lowest: MSD at 5, BCF at 5. Level within 0.01: COS, BCF."
+    )
+    assert trend(table) in panel_words(table)
+    falling = only_table([cell("pmd", (0.7, 0.6)), cell("cos", (0.8, 0.6))])
+    assert trend(falling) == (
+        "From K = 5 to 40 the error of all 2 measures becomes lower. Level within 0.01: none."
+    )
+    over_shares = book([cell("pmd", (0.7, 0.6)), cell("pmd", (0.8, 0.7), share=0.5)])
+    assert not any("From K" in text for text in panel_words(over_shares.table(over_shares.panels()[0])))
 
 
 def test_panels_asked_for_are_shown_as_far_as_they_go():

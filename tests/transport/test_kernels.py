@@ -37,6 +37,7 @@ def check_tree(c, p, q, n, m, w):
         subtree = below(x)
         assert w.size[x] == len(subtree)
         assert set(thread[k : k + len(subtree)]) == set(subtree)  # a run
+        assert w.last[x] == thread[k + len(subtree) - 1]
     left = np.concatenate((p, q))
     for x in range(n + m):
         if x == root:
@@ -67,7 +68,7 @@ def test_tree_at_the_start_and_at_the_end(n, m, levels, seed, cost_type):
     root = _simplex.start_greedily(c, p, q, n, m, w)
     _simplex.hang_tree(c, n, m, root, w)
     check_tree(c, p, q, n, m, w)
-    status, _ = _simplex.improve(c, n, m, w)
+    status, _ = _simplex.improve(c, n, m, root, w)
     assert status == _simplex.OPTIMAL
     check_tree(c, p, q, n, m, w)
     assert (w.price[:n, None] + w.price[n : n + m] <= c).all()
@@ -193,11 +194,11 @@ def test_overflow_is_noticed_without_a_pivot():
     w.g[:] = w.f[:] = 0
     root = _simplex.start_greedily(c, p, q, 40, 40, w)
     _simplex.hang_tree(c, 40, 40, root, w)
-    assert _simplex.improve(c, 40, 40, w) == (_simplex.OVERFLOW, 0)
+    assert _simplex.improve(c, 40, 40, root, w) == (_simplex.OVERFLOW, 0)
     # Optimal, so that no arc would enter; but prices so large that pricing cannot be trusted.
     p, q, c = random_problem(5, 5, 9, 0)
     w.g[:5] = 0
     assert _simplex.solve(c, p, q, 5, 5, w)[0] == _simplex.OPTIMAL
     w.price[:5] += 2**29
     w.price[5:10] -= 2**29
-    assert _simplex.improve(c, 5, 5, w) == (_simplex.OVERFLOW, 0)
+    assert _simplex.improve(c, 5, 5, 0, w) == (_simplex.OVERFLOW, 0)

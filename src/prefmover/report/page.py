@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from html import escape
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from prefmover import atomic
 from prefmover.evaluation.folder import RunFolder
 from prefmover.report import figures
 from prefmover.report.notes import commands, notes, provenance
+from prefmover.report.plan import page
 from prefmover.report.tables import OURS, Book, Line, PanelTable
 from prefmover.report.words import p_text, panel_words, summary_words
 
@@ -77,13 +77,7 @@ def html_page(book: Book, tables: list[PanelTable], pictures: dict[str, str]) ->
     parts += ["<h2>How to read this</h2>", *(f"<p>{escape(text)}</p>" for text in notes(book))]
     parts += ["<h2>To reproduce</h2>", *(f"<pre>{escape(text)}</pre>" for text in commands(book))]
     parts += [f'<p class="note">{escape(text)}</p>' for text in provenance(book)]
-    body = "\n".join(parts)
-    style = files("prefmover.report").joinpath("page.css").read_text(encoding="utf-8")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style}</style>\n'
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return page(title, parts)
 
 
 def markdown_page(book: Book, tables: list[PanelTable], pictures: list[str]) -> str:

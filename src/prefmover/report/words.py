@@ -8,7 +8,7 @@ import numpy as np
 
 from prefmover.report.tables import LEVEL, OURS, Book, Duel, Line, PanelTable
 
-__all__ = ["p_text", "panel_words", "summary_words", "verdict"]
+__all__ = ["p_text", "panel_words", "summary_words", "trend", "verdict"]
 
 
 def p_text(p: float | None) -> str:
@@ -51,10 +51,11 @@ def verdict(table: PanelTable) -> str:
 
 
 def panel_words(table: PanelTable) -> list[str]:
-    """Return what a panel shows: the verdict, and PMD against the controls."""
-    said = [verdict(table)]
-    if table.panel.claim:
-        said.append(f"Claimed: {table.panel.claim}")
+    """Return what a panel shows: the claim, the verdict, what K changes, and PMD against the controls."""
+    said = [f"Claimed: {table.panel.claim}"] if table.panel.claim else []
+    said.append(verdict(table))
+    if table.panel.over == "k" and len(table.heads) > 1 and table.of_kind("measure"):
+        said.append(trend(table))
     ours = table.line(OURS)
     if ours is None:
         return said
@@ -62,6 +63,32 @@ def panel_words(table: PanelTable) -> list[str]:
         if line.kind == "control":
             said.append(_against(CONTROL_WORDS.get(line.method, line.label), ours, line, duel))
     return said
+
+
+LEVEL_CURVE = 0.01
+"""A curve whose errors lie within this is called level."""
+
+
+def trend(table: PanelTable) -> str:
+    """Return what more neighbours do for each measure, from the first K to the last: a sentence."""
+    measures = table.of_kind("measure")
+    worse = [line.label for line in measures if line.mean[-1] >= line.mean[0]]
+    turning = [line for line in measures if line.mean[-1] > line.mean.min()]
+    level = [line.label for line in measures if np.ptp(line.mean) < LEVEL_CURVE]
+    better = "all" if not worse else f"{len(measures) - len(worse)} of the"
+    but = f" (not of {_and(worse)})" if worse and len(worse) < len(measures) else ""
+    said = (
+        f"From K = {table.heads[0]} to {table.heads[-1]} the error of {better} {len(measures)} measures "
+        f"becomes lower{but}"
+    )
+    if turning:
+        lowest = (f"{line.label} at {table.heads[int(line.mean.argmin())]}" for line in turning)
+        said += f"; before the last K are lowest: {', '.join(lowest)}"
+    return f"{said}. Level within {LEVEL_CURVE:g}: {', '.join(level) or 'none'}."
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 CONTROL_WORDS = {

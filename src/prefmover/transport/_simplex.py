@@ -1,9 +1,9 @@
 """The transportation simplex on exact integers.
 
 A basis is a spanning tree of the n + m nodes (rows 0..n-1, columns n..n+m-1), kept as parents, sizes of
-subtrees, and a *thread*: a circular list of the nodes in preorder, in which a subtree is a run. Masses and
-costs are whole numbers; nothing is rounded, no tolerance decides anything, and an optimal basis proves
-itself: primal = dual, to the last digit.
+subtrees, and a *thread*: a circular list of the nodes in preorder, in which a subtree is a run whose last
+node is known. Masses and costs are whole numbers; nothing is rounded, no tolerance decides anything, and an
+optimal basis proves itself: primal = dual, to the last digit.
 
 No cycling: the tree is *strongly feasible* (every column that hangs below a row carries positive flow)
 at the start, and the leaving arc is the last blocking one on the cycle, which keeps it so
@@ -45,10 +45,10 @@ class Workspace(NamedTuple):
     size: npt.NDArray[np.uint32]  # of the subtree below and including a node
     after: npt.NDArray[np.uint32]  # the thread, forwards
     before: npt.NDArray[np.uint32]  # and backwards
-    path: npt.NDArray[np.uint32]  # nodes in the order they closed; later, a stem
-    ends: npt.NDArray[np.uint32]  # for each node of the stem: the last of its subtree (at first: open rows),
-    follows: npt.NDArray[np.uint32]  # the one that comes after (at first: columns in turn),
-    places: npt.NDArray[np.uint32]  # and how many come before that
+    last: npt.NDArray[np.uint32]  # of the subtree, in the thread
+    path: npt.NDArray[np.uint32]  # nodes in the order in which the start closed them
+    open_rows: npt.NDArray[np.uint32]
+    order: npt.NDArray[np.uint32]
     flow: npt.NDArray[np.int64]  # on the arc from a node to its parent
     price: npt.NDArray[np.signedinteger[Any]]  # f of the rows, then g of the columns
     f: npt.NDArray[np.signedinteger[Any]]
@@ -80,7 +80,7 @@ def start_greedily(c, p, q, n, m, w):
     used up, only the column closes; the row stays open with nothing left, to hang by an arc without flow
     below the next column that asks it, or below the last: the resulting tree is strongly feasible.
     """
-    open_rows, order = w.ends, w.follows
+    open_rows, order = w.open_rows, w.order
     regret_of_columns(c, n, m, w.f, w.g, w.regret, w.nearest)
     sort_by(w.regret, m, order)
     copy(p, n, w.p_left)
@@ -189,19 +189,23 @@ def sort_by(key, n, order):
 @kernel
 def hang_tree(c, n, m, root, w):
     """From parents and the order in which nodes closed: sizes, the thread, and prices along the arcs."""
-    last = n + m - 2
     for x in range(n + m):
         w.size[x] = 1
+        w.last[x] = x
     w.after[root] = w.before[root] = root
     w.price[root] = w.f[root]
-    for k in range(last + 1):  # children close before their parents
-        x = w.path[k]
-        w.size[w.parent[x]] += w.size[x]
-    for k in range(last, -1, -1):
+    for k in range(n + m - 2, -1, -1):  # parents close after their children
         x = w.path[k]
         y = w.parent[x]
         link(y, x, x, w)
+        if w.last[y] == y:
+            w.last[y] = x  # its last child for now: others come in front
         w.price[x] = (c[x, y - n] if x < n else c[y, x - n]) - w.price[y]
+    for k in range(n + m - 1):
+        x = w.path[k]
+        w.last[x] = w.last[w.last[x]]
+        w.size[w.parent[x]] += w.size[x]
+    w.last[root] = w.last[w.last[root]]
 
 
 @kernel
@@ -213,7 +217,7 @@ def link(y, first, last, w):
 
 
 @kernel
-def pivot(n, i, j, reduced, w):
+def pivot(n, m, i, j, reduced, w):
     """Enter the arc from row i to column node j, whose reduced cost is negative."""
     parent, size, flow = w.parent, w.size, w.flow
     # Climb from both ends to where the paths meet, noting the arc that limits the flow on each: flow
@@ -236,6 +240,7 @@ def pivot(n, i, j, reduced, w):
         delta, leaving, inner, outer = limit_j, leaving_j, np.uint32(j), np.uint32(i)
     else:
         delta, leaving, inner, outer = limit_i, leaving_i, np.uint32(i), np.uint32(j)
+    reprice(n, m, leaving, reduced if inner < n else -reduced, w)
     # The subtree below the leaving arc moves from the one path to the other.
     moving = size[leaving]
     x = outer
@@ -248,84 +253,82 @@ def pivot(n, i, j, reduced, w):
         flow[x] += -delta if (x < n) == (inner < n) else delta
         size[x] -= moving
         x = parent[x]
-    length = mark_stem(n, inner, leaving, reduced, w)
-    turn_over(n, outer, delta, length, w)
+    take_out(leaving, w)
+    turn_over(n, inner, outer, leaving, delta, w)
 
 
 @kernel
-def mark_stem(n, inner, leaving, reduced, w):
-    """Change the prices below the leaving arc; note the path from inner up to it, and what it carries.
+def reprice(n, m, top, change, w):
+    """Add ``change`` to the prices of the rows below and including ``top``, and take it from the columns'.
 
-    The one walk along the thread that this takes also finds where the subtree of each stem node ends.
-    Prices rise by ``reduced`` (which is negative) on inner's side of the bipartition, and fall by it on
-    the other.
+    Or the other way round on everybody else, if they are fewer: prices are prices up to a constant. The run
+    is walked from both of its ends at once, since each step has to wait for the one before.
     """
-    after, price = w.after, w.price
-    length = 0
-    x = inner
-    while x != leaving:
-        w.path[length] = x
-        length += 1
+    after, before, price = w.after, w.before, w.price
+    x, y, count = top, w.last[top], np.int64(w.size[top])
+    if 2 * count > n + m:
+        x, y, count, change = after[y], before[x], n + m - count, -change
+    of_row, of_column = price.dtype.type(change), price.dtype.type(-change)
+    for _ in range(count >> 1):
+        price[x] += of_row if x < n else of_column
+        price[y] += of_row if y < n else of_column
+        x, y = after[x], before[y]
+    if count & 1:
+        price[x] += of_row if x < n else of_column
+
+
+@kernel
+def take_out(top, w):
+    """Have those above ``top`` whose subtree ends with its subtree end before it."""
+    end, x = w.last[top], w.parent[top]
+    while x != NO_PARENT and w.last[x] == end:
+        w.last[x] = w.before[top]
         x = w.parent[x]
-    w.path[length] = leaving
-    length += 1
-    narrow = price.dtype.type
-    of_row = narrow(reduced if inner < n else -reduced)
-    of_column = narrow(-of_row)
-    passed = np.uint32(0)
-    for k in range(length - 1, 0, -1):
-        w.places[k] = passed + w.size[x]
-        down = w.path[k - 1]
-        while x != down:
-            price[x] += of_row if x < n else of_column
-            x = after[x]
-            passed += np.uint32(1)
-    w.places[0] = passed + w.size[x]
-    end = x
-    for k in range(length):
-        stop = w.places[k]
-        while passed < stop:
-            price[x] += of_row if x < n else of_column
-            end = x
-            x = after[x]
-            passed += np.uint32(1)
-        w.ends[k], w.follows[k] = end, x
-    return length
 
 
 @kernel
-def turn_over(n, outer, delta, length, w):
-    """Root the marked subtree at its inner node and hang it below ``outer``.
+def turn_over(n, inner, outer, leaving, delta, w):
+    """Root the subtree of ``leaving`` at its node ``inner`` and hang it below ``outer``.
 
-    Each node of the stem becomes the last child of the one before. In the thread the subtree is then: all
-    below the inner node, and for each further node of the stem what it has besides.
+    Each node of the stem, the path from inner up to leaving, becomes the last child of the one before. In
+    the thread the subtree is then: all below the inner node, and for each further node of the stem what it
+    has besides.
     """
-    parent, size, flow, after, before = w.parent, w.size, w.flow, w.after, w.before
-    inner = w.path[0]
-    whole = size[w.path[length - 1]]
+    parent, size, flow, after, before, last = w.parent, w.size, w.flow, w.after, w.before, w.last
+    whole = size[leaving]
     above, carried, taken = outer, delta, np.uint32(0)
-    tail, in_front = w.ends[0], before[inner]
-    for k in range(length):
-        x = w.path[k]
-        if k > 0:
+    tail = end = last[inner]
+    in_front, follow = before[inner], after[end]
+    x = inner
+    while True:
+        if x != inner:
             ahead = before[x]
             after[tail], before[x] = x, tail
             tail, in_front = in_front, ahead
-            if w.ends[k] != w.ends[k - 1]:
-                rest = w.follows[k - 1]
-                after[tail], before[rest] = rest, tail
-                tail = w.ends[k]
+            if last[x] != end:
+                after[tail], before[follow] = follow, tail
+                tail = end = last[x]
+                follow = after[end]
+        up = parent[x]
         parent[x] = above
         carried, flow[x] = flow[x] + (-delta if (x < n) == (inner < n) else delta), carried
         taken, size[x] = size[x], whole - taken
         above = x
-    follow = w.follows[length - 1]
+        if x == leaving:
+            break
+        x = up
     after[in_front], before[follow] = follow, in_front
     link(outer, inner, tail, w)
+    while x != outer:
+        last[x] = tail
+        x = parent[x]
+    while x != NO_PARENT and last[x] == outer:
+        last[x] = tail
+        x = parent[x]
 
 
 @kernel
-def improve(c, n, m, w):
+def improve(c, n, m, root, w):
     """Pivot until no arc has negative reduced cost; return (status, pivots).
 
     Arcs are priced row by row, round and round. The best arc of each row that has one goes on a list;
@@ -370,15 +373,28 @@ def improve(c, n, m, w):
                 break
             drift -= best
             if drift >= room:
+                settle(n, m, root, w)
                 drift = largest_price(n, m, w) - best
                 if drift >= room:
                     return OVERFLOW, pivots
-            pivot(n, listed_row[entering], n + listed_column[entering], best, w)
+            pivot(n, m, listed_row[entering], n + listed_column[entering], best, w)
             pivots += 1
             clean = 0
         if pivots > most:
             return STALLED, pivots
+    settle(n, m, root, w)
     return OPTIMAL, pivots
+
+
+@kernel
+def settle(n, m, root, w):
+    """Give the root the price that it began with, and move all others along."""
+    price = w.price
+    change = price.dtype.type(w.f[root] - price[root])
+    for i in range(n):
+        price[i] += change
+    for j in range(n, n + m):
+        price[j] -= change
 
 
 @kernel
@@ -432,7 +448,7 @@ def finish(c, p, q, n, m, w):
     """Do the exact part of :func:`solve`, from the prices w.f and w.g that dual ascent has left."""
     root = start_greedily(c, p, q, n, m, w)
     hang_tree(c, n, m, root, w)
-    status, pivots = improve(c, n, m, w)
+    status, pivots = improve(c, n, m, root, w)
     if status == OPTIMAL and duality_gap(c, p, q, n, m, w) != 0:
         status = STALLED
     high, low = plan_total(c, n, m, w)
