@@ -92,7 +92,7 @@ def markdown_page(book: Book, tables: list[PanelTable], pictures: list[str]) -> 
         if table.duels:
             lines += [_markdown_table(*_duel_rows(table)), ""]
     lines += ["## How to read this", "", *(f"{text}\n" for text in notes(book))]
-    lines += ["## To reproduce", "", *(f"```console\n{text}\n```\n" for text in commands(book))]
+    lines += ["## To reproduce", "", *(f"```text\n{text}\n```\n" for text in commands(book))]
     lines += [f"{text}\n" for text in provenance(book)]
     return "\n".join(lines).rstrip() + "\n"
 

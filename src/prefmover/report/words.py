@@ -38,9 +38,10 @@ def verdict(table: PanelTable) -> str:
     gap = max(float(ours.mean[at] - _line(table, best[at]).mean[at]) for at in lost)
     duels = {duel.label: duel for duel in table.duels}
     significant = sum(duels[labels[method]].losses for method in others)
-    behind = f"At the other {n - won}, " if won else "Everywhere, "
+    behind = f"At the other{'' if n - won == 1 else f' {n - won}'}, " if won else "Everywhere, "
+    losses = "is a significant loss" if significant == 1 else "are significant losses"
     doubt = (
-        f"of all comparisons with them in the panel, {significant} are significant losses (p < {LEVEL:g})"
+        f"of all comparisons with them in the panel, {significant} {losses} (p < {LEVEL:g})"
         if significant
         else f"none of these differences is significant (p < {LEVEL:g}, paired over groups of users)"
     )
