@@ -1,9 +1,11 @@
 """The same search on Ray and on threads: speed-up, overhead, memory of a worker; and the model of the cost.
 
-``python benchmarks/bench_cluster.py [--write] [--queries N] [--users N] [--askers N] [--k K]``. Real data (ml-1m, or
-``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody). Then a
-made-up set of ``--users`` users with 20 to 60 ratings: ``--askers`` of them ask, and the rest is extrapolated. With
-``--write`` the constants of the model go to src/prefmover/cluster/constants.json too.
+``python benchmarks/bench_cluster.py [--write] [--queries N] [--rounds N] [--users N] [--askers N] [--k K]``. Real data
+(ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody), on
+one thread, on two, on one worker and on two, and that ``--rounds`` times: the speed of a shared machine changes within
+minutes, so that only ratios within a round mean something, and their median is told. Then a made-up set of ``--users`` users
+with 20 to 60 ratings: ``--askers`` of them ask, and the rest is extrapolated. With ``--write`` the constants of the model go
+to src/prefmover/cluster/constants.json too.
 """
 
 import datetime
@@ -28,6 +30,7 @@ from prefmover.search.shard import Shard, nearest_items
 
 ITEMS = 3000
 GROUPS = 4  # of askers, for the error of the mean
+WORKERS = ("Ray, 1 worker", "Ray, 2 workers")
 SIZES = (8, 4, 2)  # of the made-up users: an eighth, ... the model is fitted on, and checked on the whole
 
 
@@ -54,7 +57,7 @@ class Memory:
 
     def __call__(self, done: int, total: int) -> None:
         """Look, as a progress callback."""
-        if time.monotonic() - self.last < 1:
+        if time.monotonic() - self.last < 5:  # looking costs the worker time
             return
         self.last = time.monotonic()
         for folder in Path("/proc").iterdir():
@@ -87,46 +90,48 @@ def speed(name: str, options: Any) -> list[str]:
     index = made()
     users = index.ratings.users[some(index.ratings.n_users, options.queries, 11)]
     index.nearest(users[:70], options.k)  # compiles
-    rows, memory = [], Memory()
-    one, _ = timed(made(), users, options.k, n_jobs=1)
-    threads, expected = timed(made(), users, options.k, n_jobs=2)
-    print(f"one thread: {one:.1f} s, two: {threads:.1f} s", flush=True)
-    times = {}
-    for n in (1, 2):
-        with workers(n, index, options.k) as (executor, start):
-            times[n], found = timed(index, users, options.k, executor=executor, progress=memory)
-            assert same(found, expected), "not the same neighbours"
-            summary = executor.summary
-        rows.append(
-            [
-                f"Ray, {n} worker{'s' * (n > 1)}",
-                f"{times[n]:.1f}",
-                f"{times[n] / threads:.2f}x",
-                f"{summary.tasks}",
-                f"{start:.1f}",
-            ]
-        )
-        print(rows[-1], flush=True)
+    memory, rounds, tasks, starts = Memory(), [], {}, {}
+    for _ in range(options.rounds):
+        took = {"one thread": timed(made(), users, options.k, n_jobs=1)[0]}
+        took["two threads of one process"], expected = timed(made(), users, options.k, n_jobs=2)
+        for n, name_of in enumerate(WORKERS, start=1):
+            with workers(n, index, options.k) as (executor, starts[name_of]):
+                took[name_of], found = timed(index, users, options.k, executor=executor, progress=memory)
+                assert same(found, expected), "not the same neighbours"
+                tasks[name_of] = executor.summary.tasks
+        rounds.append(took)
+        print({what: round(seconds, 1) for what, seconds in took.items()}, flush=True)
+
+    def against(a: str, b: str) -> float:
+        return float(np.median([took[a] / took[b] for took in rounds]))
+
+    one, two = list(rounds[0])[:2]
+    rows = [
+        [
+            what,
+            ", ".join(f"{took[what]:.1f}" for took in rounds),
+            f"{against(what, two):.2f}x",
+            str(tasks.get(what, "-")),
+            f"{starts[what]:.1f}" if what in starts else "-",
+        ]
+        for what in rounds[0]
+    ]
     held = index.geometry.grid
     shared = (0 if held is None else held.nbytes) + sum(
         x.nbytes for x in (index.preferences.mass, index.preferences.indices, index._shard.table)
     )
     told = (
-        f"Two workers against one: **{times[1] / times[2]:.2f}x** (two threads against one: {one / threads:.2f}x). "
-        f"Ray on two cores against two threads: "
-        f"**{100 * (times[2] / threads - 1):+.1f} %**. The neighbours are the same to the last bit. A worker holds up to "
-        f"{memory.private:,.0f} MB of its own (USS; {memory.proportional:,.0f} MB with its share of what is shared, PSS); "
-        f"geometry, users and table, {shared / 2**20:,.0f} MB, are in the object store once."
+        f"Medians of {options.rounds} rounds. Two workers against one: **{against(*WORKERS):.2f}x** (two threads against one: "
+        f"{against(one, two):.2f}x). Ray on two cores against two threads: **{100 * (against(WORKERS[1], two) - 1):+.1f} %**; one "
+        f"worker against one thread: {100 * (against(WORKERS[0], one) - 1):+.1f} %. The neighbours are the same to the last "
+        f"bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; {memory.proportional:,.0f} MB with its share of what "
+        f"is shared, PSS); geometry, users and table, {shared / 2**20:,.0f} MB, are in the object store once."
     )
     return [
         f"### {name}, K={options.k}, {len(users):,} of {index.ratings.n_users:,} users ask",
         table(
-            ["", "s", "against threads", "tasks", "to start, first search included, s"],
-            [
-                ["one thread", f"{one:.1f}", f"{one / threads:.2f}x", "-", "-"],
-                ["two threads of one process", f"{threads:.1f}", "1.00x", "-", "-"],
-                *rows,
-            ],
+            ["", "s, round by round", "against two threads", "tasks", "to start, first search included, s"],
+            rows,
         ),
         told,
     ]
@@ -243,7 +248,7 @@ def outlook(constants: Constants) -> list[str]:
 
 def main() -> None:
     real = ["ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
-    options = arguments(__doc__, k=10, queries=1200, users=100_000, askers=300, datasets=real)
+    options = arguments(__doc__, k=10, queries=1200, rounds=3, users=100_000, askers=300, datasets=real)
     parts = []
     for name in options.datasets:
         parts += speed(name, options)

@@ -127,7 +127,7 @@ def test_what_more_neighbours_do():
     )
     assert trend(table) == (
         "From K = 5 to 40 the error of 2 of the 4 measures becomes lower (not of MSD and BCF); "
-        "before the last K are lowest: MSD at 5, BCF at 5. Level within 0.01: COS, BCF."
+        "lowest at a smaller K: MSD at 5, BCF at 5. Level within 0.01: COS, BCF."
     )
     assert trend(table) in panel_words(table)
     falling = only_table([cell("pmd", (0.7, 0.6)), cell("cos", (0.8, 0.6))])

@@ -84,7 +84,7 @@ def trend(table: PanelTable) -> str:
     )
     if turning:
         lowest = (f"{line.label} at {table.heads[int(line.mean.argmin())]}" for line in turning)
-        said += f"; before the last K are lowest: {', '.join(lowest)}"
+        said += f"; lowest at a smaller K: {', '.join(lowest)}"
     return f"{said}. Level within {LEVEL_CURVE:g}: {', '.join(level) or 'none'}."
 
 
