@@ -1,11 +1,11 @@
 """The same search on Ray and on threads: speed-up, overhead, memory of a worker; and the model of the cost.
 
 ``python benchmarks/bench_cluster.py [--write] [--queries N] [--rounds N] [--users N] [--askers N] [--k K]``. Real data
-(ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody), on
-one thread, on two, on one worker and on two, and that ``--rounds`` times: the speed of a shared machine changes within
-minutes, so that only ratios within a round mean something, and their median is told. Then a made-up set of ``--users`` users
-with 20 to 60 ratings: ``--askers`` of them ask, and the rest is extrapolated. With ``--write`` the constants of the model go
-to src/prefmover/cluster/constants.json too.
+(ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody), on n
+threads and on n workers in turn, ``--rounds`` times: the speed of a shared machine changes within minutes, so that only
+neighbouring runs can be compared. Then a made-up set of ``--users`` users with 20 to 60 ratings (0: leave this out):
+``--askers`` of them ask, and the rest is extrapolated. With ``--write`` the constants of the model go to
+src/prefmover/cluster/constants.json too.
 """
 
 import datetime
@@ -30,7 +30,6 @@ from prefmover.search.shard import Shard, nearest_items
 
 ITEMS = 3000
 GROUPS = 4  # of askers, for the error of the mean
-WORKERS = ("Ray, 1 worker", "Ray, 2 workers")
 SIZES = (8, 4, 2)  # of the made-up users: an eighth, ... the model is fitted on, and checked on the whole
 
 
@@ -90,51 +89,53 @@ def speed(name: str, options: Any) -> list[str]:
     index = made()
     users = index.ratings.users[some(index.ratings.n_users, options.queries, 11)]
     index.nearest(users[:70], options.k)  # compiles
-    memory, rounds, tasks, starts = Memory(), [], {}, {}
-    for _ in range(options.rounds):
-        took = {"one thread": timed(made(), users, options.k, n_jobs=1)[0]}
-        took["two threads of one process"], expected = timed(made(), users, options.k, n_jobs=2)
-        for n, name_of in enumerate(WORKERS, start=1):
-            with workers(n, index, options.k) as (executor, starts[name_of]):
-                took[name_of], found = timed(index, users, options.k, executor=executor, progress=memory)
+    memory, rows = Memory(), []
+    took: dict[int, dict[str, list[float]]] = {}
+    for n in (1, 2):
+        on_threads, on_ray = [], []
+        with workers(n, index, options.k) as (executor, start):
+            for _ in range(options.rounds):
+                seconds, expected = timed(made(), users, options.k, n_jobs=n)
+                on_threads.append(seconds)
+                seconds, found = timed(index, users, options.k, executor=executor, progress=memory)
+                on_ray.append(seconds)
                 assert same(found, expected), "not the same neighbours"
-                tasks[name_of] = executor.summary.tasks
-        rounds.append(took)
-        print({what: round(seconds, 1) for what, seconds in took.items()}, flush=True)
-
-    def against(a: str, b: str) -> float:
-        return float(np.median([took[a] / took[b] for took in rounds]))
-
-    one, two = list(rounds[0])[:2]
-    rows = [
-        [
-            what,
-            ", ".join(f"{took[what]:.1f}" for took in rounds),
-            f"{against(what, two):.2f}x",
-            str(tasks.get(what, "-")),
-            f"{starts[what]:.1f}" if what in starts else "-",
+                print(f"{n} threads {on_threads[-1]:.1f} s, {n} workers {on_ray[-1]:.1f} s", flush=True)
+            tasks = executor.summary.tasks
+        took[n] = {"threads": on_threads, "workers": on_ray}
+        rows += [
+            [f"{n} thread{'s' * (n > 1)}", *spread(on_threads), "-", "-"],
+            [f"Ray, {n} worker{'s' * (n > 1)}", *spread(on_ray), f"{tasks}", f"{start:.1f}"],
         ]
-        for what in rounds[0]
-    ]
+
+    def gained(what: str) -> float:
+        return float(np.median(took[1][what]) / np.median(took[2][what]))
+
+    def overhead(n: int) -> str:
+        ratios = 100 * (np.divide(took[n]["workers"], took[n]["threads"]) - 1)
+        return f"{np.median(ratios):+.1f} % ({ratios.min():+.0f} to {ratios.max():+.0f})"
+
     held = index.geometry.grid
     shared = (0 if held is None else held.nbytes) + sum(
         x.nbytes for x in (index.preferences.mass, index.preferences.indices, index._shard.table)
     )
     told = (
-        f"Medians of {options.rounds} rounds. Two workers against one: **{against(*WORKERS):.2f}x** (two threads against one: "
-        f"{against(one, two):.2f}x). Ray on two cores against two threads: **{100 * (against(WORKERS[1], two) - 1):+.1f} %**; one "
-        f"worker against one thread: {100 * (against(WORKERS[0], one) - 1):+.1f} %. The neighbours are the same to the last "
-        f"bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; {memory.proportional:,.0f} MB with its share of what "
-        f"is shared, PSS); geometry, users and table, {shared / 2**20:,.0f} MB, are in the object store once."
+        f"Ray against threads, run in turn, {options.rounds} times: **{overhead(2)} on two cores**, {overhead(1)} on one. Two "
+        f"workers against one, medians: **{gained('workers'):.2f}x** (two threads against one: {gained('threads'):.2f}x). "
+        f"The neighbours are the same to the last bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; "
+        f"{memory.proportional:,.0f} MB with its share of what is shared, PSS); geometry, users and table, "
+        f"{shared / 2**20:,.0f} MB, are in the object store once."
     )
+    head = ["", "s, median", "least", "most", "tasks", "to start, first search included, s"]
     return [
         f"### {name}, K={options.k}, {len(users):,} of {index.ratings.n_users:,} users ask",
-        table(
-            ["", "s, round by round", "against two threads", "tasks", "to start, first search included, s"],
-            rows,
-        ),
+        table(head, rows),
         told,
     ]
+
+
+def spread(seconds: list[float]) -> list[str]:
+    return [f"{x:.1f}" for x in (np.median(seconds), min(seconds), max(seconds))]
 
 
 def stages(
@@ -248,15 +249,15 @@ def outlook(constants: Constants) -> list[str]:
 
 def main() -> None:
     real = ["ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
-    options = arguments(__doc__, k=10, queries=1200, rounds=3, users=100_000, askers=300, datasets=real)
-    parts = []
-    for name in options.datasets:
-        parts += speed(name, options)
-        print("\n\n".join(parts), flush=True)
-    more, constants = synthetic(options)
-    if options.write:
-        FILE.write_text(json.dumps(asdict(constants), indent=1) + "\n", encoding="utf-8")
-    publish("cluster", "The same search on Ray", parts + more, options)
+    options = arguments(__doc__, k=10, queries=300, rounds=5, users=100_000, askers=300, datasets=real)
+    parts = [part for name in options.datasets for part in speed(name, options)]
+    if parts:
+        publish("cluster", "The same search on Ray", parts, options)
+    if options.users:
+        parts, constants = synthetic(options)
+        if options.write:
+            FILE.write_text(json.dumps(asdict(constants), indent=1) + "\n", encoding="utf-8")
+        publish("cost", "What a search costs as users grow", parts, options)
 
 
 if __name__ == "__main__":
