@@ -13,7 +13,7 @@ from prefmover import atomic
 from prefmover.evaluation.folder import RunFolder
 from prefmover.report import figures
 from prefmover.report.notes import commands, notes, provenance
-from prefmover.report.plan import page
+from prefmover.report.shell import page
 from prefmover.report.tables import OURS, Book, Line, PanelTable
 from prefmover.report.words import p_text, panel_words, summary_words
 

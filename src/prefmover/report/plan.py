@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
+from prefmover.report.shell import page
 
 if TYPE_CHECKING:
     from prefmover.measures import Comparison
 
-__all__ = ["draw_plan", "explained_page", "inline_svg", "page"]
+__all__ = ["draw_plan", "explained_page", "inline_svg"]
 
 
 def draw_plan(explanation: object, format: str = "svg") -> bytes:  # noqa: A002 - matplotlib's word
@@ -59,14 +59,3 @@ def inline_svg(picture: bytes) -> str:
     """Return an SVG file as it stands within a page."""
     text = picture.decode("utf-8")
     return text[text.index("<svg") :]
-
-
-def page(title: str, parts: list[Any]) -> str:
-    """Return parts of a page as a page."""
-    style = files("prefmover.report").joinpath("page.css").read_text(encoding="utf-8")
-    body = "\n".join(part for part in parts if part)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style}</style>\n'
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import NamedTuple
 
-from prefmover.report.plan import inline_svg, page
+from prefmover.report.plan import inline_svg
+from prefmover.report.shell import page
 
 __all__ = ["Advice", "Near", "Tour", "tour_page"]
 
