@@ -11,7 +11,8 @@ from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, Panel, RunFolder, run_experiment
 from prefmover.measures import MEASURES
 from prefmover.report import Book, write_report
-from prefmover.report.figures import STYLES
+from prefmover.report.figures import STYLES, draw_gaps, draw_panels
+from prefmover.report.page import html_page, markdown_page
 from prefmover.report.tables import paired_p
 from prefmover.report.words import panel_words, summary_words, trend, verdict
 from tests.browser import FLAGS, MISSING, find_chromium
@@ -138,6 +139,47 @@ def test_what_more_neighbours_do():
     assert not any("From K" in text for text in panel_words(over_shares.table(over_shares.panels()[0])))
 
 
+def test_one_measure_and_its_peers():
+    cells = [
+        cell("pmd", (0.7, 0.6), spread=0.01),
+        cell("bias", 0.8, kind="control", convention="-", spread=0.01),
+        cell("SVD", 0.65, kind="peer", convention="-", spread=0.01),
+        cell("BaselineOnly", 0.9, kind="peer", convention="-", spread=0.01),
+    ]
+    made = book(cells)
+    table = made.table(made.panels()[0])
+    said = summary_words(made, [table])
+    assert said[0] == "PMD is the only measure that was run (toy, 1 repeat)."
+    assert said[-1] == (
+        "What would people use instead? Of Surprise's models the one with the lowest error is SVD: 0.0000 "
+        "above PMD on average, and lower than PMD at 1 of 2 points."
+    )
+    panel = panel_words(table)
+    assert panel[0].startswith("From K = 5 to 40 the error of PMD becomes lower.")
+    assert panel[-1].startswith(
+        "Against Surprise's SVD, the best of 2 peers here: PMD's error is lower at 1 of 2 points"
+    )
+    rising = only_table([cell("pmd", (0.6, 0.7)), cells[2]])
+    assert trend(rising).startswith("From K = 5 to 40 the error of PMD does not become lower; lowest at")
+    assert panel_words(rising)[-1].startswith("Against Surprise's SVD: PMD's error is")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param([cell("bias", 0.8, kind="control", convention="-")], id="control"),
+        pytest.param([cell("SVD", 0.8, kind="peer", convention="-")], id="peer"),
+        pytest.param([cell("cos", (0.8, 0.9))], id="other measure"),
+        pytest.param([cell("pmd", (0.8, 0.9))], id="pmd"),
+    ],
+)
+def test_one_method_alone_has_a_report(cells):
+    made = book(cells)
+    tables = [made.table(panel) for panel in made.panels()]
+    for text in (html_page(made, tables, {}), markdown_page(made, tables, [])):
+        assert cells[0]["label"] in text
+
+
 def test_panels_asked_for_are_shown_as_far_as_they_go():
     panels = (Panel("a", "train", (0.8, 0.5, 0.1), (40,), "PMD wins."), Panel("c", "k", (0.1,), (5, 40)))
     made = book(
@@ -151,6 +193,15 @@ def test_panels_asked_for_are_shown_as_far_as_they_go():
 def test_every_method_has_a_look_of_its_own():
     assert set(MEASURES) <= set(STYLES)
     assert len(set(STYLES.values())) == len(STYLES)
+
+
+@pytest.mark.parametrize("draw", [draw_panels, draw_gaps])
+def test_every_method_is_in_the_picture(draw):
+    kinds = {"pmd": "measure", "cos": "measure", "bias": "control", "SVD": "peer", "KNNBaseline": "peer"}
+    made = book([cell(name, (0.7, 0.6), kind=kind) for name, kind in kinds.items()])
+    figure = draw([made.table(panel) for panel in made.panels()])
+    (legend,) = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == {"PMD", "COS", "bias", "SVD", "KNNBaseline"}
 
 
 class Page(HTMLParser):

@@ -113,7 +113,8 @@ class Panel:
         if self.over == "train":
             ends = f"{share_name(self.train[0])} to {share_name(self.train[-1])}"
             return f"train:test from {ends}, K = {self.ks[0]}"
-        return f"train:test {share_name(self.train[0])}, K from {self.ks[0]} to {self.ks[-1]}"
+        ks = f"K from {self.ks[0]} to {self.ks[-1]}" if len(self.ks) > 1 else f"K = {self.ks[0]}"
+        return f"train:test {share_name(self.train[0])}, {ks}"
 
     def cells(self) -> list[tuple[float, int]]:
         """Return the (share, K) of its points, left to right."""

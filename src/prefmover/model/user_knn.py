@@ -66,7 +66,7 @@ class UserKNN:
         for PMD with the kernel predictor.
     centering, neighborhood, shrinkage
         Of the average: what deviations are measured from, among whom the k nearest are sought, and how
-        many neighbours' worth of doubt there is.
+        many neighbours of weight 1 the doubt is worth (a neighbour by PMD weighs a few hundredths).
     shared
         Of the kernel predictor: how much ratings have in common.
     convention

@@ -53,10 +53,10 @@ SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, 
 
 
 def draw_panels(tables: Sequence[PanelTable]) -> Figure:
-    """Draw the error of every measure and control over the share of training ratings, or over K."""
+    """Draw the error of every method over the share of training ratings, or over K."""
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
-        for line in table.of_kind("control", "measure"):
+        for line in table.lines:
             _plot(axis, table, line, line.mean, line.deviation)
         _finish(axis, table, "MAE")
     _legend(figure, axes)
@@ -71,7 +71,7 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
         if ours is None:
             continue
         low = 0.0
-        for line in table.of_kind("control", "measure"):
+        for line in table.lines:
             gap, deviation = line.minus(ours)
             if STYLES.get(line.method, OTHER)[2]:  # lines without a marker lie far off
                 low = min(low, float(gap.min()))
@@ -112,7 +112,7 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure
 
-    columns = min(n, 3)
+    columns = 2 if n == 4 else min(n, 3)
     rows = -(-n // columns)
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(4.1 * columns + 0.3, 3.3 * rows + 0.7 + 0.9 / columns), layout="constrained")
@@ -157,7 +157,7 @@ def _legend(figure: Figure, axes: Sequence[Any]) -> None:
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             by_label.setdefault(label, handle)
-    fitting = {1: 3, 2: 5}.get(len(axes), 8)
+    fitting = {1: 3, 2: 5, 4: 5}.get(len(axes), 8)
     figure.legend(
         by_label.values(),
         by_label.keys(),

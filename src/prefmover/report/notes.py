@@ -11,6 +11,10 @@ CONTROLS = (
     "Controls: uniform draws K raters at random and weights them equally; mean-vector takes neighbours by "
     "the cosine of users' mean item vectors; user-mean and bias have no neighbours."
 )
+SHRINKAGE = (
+    "Shrinkage is in units of weight, and a neighbour weighs 1 under uniform, up to 1 by a similarity, a few "
+    "hundredths by PMD: the same number is more doubt for PMD than for others. To compare measures, use 0."
+)
 CONVENTIONS = (
     "Measures with several conventions are shown, panel by panel, under the one with the lowest mean error "
     "on the test ratings, which favours them; PMD has one."
@@ -35,7 +39,7 @@ def notes(book: Book) -> list[str]:
         "corrected for the number of comparisons. The last columns test the panel's mean difference, over "
         "groups of users, and over repeats (which share ratings, so that this p is optimistic)."
     )
-    return [predictor, CONVENTIONS, tests, CONTROLS]
+    return [predictor, *([SHRINKAGE] if e.shrinkage else []), CONVENTIONS, tests, CONTROLS]
 
 
 def commands(book: Book) -> list[str]:

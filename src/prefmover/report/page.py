@@ -42,7 +42,7 @@ def write_report(
         place.mkdir(parents=True, exist_ok=True)
     atomic.clear(place)
     drawn = {"panels": figures.draw_panels(tables)}
-    if any(table.line(OURS) for table in tables):
+    if any(table.duels for table in tables):
         drawn["gaps"] = figures.draw_gaps(tables)
     vectors = {name: figures.svg(figure, name) for name, figure in drawn.items()}
     written: dict[str, Path] = {}
@@ -110,9 +110,8 @@ def _title(book: Book) -> str:
 def _error_rows(table: PanelTable) -> tuple[list[str], Rows]:
     """Return head and rows of a panel's errors, the lowest of the measures marked as bold."""
     head = ["", "convention", *table.heads]
-    lowest = [
-        min(f"{line.mean[k]:.4f}" for line in table.of_kind("measure")) for k in range(len(table.heads))
-    ]
+    measures = table.of_kind("measure")
+    lowest = [min((f"{line.mean[k]:.4f}" for line in measures), default="") for k in range(len(table.heads))]
     rows = []
     for line in table.lines:
         cells = [f"{x:.4f}" for x in line.mean]

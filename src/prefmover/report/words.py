@@ -52,17 +52,24 @@ def verdict(table: PanelTable) -> str:
 
 
 def panel_words(table: PanelTable) -> list[str]:
-    """Return what a panel shows: the claim, the verdict, what K changes, and PMD against the controls."""
+    """Return what a panel shows: the claim, the verdict, what K changes, PMD against controls and peers."""
     said = [f"Claimed: {table.panel.claim}"] if table.panel.claim else []
-    said.append(verdict(table))
+    if said or len(table.of_kind("measure")) != 1:
+        said.append(verdict(table))
     if table.panel.over == "k" and len(table.heads) > 1 and table.of_kind("measure"):
         said.append(trend(table))
     ours = table.line(OURS)
     if ours is None:
         return said
-    for duel, line in zip(table.duels, (x for x in table.lines if x.method != OURS), strict=True):
-        if line.kind == "control":
-            said.append(_against(CONTROL_WORDS.get(line.method, line.label), ours, line, duel))
+    duels = dict(zip((line.method for line in table.lines if line.method != OURS), table.duels, strict=True))
+    said += [
+        _against(CONTROL_WORDS.get(line.method, line.label), ours, line, duels[line.method])
+        for line in table.of_kind("control")
+    ]
+    if peers := table.of_kind("peer"):
+        best = min(peers, key=lambda line: float(line.mean.mean()))
+        who = f"Surprise's {best.label}{f', the best of {len(peers)} peers here' if len(peers) > 1 else ''}"
+        said.append(_against(who, ours, best, duels[best.method]))
     return said
 
 
@@ -76,12 +83,13 @@ def trend(table: PanelTable) -> str:
     worse = [line.label for line in measures if line.mean[-1] >= line.mean[0]]
     turning = [line for line in measures if line.mean[-1] > line.mean.min()]
     level = [line.label for line in measures if np.ptp(line.mean) < LEVEL_CURVE]
-    better = "all" if not worse else f"{len(measures) - len(worse)} of the"
-    but = f" (not of {_and(worse)})" if worse and len(worse) < len(measures) else ""
-    said = (
-        f"From K = {table.heads[0]} to {table.heads[-1]} the error of {better} {len(measures)} measures "
-        f"becomes lower{but}"
-    )
+    n, change = len(measures), "becomes lower"
+    if n == 1:
+        whose, change = measures[0].label, "does not become lower" if worse else change
+    else:
+        whose = f"{f'{n - len(worse)} of the' if worse else 'all'} {n} measures"
+    but = f" (not of {_and(worse)})" if 0 < len(worse) < n else ""
+    said = f"From K = {table.heads[0]} to {table.heads[-1]} the error of {whose} {change}{but}"
     if turning:
         lowest = (f"{line.label} at {table.heads[int(line.mean.argmin())]}" for line in turning)
         said += f"; lowest at a smaller K: {', '.join(lowest)}"
@@ -118,18 +126,18 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
     """Return the report's opening paragraphs."""
     e = book.experiment
     if not any(table.line(OURS) for table in tables):
-        return [
-            f"{len(book.cells)} records on {e.dataset}. PMD is not among them, so there is no verdict on it."
-        ]
+        return [f"PMD is not among the records of {e.dataset} here, so there is no verdict on it."]
     with_ours = [table for table in tables if table.line(OURS) is not None]
     points = sum(len(table.heads) for table in with_ours)
     won = sum(table.best("measure").count(OURS) for table in with_ours)
     n = max(len(table.of_kind("measure")) for table in with_ours)
-    first = (
-        f"Over all panels, PMD has the lowest mean absolute error of the {n} measures at {won} of {points} "
-        f"points ({e.dataset}, {book.repeats} {'repeat' if book.repeats == 1 else 'repeats'})."
-    )
-    said = [first, _field_best(with_ours)]
+    where = f"({e.dataset}, {book.repeats} {'repeat' if book.repeats == 1 else 'repeats'})"
+    if n == 1:
+        said = [f"PMD is the only measure that was run {where}."]
+    else:
+        field = f"the {n} measures at {won} of {points} points {where}"
+        said = [f"Over all panels, PMD has the lowest mean absolute error of {field}."]
+        said.append(f"The other measure with the lowest error is {_rival(with_ours, 'measure')}.")
     for method, lead in (
         ("uniform", "How much of it is the distance? Compared with uniform weights over random raters"),
         ("mean-vector", "How much of it is the transport? Compared with the cosine of mean item vectors"),
@@ -147,26 +155,27 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
                 f"it is {abs(gap.mean()):.4f} {'lower' if gap.mean() >= 0 else 'higher'} (between "
                 f"{gap.min():+.4f} and {gap.max():+.4f} to PMD's advantage)."
             )
+    if any(table.of_kind("peer") for table in with_ours):
+        said.append(
+            "What would people use instead? Of Surprise's models the one with the lowest error is "
+            f"{_rival(with_ours, 'peer')}."
+        )
     return said
 
 
-def _field_best(tables: list[PanelTable]) -> str:
-    """Name the other measure that comes nearest to PMD, or beats it, over all panels."""
+def _rival(tables: list[PanelTable], kind: str) -> str:
+    """Name the one of a kind that comes nearest to PMD, or beats it, over all panels."""
     gaps: dict[str, list[float]] = {}
     for table in tables:
-        ours = table.line(OURS)
-        assert ours is not None
-        for line in table.of_kind("measure"):
+        ours = _line(table, OURS)
+        for line in table.of_kind(kind):
             if line.method != OURS:
                 gaps.setdefault(line.label, []).extend((line.mean - ours.mean).tolist())
-    if not gaps:
-        return "No other measure was run."
     label = min(gaps, key=lambda name: float(np.mean(gaps[name])))
     mean = float(np.mean(gaps[label]))
-    side = "above" if mean >= 0 else "below"
     return (
-        f"The other measure with the lowest error is {label}: {abs(mean):.4f} {side} PMD on average, and "
-        f"lower than PMD at {sum(gap < 0 for gap in gaps[label])} of {len(gaps[label])} points."
+        f"{label}: {abs(mean):.4f} {'above' if mean >= 0 else 'below'} PMD on average, and lower than PMD at "
+        f"{sum(gap < 0 for gap in gaps[label])} of {len(gaps[label])} points"
     )
 
 
