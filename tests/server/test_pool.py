@@ -22,6 +22,22 @@ async def until(condition):
     raise AssertionError("it did not come about")
 
 
+def endless():
+    """Return work that ends only when it is stopped, and the event that it then sets."""
+    stopped = threading.Event()
+
+    def work(budget):
+        try:
+            while True:
+                budget.check()
+                time.sleep(0.005)
+        except StoppedError:
+            stopped.set()
+            raise
+
+    return work, stopped
+
+
 @pytest.fixture
 def pool():
     made = Pool(workers=2, waiting=3)
@@ -69,16 +85,7 @@ def test_no_more_than_fits_waits(pool):
 
 def test_time_ends(pool):
     """The client hears at once; the thread is free again at the next check."""
-    stopped = threading.Event()
-
-    def work(budget):
-        try:
-            while True:
-                budget.check()
-                time.sleep(0.005)
-        except StoppedError:
-            stopped.set()
-            raise
+    work, stopped = endless()
 
     async def ask():
         with pytest.raises(ProblemError) as late:
@@ -92,16 +99,7 @@ def test_time_ends(pool):
 
 
 def test_a_client_that_leaves_stops_costing(pool):
-    stopped = threading.Event()
-
-    def work(budget):
-        try:
-            while True:
-                budget.check()
-                time.sleep(0.005)
-        except StoppedError:
-            stopped.set()
-            raise
+    work, stopped = endless()
 
     async def ask():
         left = asyncio.Event()

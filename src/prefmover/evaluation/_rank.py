@@ -34,7 +34,7 @@ def predict_rows(
     """
     k = ks[-1]
     near = np.empty(k, np.int64)
-    far = np.empty(k)
+    far, say, said = np.empty(k), np.empty(k), np.empty(k)
     for row in range(users.size):
         value, weight, u = values[row], weights[row], users[row]
         for pair in range(first[row], first[row + 1]):
@@ -54,16 +54,9 @@ def predict_rows(
                 far[place] = x
                 near[place] = e
                 count = min(count + 1, k)
-            total, size, at = 0.0, 0.0, 0
             for t in range(count):
-                w = weight[raters[near[t]]]
-                total += w * residuals[near[t]]
-                size += abs(w)
-                if t + 1 == ks[at]:
-                    answer(total, size, t + 1, shrinkage, pair, at, shift, used)
-                    at += 1
-            for rest in range(at, ks.size):
-                answer(total, size, count, shrinkage, pair, rest, shift, used)
+                say[t], said[t] = weight[raters[near[t]]], residuals[near[t]]
+            answer(say, said, count, shrinkage, ks, pair, shift, used)
 
 
 @kernel
@@ -71,25 +64,25 @@ def predict_lists(
     indptr, neighbors, weights, items, raters_first, raters, residuals, shrinkage, ks, shift, used
 ):
     """Predict from sorted lists of neighbours (CSR by test rating); other arguments as above."""
+    say, said = np.empty(ks[-1]), np.empty(ks[-1])
     for pair in range(items.size):
         i = items[pair]
         low, high = raters_first[i], raters_first[i + 1]
-        total, size, at = 0.0, 0.0, 0
         count = min(indptr[pair + 1] - indptr[pair], ks[-1])
         for t in range(count):
             e = low + np.searchsorted(raters[low:high], neighbors[indptr[pair] + t])
-            w = weights[indptr[pair] + t]
-            total += w * residuals[e]
-            size += abs(w)
-            if t + 1 == ks[at]:
-                answer(total, size, t + 1, shrinkage, pair, at, shift, used)
-                at += 1
-        for rest in range(at, ks.size):
-            answer(total, size, count, shrinkage, pair, rest, shift, used)
+            say[t], said[t] = weights[indptr[pair] + t], residuals[e]
+        answer(say, said, count, shrinkage, ks, pair, shift, used)
 
 
 @kernel
-def answer(total, size, count, shrinkage, pair, at, shift, used):
-    """Note the weighted mean of ``count`` neighbours as the prediction for the at-th K."""
-    shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
-    used[pair, at] = count if size > 0.0 else 0
+def answer(say, said, count, shrinkage, ks, pair, shift, used):
+    """Note, for every K, the mean of what the first K of ``count`` neighbours said, weighted by their say."""
+    total, size, t = 0.0, 0.0, 0
+    for at in range(ks.size):
+        while t < min(ks[at], count):
+            total += say[t] * said[t]
+            size += abs(say[t])
+            t += 1
+        shift[pair, at] = total / (size + shrinkage) if size > 0.0 else 0.0
+        used[pair, at] = t if size > 0.0 else 0
