@@ -335,8 +335,6 @@ def improve(c, n, m, root, w):
     when the list is full, its best arc enters, again and again with the others priced anew, until it has
     given its share. (Mulvey, "Pivot strategies for primal-simplex network codes", J. ACM 25, 1978.)
     """
-    g = w.price[n : n + m]
-    narrow = c.dtype.type
     room = np.int64(2 ** (8 * c.itemsize - 3))
     # A price that has wrapped around leaves one beyond the room on its way to the root: steps are small.
     drift = largest_price(n, m, w)  # no price is larger; measured anew when it reaches the room
@@ -344,31 +342,12 @@ def improve(c, n, m, root, w):
         return OVERFLOW, np.int64(0)
     # Far beyond what any problem has been seen to need; a guard against our own mistakes.
     most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
-    listed_row, listed_column = w.listed_row, w.listed_column
     pivots = np.int64(0)
     i, clean = 0, 0
     while clean < n:
-        listed = 0
-        while clean < n and listed < LISTED:
-            least = row_minimum(c, g, i, m)
-            if least < w.price[i]:
-                listed_row[listed] = i
-                listed_column[listed] = row_argminimum(c, g, i, m, least)
-                listed += 1
-            clean += 1
-            i = i + 1 if i + 1 < n else 0
+        listed, i, clean = list_arcs(c, n, m, i, clean, w)
         for _ in range(ENTERED):
-            best, entering, k = narrow(0), 0, 0
-            while k < listed:
-                row, column = listed_row[k], listed_column[k]
-                reduced = narrow(c[row, column] - w.price[row] - g[column])
-                if reduced < best:
-                    best, entering = reduced, k
-                if reduced >= 0:
-                    listed -= 1
-                    listed_row[k], listed_column[k] = listed_row[listed], listed_column[listed]
-                else:
-                    k += 1
+            best, entering, listed = best_listed(c, n, m, listed, w)
             if best == 0:
                 break
             drift -= best
@@ -377,13 +356,52 @@ def improve(c, n, m, root, w):
                 drift = largest_price(n, m, w) - best
                 if drift >= room:
                     return OVERFLOW, pivots
-            pivot(n, m, listed_row[entering], n + listed_column[entering], best, w)
+            pivot(n, m, w.listed_row[entering], n + w.listed_column[entering], best, w)
             pivots += 1
             clean = 0
         if pivots > most:
             return STALLED, pivots
     settle(n, m, root, w)
     return OPTIMAL, pivots
+
+
+@kernel
+def list_arcs(c, n, m, i, clean, w):
+    """List the best arc of each row that has one, from row i on; return (arcs listed, next row, clean).
+
+    ``clean`` counts the rows looked at since the last pivot: n of them, and there is nothing left to do.
+    """
+    g = w.price[n : n + m]
+    listed = 0
+    while clean < n and listed < LISTED:
+        least = row_minimum(c, g, i, m)
+        if least < w.price[i]:
+            w.listed_row[listed] = i
+            w.listed_column[listed] = row_argminimum(c, g, i, m, least)
+            listed += 1
+        clean += 1
+        i = i + 1 if i + 1 < n else 0
+    return listed, i, clean
+
+
+@kernel
+def best_listed(c, n, m, listed, w):
+    """Price the listed arcs anew; return the least reduced cost, whose it is, and how many are left."""
+    g = w.price[n : n + m]
+    narrow = c.dtype.type
+    rows, columns = w.listed_row, w.listed_column
+    best, entering, k = narrow(0), 0, 0
+    while k < listed:
+        row, column = rows[k], columns[k]
+        reduced = narrow(c[row, column] - w.price[row] - g[column])
+        if reduced < best:
+            best, entering = reduced, k
+        if reduced >= 0:
+            listed -= 1
+            rows[k], columns[k] = rows[listed], columns[listed]
+        else:
+            k += 1
+    return best, entering, listed
 
 
 @kernel
