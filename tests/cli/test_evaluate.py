@@ -77,7 +77,14 @@ def test_the_file_may_have_every_option(run, tmp_path):
     [
         (("evaluate", "--measures", "kos", "--out", "x"), "'cos'"),
         (("evaluate", "--train", "80", "--out", "x"), "train is '80'"),
-        (("evaluate", "--geometry", "best.txt", "--out", "x"), "CSV file"),
+        (("evaluate", "--geometry", "bets", "--out", "x"), "a file of items"),
+        (("evaluate", "--geometry", "best.txt", "--out", "x"), "best.txt"),
+        (("evaluate", "--train", "", "--out", "x"), "train is empty"),
+        (
+            ("evaluate", "--protocol", "k-fold", "--train", ".5", "--out", "x"),
+            "train goes with random splits",
+        ),
+        (("paper", "figures", "--peers", "SVD, KNN", "--out", "x"), "peer is 'KNN'"),
         (("paper", "figures", "--panels", "z", "--out", "x"), "panels a, b, c"),
         (("report", "nowhere"), "not the folder of a run"),
         (("evaluate",), "--out"),
@@ -88,6 +95,7 @@ def test_errors(run, tmp_path, monkeypatch, args, message):
     code, _, err = run(*args)
     assert code == 2
     assert message in err
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.usefixtures("in_shop")

@@ -4,12 +4,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.evaluation import Experiment, RunFolder, run_experiment
+from prefmover.evaluation import Experiment, Panel, RunFolder, run_experiment
 from prefmover.evaluation.runner import methods, places
 
 SMALL = Experiment(
@@ -149,9 +150,51 @@ def test_damaged_folders(tmp_path, name, content, message):
 
 
 def test_records_without_settings(tmp_path):
-    (tmp_path / "cells.jsonl").touch()
+    experiment = Experiment("cinema", controls=("bias",), repeats=1)
+    run_experiment(experiment, tmp_path)
+    (tmp_path / "experiment.json").unlink()
     with pytest.raises(InputError, match=r"not their experiment\.json"):
-        run_experiment(SMALL, tmp_path)
+        run_experiment(experiment, tmp_path)
+
+
+def test_settings_without_records_may_change(tmp_path):
+    """A run that failed at once does not hold its folder for ever."""
+    file = tmp_path / "ratings.csv"
+    file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},3\n" for k in range(40)))
+    same = {"geometry": "ratings", "controls": ("bias",), "repeats": 1}
+    with pytest.raises(InputError, match="all ratings are equal"):
+        run_experiment(Experiment(str(file), top_n=3, **same), tmp_path / "run")
+    assert len(run_experiment(Experiment(str(file), **same), tmp_path / "run").cells()) == 1
+
+
+def test_a_folder_remembers_all_that_was_asked(tmp_path):
+    panel = Panel("b", "k", (0.2,), (5,))
+    same = {"dataset": "cinema", "controls": (), "ks": (5,), "train": (0.2,)}
+    run_experiment(Experiment(measures=("cos",), repeats=2, panels=(panel,), title="both", **same), tmp_path)
+    folder = run_experiment(Experiment(measures=("msd",), repeats=1, **same), tmp_path)
+    there = folder.experiment()
+    assert (there.measures, there.repeats, there.panels) == (("cos", "msd"), 2, (panel,))
+    assert there.title == "both"
+    more = replace(there, panels=(Panel("a", "k", (0.2,), (5,)),))
+    assert [panel.name for panel in there.joined(more).panels] == ["a", "b"]
+
+
+def test_folds_that_differ_by_a_rating_have_one_share(tmp_path):
+    file = tmp_path / "ratings.csv"
+    file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},{k % 5}\n" for k in range(43)))
+    folds = Experiment(str(file), geometry="ratings", protocol="k-fold", controls=("bias",), repeats=4)
+    cells = run_experiment(folds, tmp_path / "run").cells()
+    assert len({cell["n_train"] for cell in cells.values()}) == 2
+    assert {cell["share"] for cell in cells.values()} == {0.75}
+    with pytest.raises(InputError, match="another repeats"):  # other folds, not more of them
+        run_experiment(replace(folds, repeats=5), tmp_path / "run")
+
+
+def test_no_genres_no_geometry(tmp_path):
+    file = tmp_path / "ratings.csv"
+    file.write_text("user,item,rating\na,x,1\nb,x,2\n")
+    with pytest.raises(InputError, match="has no genres"):
+        run_experiment(Experiment(str(file), geometry="genres"), tmp_path / "run")
 
 
 def test_folds_and_ratings_as_geometry(tmp_path):
@@ -198,6 +241,9 @@ def test_peers_on_the_same_splits(tmp_path):
         ({"ks": (0,)}, "from 1"),
         ({"controls": ()}, "nothing to run"),
         ({"top_n": -1}, "top_n"),
+        ({"train": ()}, "train is empty"),
+        ({"shrinkage": float("nan")}, "shrinkage is nan"),
+        ({"protocol": "k-fold", "stratify": "user"}, "stratify goes with random splits"),
     ],
 )
 def test_bad_settings(settings, message):
@@ -222,6 +268,13 @@ def test_bad_files(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as caught:
         Experiment.read(file)
     assert str(file) in str(caught.value)
+
+
+def test_nothing_is_run_twice():
+    experiment = Experiment(
+        "cinema", measures=("cos", "COS"), controls=("bias", "bias"), peers=("SVD", "SVD")
+    )
+    assert [method.name for method in methods(experiment)] == ["bias", "cos", "SVD"]
 
 
 def test_settings_survive_json():

@@ -1,6 +1,8 @@
 import json
 import re
 import subprocess
+import tomllib
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,8 +12,10 @@ from scipy.stats import ttest_rel
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, Panel, RunFolder, run_experiment
 from prefmover.measures import MEASURES
+from prefmover.paper.figure_3 import figure_3
 from prefmover.report import Book, write_report
 from prefmover.report.figures import STYLES, draw_gaps, draw_panels
+from prefmover.report.notes import commands
 from prefmover.report.page import html_page, markdown_page
 from prefmover.report.tables import paired_p
 from prefmover.report.words import panel_words, summary_words, trend, verdict
@@ -128,15 +132,65 @@ def test_what_more_neighbours_do():
     )
     assert trend(table) == (
         "From K = 5 to 40 the error of 2 of the 4 measures becomes lower (not of MSD and BCF); "
-        "lowest at a smaller K: MSD at 5, BCF at 5. Level within 0.01: COS, BCF."
+        "lowest at a smaller K: MSD at 5, BCF at 5. Level within 1%: COS, BCF."
     )
     assert trend(table) in panel_words(table)
     falling = only_table([cell("pmd", (0.7, 0.6)), cell("cos", (0.8, 0.6))])
     assert trend(falling) == (
-        "From K = 5 to 40 the error of all 2 measures becomes lower. Level within 0.01: none."
+        "From K = 5 to 40 the error of all 2 measures becomes lower. Level within 1%: none."
     )
     over_shares = book([cell("pmd", (0.7, 0.6)), cell("pmd", (0.8, 0.7), share=0.5)])
     assert not any("From K" in text for text in panel_words(over_shares.table(over_shares.panels()[0])))
+
+
+def test_numbers_of_any_size():
+    """Errors beyond 10, as on a scale to 100: whole, and compared as numbers."""
+    made = book([cell("pmd", (10.5, 9.5)), cell("cos", (9.75, 20.25))])
+    table = made.table(made.panels()[0])
+    text = markdown_page(made, [table], [])
+    assert "| PMD | published | 10.5000 | **9.5000** |" in text
+    assert "| COS | published | **9.7500** | 20.2500 |" in text
+    assert table.best("measure") == ["cos", "pmd"]
+
+
+def test_equal_errors_are_no_loss():
+    table = only_table([cell("cos", (0.7, 0.6)), cell("pmd", (0.70000001, 0.6))])
+    assert verdict(table) == "PMD has the lowest error of the 2 measures at all 2 points."
+
+
+def test_only_common_repeats_are_compared():
+    """PMD is lower on the split that both have, and has another one that is hard for everybody."""
+    made = book([cell("pmd", (0.7, 0.6)), cell("pmd", (0.9, 0.8), repeat=1), cell("cos", (0.75, 0.65))])
+    table = made.table(made.panels()[0])
+    assert (table.repeats, table.left_out) == (1, 1)
+    assert table.line("pmd").mean.tolist() == [0.7, 0.6]
+    said = " ".join([*summary_words(made, [table]), *panel_words(table)])
+    assert "(toy, 1 repeat)" in said
+    assert "Shown is the 1 repeat that all methods here have; 1 record of others left out." in said
+
+
+def test_rankings_are_shown():
+    ranked = {"precision": 0.5, "hit_rate": 1.0}
+    cells = [cell("pmd", (0.7, 0.6)), cell("bias", 0.8, kind="control", convention="-")]
+    for one in cells:
+        one["top_n"] = [{**ranked, "precision": 0.25 + at / 4} for at in range(len(one["k"]))]
+    made = book(cells, top_n=10)
+    text = markdown_page(made, [made.table(made.panels()[0])], [])
+    assert "## Each user's test items, ranked: the first 10, train:test 4:1, K = 40" in text
+    assert "|  | convention | precision | hit rate |" in text
+    assert "| PMD | published | .5000 | 1.0000 |" in text
+    assert "| bias | control | .2500 | 1.0000 |" in text
+
+
+def test_how_to_reproduce():
+    panels = (Panel('x"y', "k", (1 / 3,), (5, 40), "A claim."),)
+    made = book([cell("pmd", (0.7, 0.6), share=1 / 3)], train=(1 / 3,), panels=panels, geometry="my tags.csv")
+    file, command, _ = commands(made)
+    assert "--config panels.toml --dataset toy --geometry 'my tags.csv' --train 1:2" in command
+    assert Experiment.from_dict({"dataset": "toy", **tomllib.loads(file)}).panels == panels
+    paper = replace(figure_3("ml-100k", ["c"], repeats=2), title="Any")
+    (first, _) = commands(Book([cell("pmd", (0.7, 0.6), share=0.1)], paper, ABOUT))
+    assert first == "prefmover paper figures --dataset ml-100k --panels c --repeats 2 --seed 0 --out FOLDER"
 
 
 def test_one_measure_and_its_peers():

@@ -51,7 +51,7 @@ def evaluate(
     k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbours: 10,40 or [5:60:5].")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Random splits, or folds. [5]")] = None,
     geometry: Annotated[
-        str | None, typer.Option(help="[best], genres, ratings (of each training part), or a CSV of items.")
+        str | None, typer.Option(help="[best], genres, ratings (of each training part), or a file of items.")
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="[random], k-fold, or published (folds).")] = None,
     stratify: Annotated[str | None, typer.Option(help="user: the same share of each user's ratings.")] = None,
@@ -104,7 +104,7 @@ def evaluate(
         if settings["geometry"] == "best":
             raise InputError(
                 "best would look at the test ratings of a file; choose --geometry ratings (of each training "
-                "part), or a CSV of items"
+                "part), or a file of items"
             )
     experiment = Experiment.from_dict(settings, config or "the command line")
     with chosen(executor, address, jobs) as who:

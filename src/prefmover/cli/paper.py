@@ -51,11 +51,11 @@ def figures(
     Finished parts are never computed again: stop it when you like, and give the same command to go on.
     """
     from prefmover.cli.evaluate import run
-    from prefmover.evaluation.experiment import PEERS
+    from prefmover.evaluation.experiment import parse_names
     from prefmover.paper.figure_3 import figure_3
 
     names = [name.strip() for name in panels.split(",")] if panels else None
-    others = PEERS if peers == "surprise" else tuple(peers.split(",")) if peers else ()
+    others = parse_names("peers", peers or "none")
     run(figure_3(dataset, names, repeats=repeats, seed=seed, peers=others), out, jobs, report, json)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,17 @@ from typing import Any
 from prefmover.errors import InputError
 from prefmover.ids import close_names
 
-__all__ = ["PEERS", "Experiment", "Panel", "parse_ks", "parse_shares", "read_settings", "share_name"]
+__all__ = [
+    "PEERS",
+    "Experiment",
+    "Panel",
+    "parse_ks",
+    "parse_names",
+    "parse_shares",
+    "read_settings",
+    "share_name",
+    "share_text",
+]
 
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 PROTOCOLS = ("random", "k-fold", "published")
@@ -31,6 +42,15 @@ def share_name(share: float) -> str:
     if abs(float(ratio) - share) > 1e-9 or not 0 < share < 1:
         return f"{share:g}"
     return f"{ratio.numerator}:{ratio.denominator - ratio.numerator}"
+
+
+def share_text(share: float) -> str:
+    """Return a share so that it is read back as the same number, shortly if that is possible.
+
+    >>> share_text(0.8), share_text(1 / 3), share_text(0.1234567890123)
+    ('0.8', '1:2', '0.1234567890123')
+    """
+    return next(text for text in (f"{share:g}", share_name(share), repr(share)) if _share(text) == share)
 
 
 def parse_shares(text: str) -> tuple[float, ...]:
@@ -79,6 +99,18 @@ def parse_ks(text: str) -> tuple[int, ...]:
     if not out or min(out) < 1:
         raise InputError(f"k is {text!r}; give whole numbers from 1")
     return tuple(sorted(out))
+
+
+def parse_names(what: str, text: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names in a list of measures, controls or peers; ``all`` (or ``surprise``), ``none``.
+
+    >>> parse_names("peers", "SVD, BaselineOnly"), parse_names("peers", "none")
+    (('SVD', 'BaselineOnly'), ())
+    """
+    listed = [name.strip() for name in (text.split(",") if isinstance(text, str) else text)]
+    if listed in (["none"], [""]):
+        return ()
+    return _everything(what) if listed in (["all"], ["surprise"]) else tuple(listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +163,7 @@ class Experiment:
         Name of a data set.
     geometry
         ``"best"``: the best the data at hand allow. ``"genres"``. ``"ratings"``: vectors made from the
-        training ratings of each split. Or the path of a CSV file of items.
+        training ratings of each split. Or the path of a file of items.
     protocol
         ``"random"``: ``repeats`` random splits for each share in ``train``. ``"k-fold"``: as many folds as
         ``repeats``. ``"published"``: the publisher's folds.
@@ -187,6 +219,10 @@ class Experiment:
         _one_of("stratify", self.stratify, ("", "user"))
         _one_of("conventions", self.conventions, ("all", "published"))
         _one_of("centering", self.centering, CENTERINGS)
+        if not 0 <= self.shrinkage < math.inf:
+            raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
+        if self.stratify and self.protocol != "random":
+            raise InputError(f"stratify goes with random splits; protocol is {self.protocol!r}")
         for name in self.controls:
             _one_of("control", name, CONTROLS)
         for name in self.peers:
@@ -200,6 +236,10 @@ class Experiment:
         names = tuple(find_measure(name).name for name in self.measures)
         order = {name: k for k, name in enumerate(MEASURES)}
         object.__setattr__(self, "measures", tuple(sorted(set(names), key=order.__getitem__)))
+        object.__setattr__(self, "controls", tuple(dict.fromkeys(self.controls)))
+        object.__setattr__(self, "peers", tuple(dict.fromkeys(self.peers)))
+        if self.protocol == "random" and not self.train:
+            raise InputError("train is empty; give the share to train on (.8) or a ratio (4:1)")
         shares = tuple(sorted({_share(share) for share in self.train}, reverse=True))
         object.__setattr__(self, "train", shares if self.protocol == "random" else ())
         parse_ks(",".join(map(str, self.ks)))
@@ -222,6 +262,8 @@ class Experiment:
             given[key] = _read(key, value, where)
         if "dataset" not in given:
             raise InputError(f"{where}: name a dataset, such as cinema or ml-100k")
+        if given.get("train") and given.get("protocol", "random") != "random":
+            raise InputError(f"{where}: train goes with random splits; folds have their own share")
         try:
             return cls(**given)
         except InputError as error:
@@ -238,7 +280,30 @@ class Experiment:
 
     def fixed(self) -> dict[str, Any]:
         """Return the settings that all records of a folder share; the others may grow from run to run."""
-        return {name: value for name, value in self.to_dict().items() if name not in CHANGEABLE}
+        changeable = set(CHANGEABLE) - ({"repeats"} if self.protocol == "k-fold" else set())
+        return {name: value for name, value in self.to_dict().items() if name not in changeable}
+
+    def joined(self, later: Experiment) -> Experiment:
+        """Return the experiment that has everything that this one or a later one in its folder asks for."""
+
+        def both(name: str) -> tuple[Any, ...]:
+            return tuple(dict.fromkeys((*getattr(self, name), *getattr(later, name))))
+
+        panels = later.panels
+        if not set(self.panels) <= set(panels):
+            named = {panel.name: panel for panel in both("panels")}
+            panels = tuple(named[name] for name in sorted(named))
+        return replace(
+            later,
+            train=both("train"),
+            measures=both("measures"),
+            controls=both("controls"),
+            peers=both("peers"),
+            repeats=max(self.repeats, later.repeats),
+            conventions="all" if "all" in (self.conventions, later.conventions) else later.conventions,
+            panels=panels,
+            title=later.title or self.title,
+        )
 
 
 def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
@@ -266,12 +331,9 @@ def _read(key: str, value: Any, where: str) -> Any:
         if key == "train":
             return parse_shares(value) if isinstance(value, str) else tuple(_share(share) for share in value)
         if key == "ks":
-            return parse_ks(value) if isinstance(value, str) else tuple(int(k) for k in value)
+            return parse_ks(str(value)) if isinstance(value, str | int) else tuple(int(k) for k in value)
         if key in ("measures", "controls", "peers"):
-            listed = [name.strip() for name in (value.split(",") if isinstance(value, str) else value)]
-            if listed in (["none"], [""]):
-                return ()
-            return _everything(key) if listed in (["all"], ["surprise"]) else tuple(listed)
+            return parse_names(key, value)
         if key == "panels":
             return tuple(
                 Panel(

@@ -80,10 +80,11 @@ class RunFolder:
     def claim(self, experiment: Experiment, data: dict[str, Any]) -> None:
         """Write the settings, or check that those already here allow going on.
 
-        Shares, repeats, measures, controls and peers may grow; everything else must be the same.
+        Shares, repeats (not the number of folds), measures, controls and peers may grow; everything else must
+        be the same, once there is a record.
         """
         file = self.path / "experiment.json"
-        if file.exists():
+        if file.exists() and self.cells():
             there = self._settings()
             before = Experiment.from_dict(there["settings"], str(file))
             fixed = {**experiment.fixed(), **data}
@@ -95,7 +96,8 @@ class RunFolder:
                     f"{self.path} holds records with another {name} ({found.get(name)!r}, now "
                     f"{fixed[name]!r}); choose another folder"
                 )
-        elif any(self.path.glob("cells*")):
+            experiment = before.joined(experiment)
+        elif not file.exists() and self.cells():
             raise InputError(
                 f"{self.path} holds records but not their experiment.json; choose another folder"
             )
@@ -103,7 +105,7 @@ class RunFolder:
         atomic.write(file, json.dumps(about, indent=1, ensure_ascii=False).encode())
 
     def experiment(self) -> Experiment:
-        """Return the settings of the last run."""
+        """Return the settings of all runs so far."""
         return Experiment.from_dict(self._settings()["settings"], str(self.path / "experiment.json"))
 
     def about_data(self) -> dict[str, Any]:
@@ -128,7 +130,8 @@ class RunFolder:
         merged = self.path / "cells.jsonl"
         if merged.exists():
             # Not splitlines: a name may hold one of the rarer line ends.
-            for number, line in enumerate(merged.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+            content = merged.read_bytes().removesuffix(b"\n")
+            for number, line in enumerate(content.split(b"\n") if content else [], 1):
                 cell = _cell(line, f"{merged}, line {number}")
                 found[cell["key"]] = cell
         for file in (self.path / "cells").glob("*.json"):

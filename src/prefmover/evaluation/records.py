@@ -64,6 +64,8 @@ def _ranking(split: Split, predicted: npt.NDArray[np.float64], n: int) -> dict[s
     """Rank each user's test items by prediction. Relevant: in the upper quarter of the scale (4 and 5)."""
     scale = split.train.scale
     relevant = split.ratings >= scale.lowest + 0.75 * (scale.highest - scale.lowest)
+    if scale.highest == scale.lowest:
+        raise InputError("top_n: all ratings are equal, so there is nothing to rank")
     if not relevant.any():
         raise InputError("top_n: no test rating is in the upper quarter of the scale, so none is relevant")
     found = metrics.ranking(

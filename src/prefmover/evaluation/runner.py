@@ -104,9 +104,8 @@ def run_experiment(
     >>> cells["0.8-0-jaccard-published"]["k"]
     [5, 40]
     """
-    place = RunFolder(folder)
+    place, data = RunFolder(folder), _Data(experiment)
     with place.locked():
-        data = _Data(experiment)
         place.claim(experiment, data.about)
         with opened(executor, n_jobs) as opened_executor:
             _Run(experiment, place, data, opened_executor, tell or (lambda line: None)).all_cells()
@@ -141,13 +140,13 @@ class _Data:
             return self.dataset.geometry
         if name == "genres":
             items = self.dataset.items
+            if not any(items.genres):
+                raise InputError(f"{self.dataset.name} has no genres; choose another geometry")
             made = features.from_genres(items.ids, items.genres)
             about = f"{made.name} of {self.dataset.name}"
             return ItemGeometry.from_vectors(made.items, made.vectors, name=about, zero="far")
-        if not name.endswith(".csv"):
-            raise InputError(
-                f'geometry is {name!r}; choose "best", "genres", "ratings", or a CSV file of items'
-            )
+        if "." not in name:
+            raise InputError(f'geometry is {name!r}; choose "best", "genres", "ratings", or a file of items')
         return read_item_table(name, rated=self.ratings.items)[1]
 
     def geometry_for(self, split: Split) -> ItemGeometry:
@@ -167,6 +166,13 @@ class _Data:
             raise InputError(f"{self.dataset.name} has {len(found)} folds; ask for as many repeats at most")
         return found
 
+    def share(self, place: Place) -> float:
+        """Return the share of training ratings; of all folds together, which may differ by a rating."""
+        if self.experiment.protocol == "random":
+            return place.share
+        train = sum(fold.train.n_ratings for fold in self.folds)
+        return round(train / (len(self.folds) * self.ratings.n_ratings), 6)
+
     def split(self, place: Place) -> Split:
         if self.experiment.protocol != "random":
             return self.folds[place.repeat]
@@ -181,7 +187,7 @@ class Cut:
     experiment: Experiment
     place: Place
     task: SplitTask
-    n_ratings: int
+    share: float
 
 
 def cell_of(
@@ -200,7 +206,7 @@ def cell_of(
         "dataset": e.dataset,
         "geometry": geometry.name,
         "protocol": e.protocol,
-        "share": place.share or round(split.train.n_ratings / cut.n_ratings, 6),
+        "share": cut.share,
         "repeat": place.repeat,
         "seed": e.seed + place.repeat if e.protocol == "random" else e.seed,
         "stratify": e.stratify,
@@ -281,7 +287,7 @@ class _Run:
     def _cut(self, place: Place) -> Cut:
         e, split = self.experiment, self.data.split(place)
         task = SplitTask(split, e.ks, e.centering, e.shrinkage, e.seed + place.repeat)
-        return Cut(e, place, task, self.data.ratings.n_ratings)
+        return Cut(e, place, task, self.data.share(place))
 
     def _bytes(self) -> tuple[int, int]:
         """Return the bytes that tasks share, and that one reads: the geometry, and a split of the ratings."""

@@ -76,5 +76,5 @@ def figure_3(
         peers=peers,
         centering=paper["centering"],
         panels=made,
-        title=f"Figure 3 of the paper on {dataset}, panels {', '.join(panel.name for panel in made)}",
+        title=f"Figure 3 of the paper on {dataset}",
     )

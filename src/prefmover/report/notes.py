@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from prefmover.evaluation.experiment import share_name
+import json
+import shlex
+from dataclasses import replace
+
+from prefmover.errors import InputError
+from prefmover.evaluation.experiment import Experiment, Panel, share_name, share_text
 from prefmover.report.tables import LEVEL, Book
 
 __all__ = ["commands", "notes", "provenance"]
@@ -47,13 +52,14 @@ def commands(book: Book) -> list[str]:
     e = book.experiment
     report = "prefmover report FOLDER"
     peers = [f"--peers {','.join(e.peers)}"] if e.peers else []
-    if e.panels:
+    if _is_papers(e):
         words = ["prefmover paper figures", f"--dataset {e.dataset}"]
         words += ["--panels " + ",".join(panel.name for panel in e.panels), f"--repeats {e.repeats}"]
         return [" ".join([*words, f"--seed {e.seed}", *peers, "--out FOLDER"]), report]
-    words = ["prefmover evaluate", f"--dataset {e.dataset}", f"--geometry {e.geometry}"]
+    words = ["prefmover evaluate", *(["--config panels.toml"] if e.panels else [])]
+    words += [f"--dataset {shlex.quote(e.dataset)}", f"--geometry {shlex.quote(e.geometry)}"]
     if e.protocol == "random":
-        words.append("--train " + ",".join(f"{share:g}" for share in e.train))
+        words.append("--train " + ",".join(map(share_text, e.train)))
     else:
         words.append(f"--protocol {e.protocol}")
     words += [f"--repeats {e.repeats}", f"--seed {e.seed}", "--k " + ",".join(map(str, e.ks))]
@@ -62,7 +68,27 @@ def commands(book: Book) -> list[str]:
     words += ["--controls " + (",".join(e.controls) or "none"), *peers]
     words += [f"--conventions {e.conventions}", f"--centering {e.centering}", f"--shrinkage {e.shrinkage:g}"]
     words += [f"--top-n {e.top_n}"] if e.top_n else []
-    return [" ".join([*words, "--out FOLDER"]), report]
+    files = ["# panels.toml\n" + "\n".join(map(_toml, e.panels))] if e.panels else []
+    return [*files, " ".join([*words, "--out FOLDER"]), report]
+
+
+def _is_papers(e: Experiment) -> bool:
+    """Whether the experiment is what ``prefmover paper figures`` runs."""
+    from prefmover.paper.figure_3 import figure_3
+
+    try:
+        names = [panel.name for panel in e.panels]
+        made = figure_3(e.dataset, names, repeats=e.repeats, seed=e.seed, peers=e.peers)
+    except InputError:
+        return False
+    return replace(made, title=e.title) == e
+
+
+def _toml(panel: Panel) -> str:
+    shares = ", ".join(f'"{share_text(share)}"' for share in panel.train)
+    said = [f"claim = {json.dumps(panel.claim, ensure_ascii=False)}"] if panel.claim else []
+    lines = ["[[panels]]", f"name = {json.dumps(panel.name, ensure_ascii=False)}", f'over = "{panel.over}"']
+    return "\n".join([*lines, f"train = [{shares}]", f"ks = {list(panel.ks)}", *said, ""])
 
 
 def provenance(book: Book) -> list[str]:
@@ -86,5 +112,13 @@ def provenance(book: Book) -> list[str]:
     return [
         data,
         sizes,
-        f"{len(book.cells):,} records, {book.seconds / 60:.0f} minutes of computing. {software}.",
+        f"{_count(len(book.cells), 'record')}, {_time(book.seconds)} of computing. {software}.",
     ]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _time(seconds: float) -> str:
+    return _count(round(seconds / 60), "minute") if seconds >= 90 else _count(round(seconds), "second")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from prefmover import atomic
+from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
 from prefmover.report import figures
 from prefmover.report.notes import commands, notes, provenance
 from prefmover.report.shell import page
-from prefmover.report.tables import OURS, Book, Line, PanelTable
+from prefmover.report.tables import DIGITS, OURS, Book, Line, PanelTable
 from prefmover.report.words import p_text, panel_words, summary_words
 
 __all__ = ["html_page", "markdown_page", "write_report"]
@@ -74,6 +78,8 @@ def html_page(book: Book, tables: list[PanelTable], pictures: dict[str, str]) ->
         parts += ["<h3>Mean absolute error</h3>", _html_table(*_error_rows(table), table)]
         if table.duels:
             parts += ["<h3>PMD against each</h3>", _html_table(*_duel_rows(table))]
+    for heading, head, rows in _rankings(book):
+        parts += [f"<h2>{escape(heading)}</h2>", _html_table(head, rows)]
     parts += ["<h2>How to read this</h2>", *(f"<p>{escape(text)}</p>" for text in notes(book))]
     parts += ["<h2>To reproduce</h2>", *(f"<pre>{escape(text)}</pre>" for text in commands(book))]
     parts += [f'<p class="note">{escape(text)}</p>' for text in provenance(book)]
@@ -91,6 +97,8 @@ def markdown_page(book: Book, tables: list[PanelTable], pictures: list[str]) -> 
         lines += [_markdown_table(*_error_rows(table)), ""]
         if table.duels:
             lines += [_markdown_table(*_duel_rows(table)), ""]
+    for heading, head, rows in _rankings(book):
+        lines += [f"## {heading}", "", _markdown_table(head, rows), ""]
     lines += ["## How to read this", "", *(f"{text}\n" for text in notes(book))]
     lines += ["## To reproduce", "", *(f"```text\n{text}\n```\n" for text in commands(book))]
     lines += [f"{text}\n" for text in provenance(book)]
@@ -110,21 +118,29 @@ def _title(book: Book) -> str:
 def _error_rows(table: PanelTable) -> tuple[list[str], Rows]:
     """Return head and rows of a panel's errors, the lowest of the measures marked as bold."""
     head = ["", "convention", *table.heads]
-    measures = table.of_kind("measure")
-    lowest = [min((f"{line.mean[k]:.4f}" for line in measures), default="") for k in range(len(table.heads))]
+    measures = [line.mean for line in table.of_kind("measure")]
+    lowest = [_number(x) for x in np.min(measures, axis=0)] if measures else table.heads
     rows = []
     for line in table.lines:
-        cells = [f"{x:.4f}" for x in line.mean]
+        cells = [_number(x) for x in line.mean]
         if line.kind == "measure":
             cells = [f"**{x}**" if x == least else x for x, least in zip(cells, lowest, strict=True)]
-        rows.append([line.label, _convention(line), *(x.replace("0.", ".", 1) for x in cells)])
+        rows.append([line.label, _convention(line), *cells])
     return head, rows
 
 
+def _number(x: float) -> str:
+    """Return an error as it is printed, without a 0 in front of the point."""
+    return f"{x:.{DIGITS}f}".removeprefix("0")
+
+
 def _convention(line: Line) -> str:
-    if line.convention == "-":
-        return line.kind
-    return line.convention + (f" (best of {line.n_conventions})" if line.n_conventions > 1 else "")
+    chosen = f" (best of {line.n_conventions})" if line.n_conventions > 1 else ""
+    return _kind(line.kind, line.convention) + chosen
+
+
+def _kind(kind: str, convention: str) -> str:
+    return kind if convention == "-" else convention
 
 
 def _duel_rows(table: PanelTable) -> tuple[list[str], Rows]:
@@ -143,6 +159,21 @@ def _duel_rows(table: PanelTable) -> tuple[list[str], Rows]:
         for duel in table.duels
     ]
     return head, rows
+
+
+def _rankings(book: Book) -> Iterator[tuple[str, list[str], Rows]]:
+    """Yield heading, head and rows of the top-N figures, a table for each share."""
+    for share in book.shares:
+        found = book.rankings(share)
+        if found:
+            where = f"train:test {share_name(share)}, K = {book.k}"
+            heading = f"Each user's test items, ranked: the first {book.experiment.top_n}, {where}"
+            head = ["", "convention", *(name.replace("_", " ") for name in found[0][1])]
+            rows = [
+                [cell["label"], _kind(cell["kind"], cell["convention"]), *map(_number, figures.values())]
+                for cell, figures in found
+            ]
+            yield heading, head, rows
 
 
 def _html_table(head: list[str], rows: Rows, table: PanelTable | None = None) -> str:

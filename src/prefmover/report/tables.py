@@ -14,10 +14,13 @@ from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name
 from prefmover.evaluation.folder import Cell, RunFolder
 
-__all__ = ["LEVEL", "OURS", "Book", "Duel", "Line", "PanelTable", "Point", "paired_p"]
+__all__ = ["DIGITS", "LEVEL", "OURS", "Book", "Duel", "Line", "PanelTable", "Point", "paired_p"]
 
 LEVEL = 0.05
 """Below this p-value a difference counts as a win or a loss, otherwise as a tie."""
+
+DIGITS = 4
+"""Of errors as they are printed."""
 
 OURS = "pmd"
 Floats = npt.NDArray[np.float64]
@@ -124,10 +127,24 @@ def paired_p(differences: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PanelTable:
-    """A panel's methods and their errors."""
+    """A panel's methods and their errors.
+
+    Attributes
+    ----------
+    panel, lines
+        What is shown, and each method's errors, all over the same repeats.
+    left_out
+        Records of these methods that are of other repeats.
+    """
 
     panel: Panel
     lines: tuple[Line, ...]
+    left_out: int = 0
+
+    @property
+    def repeats(self) -> int:
+        """The number of repeats that all lines have."""
+        return len(self.lines[0].points[0].repeats) if self.lines else 0
 
     @property
     def heads(self) -> list[str]:
@@ -145,9 +162,12 @@ class PanelTable:
         return next((line for line in self.lines if line.method == method), None)
 
     def best(self, *kinds: str) -> list[str]:
-        """Return, for each point, the method with the lowest error among some kinds (as printed)."""
-        among = self.of_kind(*kinds)
-        errors = np.array([line.mean for line in among])
+        """Return, for each point, the method with the lowest error among some kinds, as printed.
+
+        Of several that are equal PMD is named, or the first.
+        """
+        among = sorted(self.of_kind(*kinds), key=lambda line: line.method != OURS)
+        errors = np.array([line.mean for line in among]).round(DIGITS)
         return [among[k].method for k in errors.argmin(axis=0)]
 
     @cached_property
@@ -238,39 +258,74 @@ class Book:
         ks, shares = self.experiment.ks, tuple(self.shares)
         made = []
         if len(shares) > 1:
-            made.append(Panel("shares", "train", shares, (40 if 40 in ks else ks[-1],)))
+            made.append(Panel("shares", "train", shares, (self.k,)))
         if len(ks) > 1 or not made:
             made += [Panel(f"{share_name(share)}", "k", (share,), ks) for share in shares]
         return tuple(made)
 
     def table(self, panel: Panel) -> PanelTable:
-        """Return a panel's table. A method is in it once it has a record for each of its points."""
+        """Return a panel's table: the methods with a record for each of its points, over common repeats."""
+        every = {who: self._repeats(panel, *who) for who in self.methods}
+        full = {who: repeats for who, repeats in every.items() if repeats}
+        common = set.intersection(*full.values()) if full else set()
         found: dict[tuple[str, str], list[Line]] = {}
-        for method, convention in dict.fromkeys((c["method"], c["convention"]) for c in self.cells):
-            line = self._line(panel, method, convention)
-            if line is not None:
-                found.setdefault((line.kind, method), []).append(line)
+        for who in full if common else ():
+            line = self._line(panel, *who, common)
+            found.setdefault((line.kind, line.method), []).append(line)
         best = [min(lines, key=lambda line: float(line.mean.mean())) for lines in found.values()]
         chosen = [
             Line(b.method, b.label, b.kind, b.convention, len(lines), b.points)
             for b, lines in zip(best, found.values(), strict=True)
         ]
-        return PanelTable(panel, tuple(sorted(chosen, key=_order)))
+        lines = sorted(chosen, key=lambda line: _order(line.kind, line.method))
+        left_out = sum(len(repeats - common) for repeats in full.values()) * len(panel.train)
+        return PanelTable(panel, tuple(lines), left_out)
 
-    def _line(self, panel: Panel, method: str, convention: str) -> Line | None:
-        points, like = [], None
-        for share, k in panel.cells():
-            cells = self._by.get((method, convention, share), [])
-            at = [(cell, _column(cell, k)) for cell in cells]
-            at = [(cell, column) for cell, column in at if column is not None]
-            if not at:
-                return None
+    @property
+    def k(self) -> int:
+        """The number of neighbours where one stands for all: the paper's 40, or the largest."""
+        return 40 if 40 in self.experiment.ks else self.experiment.ks[-1]
+
+    def rankings(self, share: float) -> list[tuple[Cell, dict[str, float]]]:
+        """Return a record of every method that has top-N figures, and these, over common repeats."""
+        found = []
+        for who in self.methods:
+            at = {cell["repeat"]: (cell, column) for cell, column in self._at(*who, share, self.k)}
+            found.append({repeat: x for repeat, x in at.items() if "top_n" in x[0]})
+        found = [at for at in found if at]
+        common = set.intersection(*map(set, found)) if found else set()
+        made = []
+        for at in found if common else []:
+            figures = [cell["top_n"][column] for repeat, (cell, column) in at.items() if repeat in common]
+            like = next(iter(at.values()))[0]
+            made.append((like, {name: float(np.mean([one[name] for one in figures])) for name in figures[0]}))
+        return sorted(made, key=lambda x: _order(x[0]["kind"], x[0]["method"]))
+
+    @property
+    def methods(self) -> list[tuple[str, str]]:
+        """All methods with their conventions, in the order of the records."""
+        return list(dict.fromkeys((cell["method"], cell["convention"]) for cell in self.cells))
+
+    def _at(self, method: str, convention: str, share: float, k: int) -> list[tuple[Cell, int]]:
+        """Return the records of a method at a point, each with the column of its K."""
+        cells = self._by.get((method, convention, share), [])
+        found = [(cell, _column(cell, k)) for cell in cells]
+        return [(cell, column) for cell, column in found if column is not None]
+
+    def _repeats(self, panel: Panel, method: str, convention: str) -> set[int]:
+        """Return the repeats for which a method has every point of a panel."""
+        points = [self._at(method, convention, *point) for point in panel.cells()]
+        return set.intersection(*({cell["repeat"] for cell, _ in at} for at in points))
+
+    def _line(self, panel: Panel, method: str, convention: str, repeats: set[int]) -> Line:
+        points, like = [], self.cells[0]
+        for point in panel.cells():
+            at = [x for x in self._at(method, convention, *point) if x[0]["repeat"] in repeats]
             n = np.sum([cell["groups"]["n"] for cell, _ in at], axis=0)
             error = np.sum([cell["groups"]["error"][column] for cell, column in at], axis=0)
             groups = np.divide(error, n, out=np.full(len(n), np.nan), where=n > 0)
             points.append(Point({cell["repeat"]: cell["mae"][column] for cell, column in at}, groups))
             like = at[0][0]
-        assert like is not None
         return Line(method, like["label"], like["kind"], convention, 1, tuple(points))
 
 
@@ -280,12 +335,12 @@ def _column(cell: Cell, k: int) -> int | None:
     return cell["k"].index(k) if k in cell["k"] else None
 
 
-def _order(line: Line) -> tuple[int, int, str]:
+def _order(kind: str, method: str) -> tuple[int, int, str]:
     from prefmover.evaluation.experiment import PEERS
     from prefmover.evaluation.protocol import CONTROLS
     from prefmover.measures import MEASURES
 
     kinds = {"measure": list(MEASURES), "control": list(CONTROLS), "peer": list(PEERS)}
-    known = kinds[line.kind]
-    place = known.index(line.method) if line.method in known else len(known)
-    return list(kinds).index(line.kind), place, line.method
+    known = kinds[kind]
+    place = known.index(method) if method in known else len(known)
+    return list(kinds).index(kind), place, method

@@ -30,7 +30,8 @@ def verdict(table: PanelTable) -> str:
     best = table.best("measure")
     n, won = len(best), best.count(OURS)
     if won == n:
-        return f"PMD has the lowest error of the {len(measures)} measures at all {n} points."
+        where = f" at all {n} points" if n > 1 else ""
+        return f"PMD has the lowest error of the {len(measures)} measures{where}."
     others = Counter(method for method in best if method != OURS)
     labels = {line.method: line.label for line in measures}
     named = ", ".join(f"{labels[method]} (at {count})" for method, count in others.most_common())
@@ -56,6 +57,11 @@ def panel_words(table: PanelTable) -> list[str]:
     said = [f"Claimed: {table.panel.claim}"] if table.panel.claim else []
     if said or len(table.of_kind("measure")) != 1:
         said.append(verdict(table))
+    if table.left_out:
+        said.append(
+            f"Shown {_are(table.repeats, 'repeat')} that all methods here have; {table.left_out} "
+            f"{'record' if table.left_out == 1 else 'records'} of others left out."
+        )
     if table.panel.over == "k" and len(table.heads) > 1 and table.of_kind("measure"):
         said.append(trend(table))
     ours = table.line(OURS)
@@ -74,7 +80,7 @@ def panel_words(table: PanelTable) -> list[str]:
 
 
 LEVEL_CURVE = 0.01
-"""A curve whose errors lie within this is called level."""
+"""A curve whose errors differ by less than this share of the lowest is called level."""
 
 
 def trend(table: PanelTable) -> str:
@@ -82,7 +88,7 @@ def trend(table: PanelTable) -> str:
     measures = table.of_kind("measure")
     worse = [line.label for line in measures if line.mean[-1] >= line.mean[0]]
     turning = [line for line in measures if line.mean[-1] > line.mean.min()]
-    level = [line.label for line in measures if np.ptp(line.mean) < LEVEL_CURVE]
+    level = [line.label for line in measures if np.ptp(line.mean) < LEVEL_CURVE * line.mean.min()]
     n, change = len(measures), "becomes lower"
     if n == 1:
         whose, change = measures[0].label, "does not become lower" if worse else change
@@ -93,7 +99,11 @@ def trend(table: PanelTable) -> str:
     if turning:
         lowest = (f"{line.label} at {table.heads[int(line.mean.argmin())]}" for line in turning)
         said += f"; lowest at a smaller K: {', '.join(lowest)}"
-    return f"{said}. Level within {LEVEL_CURVE:g}: {', '.join(level) or 'none'}."
+    return f"{said}. Level within {LEVEL_CURVE:.0%}: {', '.join(level) or 'none'}."
+
+
+def _are(n: int, what: str) -> str:
+    return f"is the {n} {what}" if n == 1 else f"are the {n} {what}s"
 
 
 def _and(names: list[str]) -> str:
@@ -131,7 +141,8 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
     points = sum(len(table.heads) for table in with_ours)
     won = sum(table.best("measure").count(OURS) for table in with_ours)
     n = max(len(table.of_kind("measure")) for table in with_ours)
-    where = f"({e.dataset}, {book.repeats} {'repeat' if book.repeats == 1 else 'repeats'})"
+    repeats = max(table.repeats for table in with_ours)
+    where = f"({e.dataset}, {repeats} {'repeat' if repeats == 1 else 'repeats'})"
     if n == 1:
         said = [f"PMD is the only measure that was run {where}."]
     else:
