@@ -109,6 +109,15 @@ def test_ratings_of_ones_own(run):
     code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "best", *options, "-o", "c")
     assert code == 2
     assert "best would look at the test ratings" in err
+    text = Path("ratings.csv").read_text()
+    Path("odd.csv").write_text("a,b,c\n" + text.split("\n", 1)[1])
+    code, _, err = run("evaluate", "-d", "odd.csv", *options, "-o", "d")
+    assert (code, "--user-column with the name" in err) == (2, True)
+    columns = ("--user-column", "a", "--item-column", "b", "--rating-column", "c")
+    code, _, err = run("evaluate", "-d", "odd.csv", *columns, *options, "-o", "d")
+    assert code == 0
+    code, _, err = run("evaluate", "-d", "cinema", *columns, *options, "-o", "e")
+    assert (code, "columns are named for a file" in err) == (2, True)
     code, _, err = run("evaluate", "-d", "ratngs.csv", *options, "-o", "c")
     assert code == 2
     assert "did you mean ratings.csv?" in err

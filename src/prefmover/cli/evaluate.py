@@ -6,7 +6,7 @@ import typer
 
 from prefmover.cli.config import configure, read_toml, settings_for
 from prefmover.cli.executor import Address, ExecutorName, chosen
-from prefmover.cli.source import Jobs, Json
+from prefmover.cli.source import Jobs, Json, in_option_words
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
@@ -68,6 +68,9 @@ def evaluate(
         int | None, typer.Option("--top-n", min=0, help="Also rank each user's test items.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the splits. [0]")] = None,
+    user_column: Annotated[str | None, typer.Option(help="Name of the column of users, in a file.")] = None,
+    item_column: Annotated[str | None, typer.Option(help="Name of the column of items.")] = None,
+    rating_column: Annotated[str | None, typer.Option(help="Name of the column of ratings.")] = None,
     jobs: Jobs = None,
     report: Report = True,
     executor: ExecutorName = "threads",
@@ -96,6 +99,9 @@ def evaluate(
         "centering": centering,
         "shrinkage": shrinkage,
         "top_n": top_n,
+        "user_column": user_column,
+        "item_column": item_column,
+        "rating_column": rating_column,
     }
     given = {name: value for name, value in options.items() if value is not None}
     settings = {**DEFAULTS, **(_from_file(config) if config else {}), **given}
@@ -130,7 +136,8 @@ def run(
     from prefmover.cli.output import print_json
     from prefmover.evaluation.runner import run_experiment
 
-    folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)
+    with in_option_words():
+        folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)
     files = {"records": str(folder.path / "records.parquet")}
     if report:
         from prefmover.report import write_report

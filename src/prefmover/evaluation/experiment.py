@@ -160,7 +160,9 @@ class Experiment:
     Attributes
     ----------
     dataset
-        Name of a data set.
+        Name of a data set, or the path of a file of ratings.
+    user_column, item_column, rating_column
+        Of a file whose columns do not have the usual names.
     geometry
         ``"best"``: the best the data at hand allow. ``"genres"``. ``"ratings"``: vectors made from the
         training ratings of each split. Or the path of a file of items.
@@ -207,6 +209,9 @@ class Experiment:
     centering: str = "mean"
     shrinkage: float = 0.0
     top_n: int = 0
+    user_column: str = ""
+    item_column: str = ""
+    rating_column: str = ""
     panels: tuple[Panel, ...] = ()
     title: str = ""
 
@@ -221,6 +226,8 @@ class Experiment:
         _one_of("centering", self.centering, CENTERINGS)
         if not 0 <= self.shrinkage < math.inf:
             raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
+        if self.columns and "." not in self.dataset:
+            raise InputError(f"columns are named for a file of ratings; dataset is {self.dataset!r}")
         if self.stratify and self.protocol != "random":
             raise InputError(f"stratify goes with random splits; protocol is {self.protocol!r}")
         for name in self.controls:
@@ -248,6 +255,12 @@ class Experiment:
             missing = set(panel.ks) - set(self.ks)
             if missing:
                 raise InputError(f"panel {panel.name} shows K = {min(missing)}, which is not among those run")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that have names of their own: ``{"user": ...}``."""
+        named = {"user": self.user_column, "item": self.item_column, "rating": self.rating_column}
+        return {column: name for column, name in named.items() if name}
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], where: str = "the settings") -> Experiment:

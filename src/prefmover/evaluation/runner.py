@@ -120,16 +120,18 @@ class _Data:
         from prefmover import datasets
 
         self.experiment = experiment
-        self.dataset = datasets.load(experiment.dataset)
+        columns: Any = experiment.columns
+        name = experiment.dataset
+        self.dataset = datasets.from_files(name, **columns) if columns else datasets.load(name)
         self.ratings = self.dataset.ratings
         self.geometry: ItemGeometry | None = None
         if experiment.geometry != "ratings":
             self.ratings, self.geometry = align(self.ratings, self._geometry(experiment.geometry))
-        name = self.geometry.name if self.geometry else "SVD to 50 of each split's training ratings"
+        named = self.geometry.name if self.geometry else "SVD to 50 of each split's training ratings"
         self.about = {
             "ratings": _digest(self.ratings, None),
             "distances": _digest(None, self.geometry),
-            "geometry name": name,
+            "geometry name": named,
         }
 
     def _geometry(self, name: str) -> ItemGeometry:

@@ -58,6 +58,7 @@ def commands(book: Book) -> list[str]:
         return [" ".join([*words, f"--seed {e.seed}", *peers, "--out FOLDER"]), report]
     words = ["prefmover evaluate", *(["--config panels.toml"] if e.panels else [])]
     words += [f"--dataset {shlex.quote(e.dataset)}", f"--geometry {shlex.quote(e.geometry)}"]
+    words += [f"--{column}-column {shlex.quote(name)}" for column, name in e.columns.items()]
     if e.protocol == "random":
         words.append("--train " + ",".join(map(share_text, e.train)))
     else:
