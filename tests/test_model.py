@@ -1,6 +1,7 @@
 """The model: the contract for every measure x predictor, and what is particular to UserKNN."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +247,88 @@ def test_tuning_is_on_training_ratings_and_visible(world):
     assert {t["weight"] for t in average.tuning_} == {"cosine"}
     with pytest.raises(InputError, match="too few"):
         UserKNN().fit(ratings.select(users=[0, 1, 2]), geometry, tune=True)
+
+
+def test_tuning_leaves_what_was_given(world):
+    ratings, geometry = make_world(5, n_users=50, n_items=20, per_user=12)
+    both = UserKNN.paper(k=7, shrinkage=0.3).fit(ratings, geometry, tune=True)
+    assert {(t["k"], t["shrinkage"]) for t in both.tuning_} == {(7, 0.3)}
+    assert (both.settings_["k"], both.settings_["shrinkage"]) == (7, 0.3)
+    one = UserKNN.paper(k=7).fit(ratings, geometry, tune=True)
+    assert {t["k"] for t in one.tuning_} == {7}
+    assert len({t["shrinkage"] for t in one.tuning_}) > 1
+    other = UserKNN.paper(shrinkage=0.3).fit(ratings, geometry, tune=True)
+    assert {t["shrinkage"] for t in other.tuning_} == {0.3}
+    assert len({t["k"] for t in other.tuning_}) > 1
+
+
+@pytest.mark.parametrize("with_geometry", [True, False])
+def test_neighbours_who_add_nothing_are_not_counted(with_geometry):
+    """Users without a co-rated item have no say by cosine; without geometry, only raters have an opinion."""
+    ids = [f"i{k}" for k in range(6)]
+    geometry = ItemGeometry.from_vectors(ids, np.eye(6) + 0.1) if with_geometry else None
+    alone = Ratings.from_arrays([f"u{k}" for k in range(6)], ids, [1, 2, 3, 4, 5, 1], scale=Scale(1, 5, 1))
+    model = UserKNN("cos").fit(alone, geometry)
+    lonely = model.predict_one("u0", "i5")
+    assert (lonely.how, lonely.n_neighbors, lonely.neighbors) == ("no neighbor", 0, ())
+    rows = [("a", "i0", 5), ("a", "i1", 2), ("b", "i0", 4), ("b", "i2", 1), ("c", "i1", 3), ("c", "i3", 5)]
+    few = Ratings.from_arrays(*map(list, zip(*rows, strict=True)), scale=Scale(1, 5, 1))
+    model = UserKNN("cos").fit(few, geometry)
+    pairs = [(u, i) for u in "abc" for i in ids[: 6 if with_geometry else 4]]
+    for p in model.predict(pairs):
+        assert p.n_neighbors == len(p.neighbors) == sum(part.value != 0 for part in p.neighbors)
+    assert model.predict_one("a", "i2").n_neighbors == (2 if with_geometry else 1)
+    guest = model.for_ratings({"i0": 5})
+    for p in guest.predict(ids[:4]):
+        assert p.n_neighbors == len(p.neighbors) == sum(part.value != 0 for part in p.neighbors)
+
+
+def test_neighbours_of_weight_0_are_not_listed():
+    """The average: a value of 0 is a weight of 0, which the count leaves out, and so does the list."""
+    ratings = Ratings.from_arrays(["a", "a", "b", "b", "c", "c"], list("xyxzxz"), [3, 4, 5, 2, 1, 4])
+    zero = Measure.from_function("zero", lambda u, v: 0.0 if 1.0 in (u["x"], v["x"]) else 0.5, symmetric=True)
+    model = UserKNN(zero, predictor="average").fit(ratings)
+    p = model.predict_one("a", "z")
+    assert (p.n_neighbors, [part.user for part in p.neighbors]) == (1, ["b"])
+    assert [part.user for part in model.explain_recommendation("a", "z").neighbors] == ["b"]
+
+
+def test_distances_that_were_not_computed_are_none_in_json(world):
+    why = UserKNN().fit(*world).explain_recommendation("u00", "i03")
+    assert np.isnan(why.neighbors[10].distance)
+    whole = json.loads(json.dumps(why.to_dict(), allow_nan=False))["neighbors"]
+    assert [part["distance"] is None for part in whole] == [False] * 10 + [True] * (len(whole) - 10)
+
+
+def test_copies_of_models_with_measures_and_weights_of_ones_own(world):
+    ratings, _ = world
+    measure = Measure.from_matrix("mine", np.eye(ratings.n_users) / 2 + 0.5, ratings.users)
+    for row in (MEASURES["cos"], measure):
+        twin = clone(UserKNN(row, weight=weight("exponential(2)")))
+        assert (twin.measure.name, str(twin.weight)) == (row.name, "exponential(2)")
+    model = UserKNN(measure, predictor="average").fit(ratings)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(ratings).ratings.tolist() == model.predict(ratings).ratings.tolist()
+
+
+def test_a_loaded_model_is_pickled_whole(world, tmp_path):
+    model = UserKNN().fit(*world)
+    model.save(tmp_path / "m")
+    data = pickle.dumps(UserKNN.load(tmp_path / "m"))
+    (tmp_path / "m").rename(tmp_path / "gone")
+    assert pickle.loads(data).recommend("u00", 3)[0].rating == model.recommend("u00", 3)[0].rating
+
+
+def test_singular_and_plural(world):
+    ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
+    model = UserKNN("jaccard", predictor="average", centering="mean").fit(ratings)
+    assert repr(model.predict_one("bob", "y")).endswith("from 1 neighbour)")
+    assert repr(model.predict_one("ann", "y")).endswith("from no neighbour)")
+    assert repr(model.predict([("bob", "y")])) == "Predictions(1 pair: 1 from neighbours)"
+    assert repr(model.for_ratings({"x": 5})) == "Guest('you', 1 rating)"
+    why = UserKNN().fit(*world).explain_recommendation("u00", "i03")
+    n = len(why.neighbors)
+    assert [why._rows(n - k)[-2][0] for k in (1, 2)] == ["1 other", "2 others"]
 
 
 def test_scikit_learn_conventions():

@@ -57,6 +57,12 @@ MODEL = ("-m", "my-model")
         (("fit", *MODEL, "-o", "m"), "--model is fitted already"),
         (("recommend", *MODEL, "-u", 42, "--measure", "cos"), "--measure is for fitting"),
         (("recommend", *MODEL, "-u", 42, "--tune"), "--tune is for fitting"),
+        (
+            ("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"),
+            "--centering is for predicted ratings",
+        ),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--paper"), "--paper is for predicted"),
+        (("distance", "-r", "zeros.csv", "-u", "ann", "-v", "bob"), "'ann' has no positive rating"),
         # where to
         (("fit", *FILES, "-o", "tags.csv"), "which is a file; a model is a folder"),
         (("neighbors", *FILES, "--all", "-o", "out.txt"), "a file that ends in .csv or .parquet"),
@@ -70,6 +76,7 @@ MODEL = ("-m", "my-model")
     ],
 )
 def test_bad_command_lines(run, in_shop, args, message):
+    (in_shop / "zeros.csv").write_text("user,item,rating\nann,x,0\nann,y,0\nbob,x,3\nbob,z,5\n")
     before = sorted(path.name for path in in_shop.rglob("*"))
     code, out, err = run(*args)
     assert (code, out) == (2, "")

@@ -36,6 +36,13 @@ def test_neighbors(run, data, source):
     assert found["users"][0]["neighbors"][0]["in_common"] == len(common)
 
 
+def test_neighbors_of_several_users_say_whose_they_are(run):
+    one = run("neighbors", *FILES, "-u", 42, "-k", 2)[1]
+    two = run("neighbors", *FILES, "-u", 7, "-k", 2)[1]
+    code, out, _ = run("--quiet", "neighbors", *FILES, "-u", 42, "-u", 7, "-k", 2)
+    assert (code, out) == (0, f"42:\n{one}7:\n{two}")
+
+
 def test_neighbors_by_another_measure_are_similarities(run, data):
     found = json.loads(run("neighbors", *FILES, "-u", 42, "-k", 3, "--measure", "jaccard", "--json")[1])
     expected = pm.nearest(data.ratings, None, 3, "jaccard").of(42)
@@ -161,6 +168,85 @@ def test_distance(run, data, source):
     assert "undefined" in run("distance", *source, "-u", 42, "-v", 42, "--measure", "all")[1] or values["pcc"]
 
 
+@pytest.mark.parametrize(("measure", "another"), [("pmd", "bcf"), ("bcf", "nhsm")])
+def test_the_convention_of_a_model_goes_with_its_measure(run, in_shop, measure, another):
+    """All verbs answer by the model's convention, and not by it where another measure is named."""
+    head, *rows = (in_shop / "ratings.csv").read_text().splitlines()
+    few = [row for row in rows if row.split(",")[0] in ("42", "7", "1", "2")]
+    (in_shop / "few.csv").write_text("\n".join([head, *few]))
+    options = ("--measure", measure, "--convention", "table-1")
+    assert run("fit", "-r", "few.csv", "-i", "tags.csv", *options, "-o", "by-table-1")[0] == 0
+    model = pm.UserKNN.load("by-table-1")
+
+    def value(name, convention):
+        asked = {"users": [42], "others": [7], "convention": convention}
+        return pm.similarities(model.ratings_, name, geometry=model.geometry_, **asked)[0, 0]
+
+    own, other = value(measure, "table-1"), value(another, None)
+    assert own != pytest.approx(value(measure, None), rel=1e-3)
+    assert other != pytest.approx(value(another, "table-1"), rel=1e-3)
+    distance = ("-m", "by-table-1", "-u", 42, "-v", 7)
+    explain = (*distance, "--json")
+    for named in ((), ("--measure", measure)):
+        assert float(run("distance", *distance, *named)[1]) == own
+        assert json.loads(run("explain", *explain, *named)[1])["value"] == pytest.approx(own)
+        found = json.loads(run("neighbors", "-m", "by-table-1", "-u", 42, "--json", *named)[1])["users"][0]
+        assert own in [one.get("distance", one.get("similarity")) for one in found["neighbors"]]
+    assert float(run("distance", *distance, "--convention", "published")[1]) == value(measure, None)
+    assert float(run("distance", *distance, "--measure", another)[1]) == other
+    found = json.loads(run("explain", *explain, "--measure", another)[1])
+    assert (found["value"], found["convention"]) == (pytest.approx(other), "published")
+    found = json.loads(run("distance", *distance, "--measure", "all", "--json")[1])["values"]
+    values = {one["measure"]: one["value"] for one in found}
+    assert (values[measure], values[another]) == (own, other)
+
+
+def test_all_measures_but_one_that_is_undefined(run, in_shop):
+    (in_shop / "zeros.csv").write_text("user,item,rating\nann,Alien,0\nann,Emma,0\nbob,Alien,3\nbob,Heat,5\n")
+    pair = ("distance", "-r", "zeros.csv", "-i", "tags.csv", "-u", "ann", "-v", "bob")
+    code, out, _ = run(*pair, "--measure", "all")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert (code, len(lines)) == (0, len(pm.MEASURES))
+    assert lines["Jaccard"].split()[1:] == ["0.333333", "similarity"]
+    assert "undefined  distance, because user 'ann' has no positive rating" in lines["PMD"]
+    found = {one["measure"]: one for one in json.loads(run(*pair, "--measure", "all", "--json")[1])["values"]}
+    assert found["pmd"]["value"] is None
+    assert "no positive rating" in found["pmd"]["reason"]
+    assert "reason" not in found["jaccard"]
+
+
+def test_recommend_to_somebody_new_beside_a_user_called_you(run, in_shop):
+    rows = "".join(f"{user},{item},{k + 1}\n" for user in ("you", "you'", "bob") for k, item in
+                   enumerate(("Alien", "Emma", "Heat")))  # fmt: skip
+    (in_shop / "you.csv").write_text("user,item,rating\n" + rows + "bob,Jaws,4\n")
+    found = run("recommend", "-r", "you.csv", "-i", "tags.csv", "--rated", "Alien=3", "-n", 2, "--json")
+    assert found[0] == 0
+    assert json.loads(found[1])["user"] is None
+    assert len(json.loads(found[1])["recommendations"]) == 2
+
+
+def test_singular_and_plural(run, in_shop):
+    (in_shop / "two.csv").write_text("user,item,rating\nann,Alien,3\nbob,Alien,4\nbob,Heat,5\n")
+    files = ("-r", "two.csv", "-i", "tags.csv")
+    assert "ann has 1 rating; nearest of 1 other:" in run("neighbors", *files, "-u", "ann")[2]
+    assert "bob has 2 ratings; nearest of 1 other:" in run("neighbors", *files, "-u", "bob")[2]
+    assert ", 1 item in common" in run("distance", *files, "-u", "ann", "-v", "bob")[2]
+    assert "(from 1 neighbour)" in run("predict", *files, "-u", "ann", "--item", "Heat")[1]
+    assert "by 1 rating:" in run("recommend", *files, "-u", "ann")[2]
+    lonely = run("predict", *files, "--measure", "jaccard", "--paper", "-u", "ann", "--item", "Emma")[1]
+    assert "(from no neighbour)" in lonely
+    everybody = json.loads(run("explain", *FILES, "-u", 42, "--item", "Alien", "--json")[1])["neighbors"]
+    for rest, text in ((1, "1 other"), (2, "2 others")):
+        out = run("explain", *FILES, "-u", 42, "--item", "Alien", "-n", len(everybody) - rest)[1]
+        assert out.splitlines()[-2].endswith(f"  {text}")
+
+
+def test_help_of_predict_tells_unknown_users_apart(run):
+    said = " ".join(run("predict", "--help")[1].split())
+    assert "Users and items of --pairs that the data do not know get a fallback" in said
+    assert run("predict", *FILES, "-u", 4200, "--item", "Alien")[0] == 2
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_explain_two_users(run, data, source, in_shop):
     expected = pm.UserKNN().fit(data.ratings, data.geometry).explain(42, 7, labels={})
@@ -205,6 +291,13 @@ def test_explain_by_another_measure(run, data):
     found = json.loads(run("explain", *FILES, "-u", 42, "-v", 7, "--measure", "husm", "--json")[1])
     expected = pm.compare(data.ratings, 42, 7, "husm", geometry=data.geometry)
     assert found["value"] == expected.value
+
+
+def test_explain_of_two_users_shares_a_file_of_options(run, in_shop):
+    (in_shop / "shared.toml").write_text('ratings = "ratings.csv"\nitems = ["tags.csv"]\nk = 20\n')
+    shared = ("--config", "shared.toml", "-u", 42)
+    assert run("explain", *shared, "-v", 7)[1] == run("explain", *FILES, "-u", 42, "-v", 7)[1]
+    assert run("explain", *shared, "-v", 7, "--k", 20)[0] == 2
 
 
 def test_titles_come_from_the_file_of_items_and_stay_with_the_model(run):

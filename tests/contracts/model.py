@@ -1,5 +1,9 @@
 """What every measure x predictor owes its users; inherited by the tests of models."""
 
+import copy
+import json
+import pickle
+
 import numpy as np
 import pytest
 
@@ -61,11 +65,12 @@ class ModelContract:
             prediction = model.predict_one(user, item)
             assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-4)
             assert prediction.clipped == (not 1 <= why.total <= 5)
-            assert (
-                len(why.neighbors) == prediction.n_neighbors
-                or prediction.how != "neighbors"
-                or model.predictor
-            )
+            assert len(why.neighbors) == prediction.n_neighbors
+            assert bool(why.neighbors) == (prediction.how == "neighbors")
+            if model.predictor == "kernel":
+                assert all(part.value != 0 for part in why.neighbors)
+            assert all(part.weight != 0 for part in why.neighbors)
+            json.dumps(why.to_dict(), allow_nan=False)
             for part in why.neighbors:
                 if model.predictor == "kernel":
                     assert part.value == pytest.approx(part.weight * part.opinion, abs=1e-12)
@@ -95,6 +100,17 @@ class ModelContract:
         assert again.ratings_.users.tolist() == model.ratings_.users.tolist()
         assert {**again.get_params(), "measure": 0} == {**model.get_params(), "measure": 0}
 
+    def test_pickled_and_restored(self, model, pairs):
+        for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            assert again.predict(pairs).ratings.tolist() == model.predict(pairs).ratings.tolist()
+            assert again.neighbors(pairs[0][0]) == model.neighbors(pairs[0][0])
+            assert again.predictor_.likeness.measure is model.predictor_.likeness.measure
+        some = model.predict(pairs[:9])
+        restored = pickle.loads(pickle.dumps(some))
+        assert [repr(p.neighbors) for p in restored] == [repr(p.neighbors) for p in some]
+        top = model.recommend(pairs[0][0], 2)
+        assert [p.neighbors[:1] for p in pickle.loads(pickle.dumps(top))] == [p.neighbors[:1] for p in top]
+
     def test_neighbors(self, model, world):
         ratings, _ = world
         near = model.neighbors(ratings.users[0], k=5)
@@ -115,6 +131,7 @@ class ModelContract:
         assert not {p.item for p in top} & {"i01", "i02", "i05"}
         for p in top:
             why = guest.explain_recommendation(p.item)
+            assert len(why.neighbors) == p.n_neighbors
             assert min(max(why.total, 1), 5) == pytest.approx(p.rating, abs=1e-4)
         near = guest.neighbors(k=3)
         assert {n.id for n in near} <= set(ratings.users.tolist())

@@ -1,5 +1,7 @@
 """What each row of the table says of its measure, held against the measure."""
 
+import copy
+import pickle
 from math import pi
 
 import numpy as np
@@ -7,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from prefmover.errors import InputError
-from prefmover.measures import MEASURES, find_measure, similarities, weight
+from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
+from prefmover.ratings import Ratings
 from tests.measures.conftest import small_worlds
 
 PAPER = ["cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"]
@@ -81,6 +84,30 @@ def test_pmd_reaches_its_range():
     ratings = Ratings.from_arrays([1, 2], ["x", "y"], [5, 3])
     geometry = ItemGeometry.from_vectors(["x", "y"], np.eye(2))
     assert similarities(ratings, "pmd", geometry=geometry)[0, 1] == pytest.approx(pi / 2, abs=1e-7)
+
+
+def _agreement(u, v):
+    return float(len(u.keys() & v.keys()))
+
+
+def test_measures_and_weights_are_pickled_and_copied():
+    for row in MEASURES.values():
+        assert pickle.loads(pickle.dumps(row)) is row  # by name
+        assert copy.deepcopy(row) is row
+    own = Measure.from_function("agreement", _agreement, symmetric=True, weight="exponential(2)")
+    again = pickle.loads(pickle.dumps(own))
+    assert (again.name, again.weight, again.symmetric) == ("agreement", "exponential(2)", True)
+    ratings = Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 2, 3])
+    assert similarities(ratings, again).tolist() == [[2, 1], [1, 1]]
+    with pytest.raises(TypeError):
+        again.conventions["mine"] = None
+    matrix = Measure.from_matrix("table", [[1, 0.5], [0.25, 1]], ["a", "b"])
+    for twin in (pickle.loads(pickle.dumps(matrix)), copy.deepcopy(matrix)):
+        assert similarities(ratings, twin).tolist() == [[1, 0.5], [0.25, 1]]
+    for name in ("as-is", "one-minus", "cosine", "exponential(2.5)"):
+        rule = pickle.loads(pickle.dumps(weight(name)))
+        assert str(rule) == name
+        assert rule([0.0, 0.5]).tolist() == weight(name)([0.0, 0.5]).tolist()
 
 
 def test_unknown_convention_lists_the_known():

@@ -12,7 +12,7 @@ import typer
 from prefmover.cli.neighbors import search_users
 from prefmover.cli.recommend import ASKED, reasons
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import tell
+from prefmover.cli.terminal import counted, tell
 from prefmover.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str
 
 
 def _show_nearest(tour: Tour, data: Data, say: Any) -> None:
-    say(f"\nNearest to {tour.viewer}, of {data.ratings.n_users - 1} others:")
+    say(f"\nNearest to {tour.viewer}, of {counted(data.ratings.n_users - 1, 'other')}:")
     for one in tour.near:
         n = one.in_common
         common = "no film in common" if n == 0 else f"{n} film{'s' * (n > 1)} in common"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import tell
+from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted, given_options
+from prefmover.cli.terminal import counted, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ EXAMPLES = (
 
 
 def explain(
+    ctx: typer.Context,
     source: SourceOptions,
     model: ModelOptions,
     user: Annotated[str, typer.Option("--user", "-u", metavar="ID", help="Who.")],
@@ -57,6 +58,8 @@ def explain(
     page = check_writable(html, (".html", ".htm"), "--html") if html else None
     if drawing and item:
         raise InputError("--picture draws the plan between two users; it goes with --other")
+    if other:
+        _refuse_predictor(ctx, model)
     data = source.open(jobs)
     one = data.user(user)
     found: Explanation
@@ -79,13 +82,26 @@ def explain(
         typer.echo(_text(found, n))
 
 
+def _refuse_predictor(ctx: typer.Context, model: ModelOptions) -> None:
+    """Raise if an option of the predictor was typed, which has no part in how alike two users are.
+
+    One in a file of options is let pass: the file may be for several verbs.
+    """
+    for name in given_options(model):
+        source = ctx.get_parameter_source(name)
+        if name in ("measure", "convention") or source is None or source.name != "COMMANDLINE":
+            continue
+        raise InputError(
+            f"--{name} is for predicted ratings, and goes with --item; "
+            "for --other there are --measure and --convention"
+        )
+
+
 def _for_two(data: Data, user: Any, other: Any, model: ModelOptions, n: int) -> Explanation:
-    from prefmover.measures import compare, find_measure
+    from prefmover.measures import compare
     from prefmover.recommend.explain import explain_users
 
-    fitted_by = data.model
-    row = find_measure(model.measure or (fitted_by.measure if fitted_by else "pmd"))
-    convention = model.convention or (fitted_by.convention if fitted_by else None)
+    row, convention = data.measure(model.measure, model.convention)
     if row.name != "pmd" or row.convention(convention) != row.default:
         return compare(
             data.ratings, user, other, row, geometry=data.geometry, convention=convention, n_terms=n
@@ -107,7 +123,7 @@ def _text(found: Explanation, n: int) -> str:
             both = "both rated " + mine if move["item"] == move["other_item"] else f"{mine} ↔ {theirs}"
             lines.append(f"{move['mass']:7.1%}  {both}, {move['share']:.1%} of the distance")
         rest = len(found.moves) - n
-        return "\n".join(lines + ([f"         and {rest} smaller moves"] if rest > 0 else []))
+        return "\n".join(lines + ([f"         and {counted(rest, 'smaller move')}"] if rest > 0 else []))
     if isinstance(found, RecommendationExplanation):
         return _parts(found, n)
     return str(found)
@@ -123,6 +139,6 @@ def _parts(found: RecommendationExplanation, n: int) -> str:
         lines.append(f"{part['value']:+8.3f}  user {part['user']}: {said}".rstrip(": "))
     rest = whole["neighbors"][n:]
     if rest:
-        lines.append(f"{sum(part['value'] for part in rest):+8.3f}  {len(rest):,} others")
+        lines.append(f"{sum(part['value'] for part in rest):+8.3f}  {counted(len(rest), 'other')}")
     cut = f", cut off at {whole['rating']:g}" if whole["clipped"] else ""
     return "\n".join([*lines, f"{whole['total']:8.3f}  in all{cut}"])

@@ -8,7 +8,7 @@ import typer
 
 from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
-from prefmover.cli.terminal import progress, tell
+from prefmover.cli.terminal import counted, progress, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,14 +87,9 @@ def search_users(
     executor: Executor | None = None,
 ) -> Neighbors:
     """Return the neighbours of users (None: of everybody, with finished parts kept beside ``out``)."""
-    from prefmover.measures import find_measure
     from prefmover.search import nearest
 
-    chosen: Any = measure
-    if chosen is None:
-        chosen = data.model.measure if data.model else "pmd"
-        convention = convention or (data.model.convention if data.model else None)
-    row = find_measure(chosen)
+    row, convention = data.measure(measure, convention)
     in_parts = out is not None and row.name == "pmd" and row.convention(convention) == row.default
     with progress(f"neighbours by {row.label}") as callback:
         return nearest(
@@ -154,12 +149,13 @@ def _facts(data: Data, found: Neighbors, k: int, guest: dict[Any, float] | None)
 
 
 def _print(data: Data, found: Neighbors, guest: dict[Any, float] | None) -> None:
+    several = len(found.users) > 1
     for user in found.users.tolist():
         if guest is None:
-            tell(
-                f"{user} has {len(data.ratings.of(user)):,} ratings; "
-                f"nearest of {data.ratings.n_users - 1:,} others:"
-            )
+            n, others = len(data.ratings.of(user)), data.ratings.n_users - 1
+            tell(f"{user} has {counted(n, 'rating')}; nearest of {counted(others, 'other')}:")
+        if several:  # on stdout, where the rows go: without it nobody could tell whose they are
+            typer.echo(f"{user}:")
         listed = found.of(user)
         if not listed:
             tell("  nobody: the measure is undefined for this user and everybody else")

@@ -38,7 +38,8 @@ def predict(
 ) -> None:
     """Predict the ratings of (user, item) pairs.
 
-    Unknown users and items get a fallback, and `how` says which. Pairs from a file come out as CSV.
+    Users and items of --pairs that the data do not know get a fallback, and `how` says which; as --user or
+    --item they are an error. Pairs from a file come out as CSV.
     """
     from prefmover.cli.output import check_writable, print_json, write_table
 
@@ -66,8 +67,7 @@ def predict(
         write_table(answers.to_frame(), None)
     elif place is None:
         for p in answers:
-            made_by = f"{p.n_neighbors} neighbours" if p.how == "neighbors" else p.how
-            typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}  (from {made_by})")
+            typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}  (from {p.source})")
 
 
 def _facts(data: Data, answers: Predictions) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, Rated, SourceOptions, fitted
-from prefmover.cli.terminal import tell
+from prefmover.cli.terminal import counted, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def recommend(
     who = data.user(user) if user else None
     ratings = data.rated(rated) if rated else {}
     made = fitted(data, model, jobs)
-    guest = made.for_ratings(ratings) if rated else None
+    guest = made.for_ratings(ratings, name=data.free_name("you")) if rated else None
     best = guest.recommend(n) if guest else made.recommend(who, n)
     items = [p.item for p in best]
     said = guest.reasons(items, ASKED) if guest else made.reasons(who, items, ASKED)
@@ -64,7 +64,7 @@ def recommend(
         )
         return
     known = data.ratings.of(who) if user else ratings
-    tell(f"for {who if user else 'you'}, by {len(known):,} ratings:")
+    tell(f"for {who if user else 'you'}, by {counted(len(known), 'rating')}:")
     for p, why in zip(best, said, strict=True):
         typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}")
         for reason in reasons(data, why):

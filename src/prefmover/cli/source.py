@@ -17,10 +17,20 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from prefmover.datasets.catalogue import Catalogue
     from prefmover.items import ItemGeometry
+    from prefmover.measures import Measure as MeasureRow
     from prefmover.model import UserKNN
     from prefmover.ratings import Ratings
 
-__all__ = ["Data", "Jobs", "Json", "ModelOptions", "SourceOptions", "fitted", "in_option_words"]
+__all__ = [
+    "Data",
+    "Jobs",
+    "Json",
+    "ModelOptions",
+    "SourceOptions",
+    "fitted",
+    "given_options",
+    "in_option_words",
+]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads; all cores by default.")]
@@ -245,15 +255,40 @@ class Data:
             out[item] = rating
         return out
 
+    def measure(self, name: str | None, convention: str | None) -> tuple[MeasureRow, str | None]:
+        """Return the measure that is meant, and its convention: as typed, else the model's, else PMD.
+
+        The model's convention goes with the model's measure only: names of conventions mean something else,
+        or nothing, for another one.
+        """
+        from prefmover.measures import find_measure
+
+        if self.model is None:
+            return find_measure(name or "pmd"), convention
+        own = find_measure(self.model.measure)
+        row = find_measure(name) if name else own
+        return row, convention or (self.model.convention if row is own else None)
+
+    def free_name(self, name: str) -> str:
+        """Return a name that no user of the data has: this one, or one much like it."""
+        while name in self._users:
+            name += "'"
+        return name
+
     def in_common(self, one: Any, other: Any) -> int:
         """Return how many items two users have both rated."""
         return len(self.ratings.of(one).keys() & self.ratings.of(other).keys())
 
 
+def given_options(options: ModelOptions) -> list[str]:
+    """Return the names of the parameters of a model that were given."""
+    return [*options.given, *(name for name in ("paper", "tune") if getattr(options, name))]
+
+
 def fitted(data: Data, options: ModelOptions, jobs: int | None) -> UserKNN:
     """Return the model that the data come from, or one that is fitted now."""
     if data.model is not None:
-        given = [*options.given, *(name for name in ("paper", "tune") if getattr(options, name))]
+        given = given_options(options)
         if given:
             raise InputError(f"--{given[0]} is for fitting; the model in {data.name} is fitted already")
         return data.model

@@ -6,7 +6,7 @@ Twelve rows come with the package. A row of your own is made from a function on 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import exp, inf, pi
 from types import MappingProxyType
 from typing import Any, Self
@@ -100,6 +100,13 @@ class Measure:
         kind = "similarity" if self.larger_is_closer else "distance"
         return f"Measure({self.name!r}, a {kind}: {self.summary})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy a row of the table by its name, a row of one's own by its fields."""
+        if MEASURES.get(self.name) is self:
+            return find_measure, (self.name,)
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return _restored, ({**values, "conventions": dict(self.conventions)},)
+
     def convention(self, name: str | None = None) -> str:
         """Return the name of the convention meant: the default for None, checked otherwise."""
         if name is None:
@@ -151,7 +158,7 @@ class Measure:
                [1., 1.]])
         """
         return cls._own(
-            name, summary, _function_kernel(name, function), larger_is_closer, range, symmetric, weight
+            name, summary, _FunctionKernel(name, function), larger_is_closer, range, symmetric, weight
         )
 
     @classmethod
@@ -200,9 +207,8 @@ class Measure:
             (float(np.nanmin(values)), float(np.nanmax(values))) if (values == values).any() else (-inf, inf)
         )
         symmetric = np.array_equal(values, values.T, equal_nan=True)
-        return cls._own(
-            name, summary, _matrix_kernel(name, values, ids), larger_is_closer, ends, symmetric, weight
-        )
+        kernel = _MatrixKernel(name, values, IdIndex("user", ids))
+        return cls._own(name, summary, kernel, larger_is_closer, ends, symmetric, weight)
 
     @classmethod
     def _own(
@@ -294,17 +300,26 @@ def properties() -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def _restored(values: dict[str, Any]) -> Measure:
+    """Return a measure from its fields, with conventions that cannot be changed again."""
+    return Measure(**{**values, "conventions": MappingProxyType(values["conventions"])})
+
+
 def _checked_name(name: str) -> str:
     if not name or name != name.strip().lower():
         raise InputError(f"measure name {name!r}: use lower case and no blanks around it, as in 'n-bcf'")
     return name
 
 
-def _function_kernel(
-    name: str, function: Callable[[dict[Any, float], dict[Any, float]], float | None]
-) -> Kernel:
-    def kernel(pairs: Pairs) -> Rows:
-        ratings = pairs.ratings
+@dataclass(frozen=True, slots=True, eq=False)
+class _FunctionKernel:
+    """The kernel of a function on two users' ratings; a class, since closures cannot be pickled."""
+
+    name: str
+    function: Callable[[dict[Any, float], dict[Any, float]], float | None]
+
+    def __call__(self, pairs: Pairs) -> Rows:
+        ratings, name, function = pairs.ratings, self.name, self.function
         theirs = [ratings.of(v) for v in ratings.users[pairs.others]]
 
         def value(u: Any, mine: dict[Any, float], v: Any, row: dict[Any, float]) -> float:
@@ -334,26 +349,29 @@ def _function_kernel(
 
         return rows
 
-    return kernel
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _MatrixKernel:
+    """The kernel of a matrix of values, over the users of an index."""
 
-def _matrix_kernel(name: str, values: Floats, ids: npt.NDArray[Any]) -> Kernel:
-    index = IdIndex("user", ids)
+    name: str
+    values: Floats
+    index: IdIndex
 
-    def kernel(pairs: Pairs) -> Rows:
-        users = pairs.ratings.users
+    def __call__(self, pairs: Pairs) -> Rows:
+        users, values = pairs.ratings.users, self.values
 
         def places(positions: Index) -> Index:
             try:
-                return index.positions(users[positions])
+                return self.index.positions(users[positions])
             except InputError as error:
-                raise InputError(f"measure {name!r} was made without one of these users: {error}") from None
+                raise InputError(
+                    f"measure {self.name!r} was made without one of these users: {error}"
+                ) from None
 
         columns = places(pairs.others)
         places(pairs.users)  # complain before the work begins
         return lambda some: values[np.ix_(places(some), columns)]
-
-    return kernel
 
 
 def _row(

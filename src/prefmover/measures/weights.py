@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -74,11 +75,11 @@ def weight(rule: str | Weight) -> Weight:
     if isinstance(rule, Weight):
         return rule
     if rule == "as-is":
-        return Weight(rule, lambda values: values.copy())
+        return Weight(rule, _copy)
     if rule == "one-minus":
-        return Weight(rule, lambda distance: 1.0 - distance)
+        return Weight(rule, _one_minus)
     if rule == "cosine":
-        return Weight(rule, lambda distance: np.cos(np.minimum(distance, np.pi / 2)))
+        return Weight(rule, _cosine)
     found = re.fullmatch(r"exponential\(\s*([^()\s]+)\s*\)", str(rule))
     if found:
         try:
@@ -86,6 +87,27 @@ def weight(rule: str | Weight) -> Weight:
         except ValueError:
             gamma = math.nan
         if 0 <= gamma < math.inf:
-            return Weight(f"exponential({gamma:g})", lambda distance: np.exp(-gamma * distance))
+            return Weight(f"exponential({gamma:g})", partial(_exponential, gamma))
     names = ", ".join(f'"{name}"' for name in WEIGHTS)
     raise InputError(f'weight is {rule!r}; choose one of {names}, such as "exponential(4)"')
+
+
+# Functions of the module and not lambdas: those could not be pickled.
+
+
+def _copy(values: Floats) -> Floats:
+    return values.copy()
+
+
+def _one_minus(distance: Floats) -> Floats:
+    return 1.0 - distance
+
+
+def _cosine(distance: Floats) -> Floats:
+    out: Floats = np.cos(np.minimum(distance, np.pi / 2))
+    return out
+
+
+def _exponential(gamma: float, distance: Floats) -> Floats:
+    out: Floats = np.exp(-gamma * distance)
+    return out

@@ -43,7 +43,8 @@ class Guest:
         return self._place[1]
 
     def __repr__(self) -> str:
-        return f"Guest({self.name!r}, {self.ratings.n_ratings} ratings)"
+        n = self.ratings.n_ratings
+        return f"Guest({self.name!r}, {n} rating{'s' if n != 1 else ''})"
 
     def predict(self, items: Iterable[Any]) -> Predictions:
         """Return predicted ratings of items."""

@@ -165,10 +165,13 @@ class UserKNN:
             setattr(self, name, value)
         return self
 
-    def __repr__(self) -> str:
+    def _given(self) -> dict[str, Any]:
+        """Return the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self).__init__).parameters
-        given = [f"{n}={v!r}" for n, v in self.get_params().items() if v != defaults[n].default]
-        return f"UserKNN({', '.join(given)})"
+        return {n: v for n, v in self.get_params().items() if v != defaults[n].default}
+
+    def __repr__(self) -> str:
+        return f"UserKNN({', '.join(f'{n}={v!r}' for n, v in self._given().items())})"
 
     def fit(
         self,
@@ -188,7 +191,8 @@ class UserKNN:
             The distance between items. Items that only it knows can be predicted and recommended too.
         tune
             Choose what the user did not give (weight, k and shrinkage, or ``shared``) on a tenth of the
-            ratings, held out; then fit to all of them. See :attr:`tuning_`.
+            ratings, held out; then fit to all of them. See :attr:`tuning_`. A parameter counts as given if
+            it differs from its default: ``k=40`` is open to choice, ``k=41`` is not.
         progress
             Called with (done, total) while users are compared.
         """
@@ -207,7 +211,7 @@ class UserKNN:
         if tune:
             from prefmover.recommend.tuning import tuned
 
-            given = {name for name in ("weight", "shared") if getattr(self, name) is not None}
+            given = {name for name in settings if name in self._given()}
             settings, self.tuning_ = tuned(likeness, settings, given, self._build, self.landmarks, self.seed)
         compared = None
         if self.predictor == "kernel":
@@ -283,7 +287,7 @@ class UserKNN:
         --------
         >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
         >>> UserKNN("jaccard", predictor="average", centering="mean").fit(ratings).predict([("bob", "y")])[0]
-        Prediction('bob', 'y': 3.000 from 1 neighbors)
+        Prediction('bob', 'y': 3.000 from 1 neighbour)
         """
         predictor = self._fitted()
         users, items = columns_of(pairs)

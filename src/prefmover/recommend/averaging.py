@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from prefmover.ids import Ids
 from prefmover.measures.weights import Weight
 from prefmover.parallel import Progress
 from prefmover.ratings import Ratings
@@ -36,8 +38,14 @@ class Answer(NamedTuple):
             self.values[chosen],
             self.base[chosen],
             self.n_neighbors[chosen],
-            lambda k: self.details(int(chosen[k])),
+            partial(_chosen_details, self.details, chosen),
         )
+
+
+def _chosen_details(
+    details: Callable[[int], tuple[NeighborPart, ...]], chosen: Index, k: int
+) -> tuple[NeighborPart, ...]:
+    return details(int(chosen[k]))
 
 
 class Parts(NamedTuple):
@@ -195,23 +203,48 @@ class Averaging:
         if self.centering.name == "none":
             out[silent] = base[silent] = self.centering.mean
         row = {int(pair): k for k, pair in enumerate(known)}
-        weights = self.weight(found.values)
-
-        def details(pair: int) -> tuple[NeighborPart, ...]:
-            if pair not in row or counts[pair] == 0:
-                return ()
-            span = range(found.indptr[row[pair]], found.indptr[row[pair] + 1])
-            ids = self.ratings.users[found.neighbors[span.start : span.stop]].tolist()
-            return tuple(
-                NeighborPart(
-                    user,
-                    float(found.values[k]),
-                    float(weights[k]),
-                    float(found.ratings[k]),
-                    float(spread[pair] * found.deviations[k]),
-                    float(parts[k]),
-                )
-                for user, k in zip(ids, span, strict=True)
-            )
-
+        details = _Details(self.ratings.users, found, row, counts, spread, self.weight(found.values), parts)
         return Answer(out, base, counts, details)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Details:
+    """The neighbours' parts of each pair, made when asked for; a class, since closures cannot be pickled.
+
+    Attributes
+    ----------
+    users
+        Ids by position.
+    found, weights, parts
+        Neighbours of the known pairs, their say, and what they add.
+    row
+        From a pair to its place among the known ones.
+    counts, spread
+        Of all pairs: how many speak, and the user's spread.
+    """
+
+    users: Ids
+    found: Lists
+    row: dict[int, int]
+    counts: Index
+    spread: Floats
+    weights: Floats
+    parts: Floats
+
+    def __call__(self, pair: int) -> tuple[NeighborPart, ...]:
+        if pair not in self.row or self.counts[pair] == 0:
+            return ()
+        found = self.found
+        first, last = found.indptr[self.row[pair]], found.indptr[self.row[pair] + 1]
+        span = first + np.flatnonzero(self.weights[first:last])  # a weight of 0 is no say: not counted either
+        return tuple(
+            NeighborPart(
+                user,
+                float(found.values[k]),
+                float(self.weights[k]),
+                float(found.ratings[k]),
+                float(self.spread[pair] * found.deviations[k]),
+                float(self.parts[k]),
+            )
+            for user, k in zip(self.users[found.neighbors[span]].tolist(), span.tolist(), strict=True)
+        )

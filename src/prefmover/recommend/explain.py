@@ -7,6 +7,7 @@ Each explanation is plain data (``to_dict`` for JSON), prints as text, shows its
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefmover.items import ItemGeometry
@@ -231,6 +232,7 @@ class RecommendationExplanation:
             "neighbors": [
                 {
                     **part._asdict(),
+                    "distance": None if isnan(part.distance) else part.distance,
                     "through": [
                         {**t._asdict(), "label": self._name(t.item)} for t in self.through.get(part.user, ())
                     ],
@@ -276,7 +278,8 @@ class RecommendationExplanation:
         rest = self.neighbors[n:]
         if rest:
             value = sum(part.value for part in rest)
-            rows.append((f"{len(rest):,} others", f"{value:+.3f}", "", "all other neighbours together"))
+            others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
+            rows.append((others, f"{value:+.3f}", "", "all other neighbours together"))
         rows.append(("sum", f"{self.total:.3f}", "", ""))
         return rows
 

@@ -2,9 +2,11 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover.measures.weights import Weight
 from prefmover.parallel import Progress
@@ -23,6 +25,8 @@ __all__ = ["Lending", "fit_lending", "landmark_values"]
 EMPTY = np.empty(0, np.int64)
 SPOKEN = 3  # ratings named for each neighbour in an explanation
 NAMED = 10  # neighbours for whom they are
+LEAST_SAY = 1e-5  # weights are inner products in single precision: what is below may as well be 0
+USERS_AT_A_TIME = 64  # whose weights to everybody are held in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +56,10 @@ class Lending:
     def answer(self, users: Index, items: Index, progress: Progress | None = None) -> Answer:
         """Return predictions for pairs of positions; -1 is an unknown user or item."""
         values, base = self.regression.predict(users, items), self.regression.base(users, items)
-        heard = np.where((users >= 0) & (items >= 0), self._n_neighbors(users), 0)
+        heard = self._n_neighbors(users, items)
         if progress is not None:
             progress(len(users), len(users))
-        return Answer(values, base, heard, lambda k: self.parts(int(users[k]), int(items[k])).neighbors)
+        return Answer(values, base, heard, partial(self._details, users, items))
 
     def place(self, guest: Ratings) -> Placed:
         """Return a guest with their place among the users: the distances to all landmarks, computed once."""
@@ -69,18 +73,22 @@ class Lending:
     def guest_answer(self, placed: Placed, items: Index) -> Answer:
         """Return predictions for a guest; -1 is an unknown item."""
         new, weights = _placed(placed)
-        speaks = np.count_nonzero(weights)
-        heard = np.where(items >= 0, speaks, 0)
-        return Answer(
-            new.predict(items), new.base(items), heard, lambda k: self.parts(placed, int(items[k])).neighbors
-        )
+        heard, known = np.zeros(len(items), np.int64), np.flatnonzero(items >= 0)
+        has_say = (np.abs(weights) > LEAST_SAY)[None]
+        heard[known] = self._counted(has_say, np.zeros(len(known), np.int64), items[known])
+        return Answer(new.predict(items), new.base(items), heard, partial(self._details, placed, items))
+
+    def _details(self, users: Index | Placed, items: Index, k: int) -> tuple[NeighborPart, ...]:
+        """Return the neighbours' parts of the k-th pair asked about."""
+        user = users if isinstance(users, Placed) else int(users[k])
+        return self.parts(user, int(items[k])).neighbors
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
         """Return ``most`` neighbours' parts of several predictions: those for it, largest first."""
         weights, opinions = self._weights(user), self.regression.opinions(items)
-        speak = self._speakers(user, weights)
-        said = (weights[speak, None] * opinions[speak]).T
-        named = [speak[_loudest(parts, most)] for parts in said]
+        named = []
+        for k, speak in enumerate(self._speakers(user, weights, items)):
+            named.append(speak[_loudest(weights[speak] * opinions[speak, k], most)])
         distances = self._distances(user, np.unique(np.concatenate([EMPTY, *named])))
         return [
             Parts(
@@ -95,7 +103,7 @@ class Lending:
         """Return the parts of one prediction; user -1 and item -1 are unknown."""
         weights = self._weights(user)
         opinions = self.regression.opinions(np.array([max(item, 0)]))[:, 0]
-        speak = self._speakers(user, weights)
+        (speak,) = self._speakers(user, weights, np.array([max(item, 0)]))
         parts = weights * opinions
         base = self._base(user, item, parts, float(parts[speak].sum()))
         if item < 0 or user == -1:
@@ -146,10 +154,12 @@ class Lending:
         base[-1] = base[-1]._replace(value=own + rounding)
         return tuple(base)
 
-    def _speakers(self, user: int | Placed, weights: Floats) -> Index:
-        """Return those who have a say in what a user is told; the user is not among them."""
-        speak = np.flatnonzero(weights)
-        return speak if isinstance(user, Placed) else speak[speak != user]
+    def _speakers(self, user: int | Placed, weights: Floats, items: Index) -> list[Index]:
+        """Return those who add something to what a user is told of each item, without the user."""
+        has_say = np.abs(weights) > LEAST_SAY
+        if not isinstance(user, Placed) and user >= 0:
+            has_say[user] = False
+        return [np.flatnonzero(has_say & opinion) for opinion in self.regression.has_opinion(items).T]
 
     def _distances(self, user: int | Placed, others: Index) -> dict[int, float]:
         """Return the measure between a user and some others, by position."""
@@ -206,10 +216,36 @@ class Lending:
     def _with_everybody(self, features: Any) -> Floats:
         return self.regression.kernel.between(features)
 
-    def _n_neighbors(self, users: Index) -> Index:
-        """Return how many other users are compared with each; those without features have none."""
-        able = np.any(self.regression.kernel.features != 0, axis=1)
-        return np.where(able[users], int(able.sum()) - 1, 0)
+    def _n_neighbors(self, users: Index, items: Index) -> Index:
+        """Return how many neighbours add something to each pair: as many as :meth:`parts` lists."""
+        features, heard = self.regression.kernel.features, np.zeros(len(users), np.int64)
+        known = np.flatnonzero((users >= 0) & (items >= 0))
+        known = known[np.argsort(users[known], kind="stable")]
+        asking, which = np.unique(users[known], return_inverse=True)
+        for first in range(0, len(asking), USERS_AT_A_TIME):
+            some = asking[first : first + USERS_AT_A_TIME]
+            here = slice(*np.searchsorted(which, [first, first + len(some)]))
+            has_say = np.abs(features[some] @ features.T) > LEAST_SAY
+            has_say[np.arange(len(some)), some] = False
+            heard[known[here]] = self._counted(has_say, which[here] - first, items[known[here]])
+        return heard
+
+    def _counted(self, has_say: npt.NDArray[np.bool_], rows: Index, items: Index) -> Index:
+        """Return how many of those who have a say with a user also have an opinion of an item.
+
+        Parameters
+        ----------
+        has_say
+            (askers, n_users).
+        rows, items
+            (pairs,) the asker, as a row of ``has_say``, and the item.
+        """
+        r = self.regression
+        if r.lends:
+            counts: Index = np.count_nonzero(has_say & r.voiced, axis=1)[rows]
+        else:
+            counts = (r.spoken.T @ has_say.T.astype(np.int64))[items, rows]
+        return counts
 
     def with_users(self, likeness: Likeness) -> "Lending":
         """Return the predictor with more users, placed by their weights to the landmarks, and solved again.

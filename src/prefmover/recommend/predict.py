@@ -9,6 +9,7 @@ did (``"global"``). With ``centering="mean"`` and λ = 0 this is the paper's pre
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,6 +36,9 @@ How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothi
 HOW: tuple[How, ...] = ("neighbors", "no neighbor", "unknown item", "unknown user", "nothing known")
 """How a prediction was made: from neighbours, or by which fallback."""
 
+SPELT = {"neighbors": "neighbours", "no neighbor": "no neighbour"}
+"""How people read it: names in the code are spelt the American way, texts the British way."""
+
 NEIGHBORS, NO_NEIGHBOR, UNKNOWN_ITEM, UNKNOWN_USER, NOTHING_KNOWN = range(5)
 
 
@@ -46,7 +50,8 @@ class NeighborPart(NamedTuple):
     user
         The neighbour's id.
     distance
-        From the user (or similarity, for such a measure).
+        From the user (or similarity, for such a measure). NaN where it was not computed: the kernel
+        predictor needs no distances to predict, and looks up those of the ten largest parts only.
     weight
         Their say.
     rating
@@ -102,15 +107,24 @@ class Prediction:
         parts = self.details()
         return tuple(sorted(parts, key=lambda part: -abs(part.value)))
 
+    @property
+    def source(self) -> str:
+        """What the prediction was made from, for people: ``"3 neighbours"``, or the fallback."""
+        if self.how == "neighbors":
+            return "1 neighbour" if self.n_neighbors == 1 else f"{self.n_neighbors:,} neighbours"
+        return SPELT.get(self.how, self.how)
+
     def __repr__(self) -> str:
         cut = ", clipped" if self.clipped else ""
-        made = f"{self.n_neighbors} neighbors" if self.how == "neighbors" else self.how
-        return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {made}{cut})"
+        return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {self.source}{cut})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
     """Predicted ratings of many (user, item) pairs: arrays, and one :class:`Prediction` by index.
+
+    Pickled with what their neighbours are found by, which for the kernel predictor is the whole model; where
+    that is too much, :meth:`to_frame` has the plain numbers.
 
     Attributes
     ----------
@@ -148,7 +162,7 @@ class Predictions:
             HOW[self.how[at]],
             bool(self.clipped[at]),
             int(self.n_neighbors[at]),
-            lambda: self.details(at),
+            partial(self.details, at),
         )
 
     def __iter__(self) -> Iterator[Prediction]:
@@ -175,8 +189,8 @@ class Predictions:
         )
 
     def __repr__(self) -> str:
-        made = ", ".join(f"{n:,} {how}" for how, n in self.counts().items() if n)
-        return f"Predictions({len(self):,} pairs: {made})"
+        made = ", ".join(f"{n:,} from {SPELT.get(how, how)}" for how, n in self.counts().items() if n)
+        return f"Predictions({len(self):,} pair{'s' if len(self) != 1 else ''}: {made})"
 
 
 def _id_column(ids: list[Any]) -> Any:

@@ -201,6 +201,33 @@ class Regression:
         opinions: Floats = np.asarray(spoken @ speaks)
         return opinions
 
+    @property
+    def lends(self) -> bool:
+        """Whether who has an opinion of one item has one of every item, through similar ones."""
+        return self.geometry is not None and self.shared.lending > 0
+
+    @property
+    def spoken(self) -> "csr_array":
+        """(n_users, n_items) 1 where a user has an opinion of an item by rating it, for counting."""
+        from scipy.sparse import csr_array
+
+        matrix, weight = self.ratings.matrix, self.shared.neighbors + self.shared.lending
+        says = ((self.alpha != 0) & (weight > 0)).astype(np.int64)
+        return csr_array((says, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    def has_opinion(self, items: Index) -> npt.NDArray[np.bool_]:
+        """Return who has an opinion of each item, (n_users, items)."""
+        if self.lends:
+            return np.repeat(self.voiced[:, None], len(items), axis=1)
+        rated: npt.NDArray[np.bool_] = self.spoken[:, items].toarray() > 0
+        return rated
+
+    @property
+    def voiced(self) -> npt.NDArray[np.bool_]:
+        """(n_users,) who has any opinion: a coefficient that is not 0."""
+        before = np.concatenate([[0], np.cumsum(self.alpha != 0)])
+        return np.diff(before[self.ratings.matrix.indptr]) > 0
+
     def likeness_to(self, item: int, items: Index) -> Floats:
         """Return how much an opinion of each of ``items`` says about ``item``: s_n δ + s_l k_I."""
         # One row of distances, not a column: they are the same, and a row is contiguous.

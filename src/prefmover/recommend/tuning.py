@@ -52,6 +52,8 @@ def tuned(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the best settings found, and everything tried with its mean absolute error.
 
+    Settings that are ``given``, by name, stay as they are.
+
     One number is varied at a time, from the defaults, and kept if it helps. Users are compared anew on the
     ratings that are left: distances that had seen the held-out ratings would flatter.
     """
@@ -89,9 +91,11 @@ def _changes(settings: Mapping[str, Any], given: set[str], kernel: bool) -> list
     changes: list[Change] = []
     if "weight" not in given and str(settings["weight"]).startswith("exponential"):
         changes += [_set("weight", f"exponential({rate:g})") for rate in RATES]
-    if not kernel:
-        changes += [_set("k", k) for k in COUNTS] + [_set("shrinkage", doubt) for doubt in DOUBTS]
-    elif "shared" not in given:
+    if not kernel and "k" not in given:
+        changes += [_set("k", k) for k in COUNTS]
+    if not kernel and "shrinkage" not in given:
+        changes += [_set("shrinkage", doubt) for doubt in DOUBTS]
+    if kernel and "shared" not in given:
         changes += [_scale(name, f) for name, step in FACTORS.items() for f in (step, 1 / step)]
     return changes
 

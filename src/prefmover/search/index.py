@@ -101,6 +101,18 @@ class NeighborIndex:
         self._raters: tuple[Index, Index] | None = None
         self._scratches = Scratches()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the lock and the threads' work space, which are this process's."""
+        state = self.__dict__.copy()
+        del state["_table_lock"], state["_scratches"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what was pickled, with a lock and work space of its own."""
+        self.__dict__.update(state)
+        self._table_lock = threading.Lock()
+        self._scratches = Scratches()
+
     def nearest(
         self,
         users: Asked = None,

@@ -46,7 +46,7 @@ function card(one, k, { scale, opened, open, toggle }) {
     "li",
     {},
     h("div", { class: "line" }, h("h3", {}, one.item.title), h("span", { class: "guess" }, shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating)))),
-    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback)) : h("ul", { class: "because" }, forFirst(one.reasons).map((reason) => h("li", {}, said(reason)))), button),
+    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback.replace("neighbor", "neighbour"))) : h("ul", { class: "because" }, forFirst(one.reasons).map((reason) => h("li", {}, said(reason)))), button),
     open ? body : null,
   );
 }
@@ -142,7 +142,7 @@ function voices(answer, person) {
           ),
         ),
         answer.others.count
-          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-GB")} others`), h("td", { class: "adds" }, signed(answer.others.contribution)), h("td", { class: "apart" }), h("td", { class: "text said" }, "all together"))
+          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-GB")} ${answer.others.count === 1 ? "other" : "others"}`), h("td", { class: "adds" }, signed(answer.others.contribution)), h("td", { class: "apart" }), h("td", { class: "text said" }, "all together"))
           : null,
       ),
     ),
