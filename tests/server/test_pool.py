@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,6 +21,12 @@ async def until(condition):
             return
         await asyncio.sleep(0.005)
     raise AssertionError("it did not come about")
+
+
+def finished(coroutine):
+    """Run a coroutine on a thread of its own: that of the tests may have a loop already, a browser's."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def endless():
@@ -49,7 +56,7 @@ def test_work_is_done_on_other_threads(pool):
     async def ask():
         return await pool.run(lambda _: threading.current_thread().name, Budget(10), never)
 
-    assert asyncio.run(ask()).startswith("prefmover-")
+    assert finished(ask()).startswith("prefmover-")
 
 
 def test_errors_come_back(pool):
@@ -60,7 +67,7 @@ def test_errors_come_back(pool):
         await pool.run(work, Budget(10), never)
 
     with pytest.raises(KeyError, match="this one"):
-        asyncio.run(ask())
+        finished(ask())
 
 
 def test_no_more_than_fits_waits(pool):
@@ -79,7 +86,7 @@ def test_no_more_than_fits_waits(pool):
         await until(lambda: pool.held == 0)
         return await pool.run(lambda _: "room again", Budget(30), never)
 
-    assert asyncio.run(ask()) == "room again"
+    assert finished(ask()) == "room again"
     assert pool.refused == 1
 
 
@@ -94,7 +101,7 @@ def test_time_ends(pool):
         await until(stopped.is_set)
         await until(lambda: pool.held == 0)
 
-    asyncio.run(ask())
+    finished(ask())
     assert pool.expired == 1
 
 
@@ -110,7 +117,7 @@ def test_a_client_that_leaves_stops_costing(pool):
             await task
         await until(stopped.is_set)
 
-    asyncio.run(ask())
+    finished(ask())
     assert pool.dropped == 1
 
 
@@ -130,7 +137,7 @@ def test_waiting_work_of_a_client_that_left_is_not_begun(pool):
         await asyncio.gather(*busy)
         await until(lambda: pool.held == 0)
 
-    asyncio.run(ask())
+    finished(ask())
     assert begun == []
 
 
@@ -149,7 +156,7 @@ def test_closing_tells_those_who_wait(pool):
         go_on.set()
         await asyncio.gather(*busy)
 
-    asyncio.run(ask())
+    finished(ask())
     assert begun == []
     for thread in pool._threads:
         thread.join(10)
