@@ -277,5 +277,9 @@ def test_nothing_is_run_twice():
     assert [method.name for method in methods(experiment)] == ["bias", "cos", "SVD"]
 
 
+def test_one_k_needs_no_list():
+    assert Experiment.from_dict({"dataset": "cinema", "ks": 5}).ks == (5,)
+
+
 def test_settings_survive_json():
     assert Experiment.from_dict(json.loads(json.dumps(SMALL.to_dict()))) == SMALL

@@ -196,7 +196,16 @@ def test_shares_that_took_for_ever(text):
 
 
 @pytest.mark.parametrize(
-    "line", ["repeats = inf", "ks = 5", "measures = 5", "measures = [1]", "panels = 'a'", "train = [[]]"]
+    "line",
+    [
+        "repeats = inf",
+        "ks = 5.5",
+        "ks = true",
+        "measures = 5",
+        "measures = [1]",
+        "panels = 'a'",
+        "train = [[]]",
+    ],
 )
 def test_settings_of_the_wrong_type(tmp_path, line):
     with pytest.raises(InputError):

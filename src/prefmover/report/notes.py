@@ -9,6 +9,7 @@ from dataclasses import replace
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name, share_text
 from prefmover.report.tables import LEVEL, Book
+from prefmover.report.words import counted
 
 __all__ = ["commands", "notes", "provenance"]
 
@@ -113,13 +114,9 @@ def provenance(book: Book) -> list[str]:
     return [
         data,
         sizes,
-        f"{_count(len(book.cells), 'record')}, {_time(book.seconds)} of computing. {software}.",
+        f"{counted(len(book.cells), 'record')}, {_time(book.seconds)} of computing. {software}.",
     ]
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def _time(seconds: float) -> str:
-    return _count(round(seconds / 60), "minute") if seconds >= 90 else _count(round(seconds), "second")
+    return counted(round(seconds / 60), "minute") if seconds >= 90 else counted(round(seconds), "second")

@@ -8,7 +8,7 @@ import numpy as np
 
 from prefmover.report.tables import LEVEL, OURS, Book, Duel, Line, PanelTable
 
-__all__ = ["p_text", "panel_words", "summary_words", "trend", "verdict"]
+__all__ = ["counted", "p_text", "panel_words", "summary_words", "trend", "verdict"]
 
 
 def p_text(p: float | None) -> str:
@@ -20,6 +20,15 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "-"
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def counted(n: int, what: str) -> str:
+    """Return how many there are of something.
+
+    >>> counted(1, "repeat"), counted(1200, "record")
+    ('1 repeat', '1,200 records')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def verdict(table: PanelTable) -> str:
@@ -59,8 +68,8 @@ def panel_words(table: PanelTable) -> list[str]:
         said.append(verdict(table))
     if table.left_out:
         said.append(
-            f"Shown {_are(table.repeats, 'repeat')} that all methods here have; {table.left_out} "
-            f"{'record' if table.left_out == 1 else 'records'} of others left out."
+            f"Shown {'is' if table.repeats == 1 else 'are'} the {counted(table.repeats, 'repeat')} that all "
+            f"methods here have; {counted(table.left_out, 'record')} of others left out."
         )
     if table.panel.over == "k" and len(table.heads) > 1 and table.of_kind("measure"):
         said.append(trend(table))
@@ -102,10 +111,6 @@ def trend(table: PanelTable) -> str:
     return f"{said}. Level within {LEVEL_CURVE:.0%}: {', '.join(level) or 'none'}."
 
 
-def _are(n: int, what: str) -> str:
-    return f"is the {n} {what}" if n == 1 else f"are the {n} {what}s"
-
-
 def _and(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -142,7 +147,7 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
     won = sum(table.best("measure").count(OURS) for table in with_ours)
     n = max(len(table.of_kind("measure")) for table in with_ours)
     repeats = max(table.repeats for table in with_ours)
-    where = f"({e.dataset}, {repeats} {'repeat' if repeats == 1 else 'repeats'})"
+    where = f"({e.dataset}, {counted(repeats, 'repeat')})"
     if n == 1:
         said = [f"PMD is the only measure that was run {where}."]
     else:
