@@ -12,8 +12,9 @@ import typer
 from prefmover.cli.neighbors import search_users
 from prefmover.cli.recommend import ASKED, reasons
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import counted, tell
+from prefmover.cli.terminal import tell
 from prefmover.errors import InputError, MissingExtraError
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.measures.pmd import UserTransport
@@ -131,7 +132,7 @@ def _show_nearest(tour: Tour, data: Data, say: Any) -> None:
     say(f"\nNearest to {tour.viewer}, of {counted(data.ratings.n_users - 1, 'other')}:")
     for one in tour.near:
         n = one.in_common
-        common = "no film in common" if n == 0 else f"{n} film{'s' * (n > 1)} in common"
+        common = "no film in common" if n == 0 else f"{counted(n, 'film')} in common"
         say(f"  {one.distance:.4f}  {one.name:<12} {common}")
 
 

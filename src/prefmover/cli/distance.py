@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefmover.cli.source import Convention, Data, Json, Measure, SourceOptions
-from prefmover.cli.terminal import counted, tell
+from prefmover.cli.terminal import tell
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.measures import Measure as MeasureRow

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted, given_options
-from prefmover.cli.terminal import counted, tell
+from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.measures import Comparison

@@ -8,8 +8,9 @@ import typer
 
 from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
-from prefmover.cli.terminal import counted, progress, tell
+from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, Rated, SourceOptions, fitted
-from prefmover.cli.terminal import counted, tell
+from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.recommend.averaging import Parts

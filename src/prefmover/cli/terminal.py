@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["STATE", "State", "counted", "error_line", "progress", "tell"]
+__all__ = ["STATE", "State", "error_line", "progress", "tell"]
 
 
 @dataclass(slots=True)
@@ -43,15 +43,6 @@ def tell(text: str) -> None:
     """Say something on stderr, unless --quiet."""
     if not STATE.quiet:
         print(text, file=sys.stderr)
-
-
-def counted(n: int, thing: str) -> str:
-    """Return how many there are of something, in words that fit the number.
-
-    >>> counted(1, "neighbour"), counted(1200, "neighbour")
-    ('1 neighbour', '1,200 neighbours')
-    """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def error_line(text: str) -> None:

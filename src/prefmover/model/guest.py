@@ -15,6 +15,7 @@ from prefmover.recommend.likeness import stacked
 from prefmover.recommend.predict import Prediction, Predictions
 from prefmover.recommend.top_n import best
 from prefmover.search import Neighbor
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.model.user_knn import UserKNN
@@ -43,8 +44,7 @@ class Guest:
         return self._place[1]
 
     def __repr__(self) -> str:
-        n = self.ratings.n_ratings
-        return f"Guest({self.name!r}, {n} rating{'s' if n != 1 else ''})"
+        return f"Guest({self.name!r}, {counted(self.ratings.n_ratings, 'rating')})"
 
     def predict(self, items: Iterable[Any]) -> Predictions:
         """Return predicted ratings of items."""

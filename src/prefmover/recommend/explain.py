@@ -14,6 +14,7 @@ from prefmover.items import ItemGeometry
 from prefmover.measures.pmd import UserTransport, pmd
 from prefmover.ratings import Ratings
 from prefmover.recommend.predict import NeighborPart, Prediction
+from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -278,8 +279,7 @@ class RecommendationExplanation:
         rest = self.neighbors[n:]
         if rest:
             value = sum(part.value for part in rest)
-            others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
-            rows.append((others, f"{value:+.3f}", "", "all other neighbours together"))
+            rows.append((counted(len(rest), "other"), f"{value:+.3f}", "", "all other neighbours together"))
         rows.append(("sum", f"{self.total:.3f}", "", ""))
         return rows
 

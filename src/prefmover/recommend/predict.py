@@ -18,6 +18,7 @@ import numpy.typing as npt
 from prefmover.measures.weights import Weight
 from prefmover.ratings import Ratings, Scale
 from prefmover.recommend.centering import Floats, Index
+from prefmover.wording import counted
 
 __all__ = [
     "HOW",
@@ -111,7 +112,7 @@ class Prediction:
     def source(self) -> str:
         """What the prediction was made from, for people: ``"3 neighbours"``, or the fallback."""
         if self.how == "neighbors":
-            return "1 neighbour" if self.n_neighbors == 1 else f"{self.n_neighbors:,} neighbours"
+            return counted(self.n_neighbors, "neighbour")
         return SPELT.get(self.how, self.how)
 
     def __repr__(self) -> str:
@@ -190,7 +191,7 @@ class Predictions:
 
     def __repr__(self) -> str:
         made = ", ".join(f"{n:,} from {SPELT.get(how, how)}" for how, n in self.counts().items() if n)
-        return f"Predictions({len(self):,} pair{'s' if len(self) != 1 else ''}: {made})"
+        return f"Predictions({counted(len(self), 'pair')}: {made})"
 
 
 def _id_column(ids: list[Any]) -> Any:

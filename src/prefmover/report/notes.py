@@ -9,7 +9,7 @@ from dataclasses import replace
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name, share_text
 from prefmover.report.tables import LEVEL, Book
-from prefmover.report.words import counted
+from prefmover.wording import counted
 
 __all__ = ["commands", "notes", "provenance"]
 

@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 
 from prefmover.report.tables import LEVEL, OURS, Book, Duel, Line, PanelTable
+from prefmover.wording import counted
 
-__all__ = ["counted", "p_text", "panel_words", "summary_words", "trend", "verdict"]
+__all__ = ["p_text", "panel_words", "summary_words", "trend", "verdict"]
 
 
 def p_text(p: float | None) -> str:
@@ -20,15 +21,6 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "-"
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def counted(n: int, what: str) -> str:
-    """Return how many there are of something.
-
-    >>> counted(1, "repeat"), counted(1200, "record")
-    ('1 repeat', '1,200 records')
-    """
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def verdict(table: PanelTable) -> str:
