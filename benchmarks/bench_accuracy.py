@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, publish, table
+from prefmover.data.splits import Split, random_split
 from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
 from prefmover.model.user_knn import KERNEL_WEIGHT, UserKNN
-from prefmover.recommend import Centering, Shared
-from prefmover.splits import Split, random_split
+from prefmover.predict import Centering, Shared
 
 SHARES = (0.1, 0.3, 0.5, 0.8)
 OURS = "UserKNN()"

@@ -22,10 +22,10 @@ import numpy as np
 
 from bench import arguments, dataset, machine, publish, table
 from prefmover import datasets
-from prefmover.cluster import Constants, Executor, Local, RayExecutor, estimate
-from prefmover.cluster.estimate import FILE, duration
+from prefmover.execution import Constants, Executor, Local, RayExecutor, estimate
+from prefmover.execution.estimate import FILE, duration
 from prefmover.search import NeighborIndex, Neighbors
-from prefmover.search.blocks import cut_users, in_blocks
+from prefmover.search.distributed import cut_users, in_blocks
 from prefmover.search.shard import Shard, nearest_items
 
 ITEMS = 3000

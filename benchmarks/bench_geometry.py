@@ -18,11 +18,12 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from prefmover import datasets, features
+from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.geometry import movielens_ids, tags_of
 from prefmover.datasets.tag_genome import FILES, Genome, read_genome
+from prefmover.items import features
 
 SEED = 0
 GRID = {

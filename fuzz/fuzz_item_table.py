@@ -9,8 +9,8 @@ oracle.load()
 
 import numpy as np
 
-from prefmover.datasets.item_table import read_item_table
-from prefmover.ids import as_ids
+from prefmover.data.ids import as_ids
+from prefmover.items.table import read_item_table
 
 CUT = b"\x00\x00"
 RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))

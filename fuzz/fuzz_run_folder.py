@@ -11,7 +11,7 @@ oracle.load()
 from fuzz_model import tampered
 
 from prefmover.evaluation.folder import RunFolder
-from prefmover.report.tables import Book
+from prefmover.report.results import Book
 
 CUT = b"\x00\x00"
 CELL = {

@@ -6,9 +6,9 @@ import pytest
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.catalogue import Catalogue, split_year
 from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import read_items
+from prefmover.items.catalog import Catalogue, split_year
 
 
 def films(*labels: str, first: int = 1) -> Catalogue:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefmover.datasets import generator
-from prefmover.datasets.generator import make, synthetic
+from prefmover.data.ratings import Ratings
+from prefmover.datasets import synthetic as generator
+from prefmover.datasets.synthetic import make, synthetic
 from prefmover.errors import InputError
-from prefmover.ratings import Ratings
 
 
 @settings(max_examples=40, deadline=None)

@@ -32,7 +32,7 @@ def main():
     """Serve cinema, open each page, and keep a picture of it."""
     from playwright.sync_api import sync_playwright
 
-    from prefmover.server.answers import Answers
+    from prefmover.server.handlers import Answers
 
     path = find_chromium()
     if path is None:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 def rated(page):
     return {
         one["title"]: one["rating"]
-        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.ratings') ?? '[]'"))
+        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.data.ratings') ?? '[]'"))
     }
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from prefmover.items import ItemGeometry
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
-from prefmover.ratings import Ratings, Scale
 from tests.measures.conftest import world
 
 STARS = Scale(1, 5, 1)

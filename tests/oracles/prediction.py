@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from prefmover.recommend.centering import ITEM_SHRINKAGE, USER_SHRINKAGE
+from prefmover.predict.centering import ITEM_SHRINKAGE, USER_SHRINKAGE
 
 
 def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage=0.0, among="raters"):

@@ -4,8 +4,9 @@ from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
-import ot
 from scipy.optimize import linear_sum_assignment, linprog
+
+import ot
 
 
 def normalised(mass):

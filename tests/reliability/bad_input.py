@@ -31,12 +31,12 @@ from scipy import sparse
 
 import prefmover as pm
 from prefmover import ItemGeometry, Ratings, Scale, UserKNN
-from prefmover.datasets.files import Files
-from prefmover.datasets.item_table import read_item_table
+from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import PrefmoverError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
+from prefmover.items.table import read_item_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 
@@ -672,8 +672,8 @@ def client() -> Any:
     """Return a client of the service, in this process."""
     from starlette.testclient import TestClient
 
-    from prefmover.server.answers import Answers
     from prefmover.server.app import create_app
+    from prefmover.server.handlers import Answers
 
     app = create_app(Answers(fitted(), "small", {}))
     made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]

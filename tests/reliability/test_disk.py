@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from prefmover import atomic, datasets
+from prefmover import datasets
 from prefmover.cli import main
 from prefmover.datasets import SOURCES
 from prefmover.errors import InputError
+from prefmover.execution import atomic
 from prefmover.model import UserKNN
 from prefmover.report import write_report
 from prefmover.search import nearest

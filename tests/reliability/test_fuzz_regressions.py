@@ -13,15 +13,15 @@ import pytest
 from scipy import sparse
 
 from prefmover import InputError, ItemGeometry, Ratings, Scale
-from prefmover.csr import check_rows
-from prefmover.datasets.files import Files
-from prefmover.datasets.item_table import read_item_table
+from prefmover.data.csr import check_rows
+from prefmover.data.ids import IdIndex, as_ids
+from prefmover.datasets.archive import Files
 from prefmover.datasets.tables import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import CELL, LISTS, RunFolder
-from prefmover.ids import IdIndex, as_ids
-from prefmover.preferences import masses
-from prefmover.recommend.user_kernel import UserKernel
+from prefmover.items.table import read_item_table
+from prefmover.measures.preferences import masses
+from prefmover.predict.user_kernel import UserKernel
 
 
 def written(folder, content, name="file"):
@@ -126,7 +126,7 @@ def test_parquet_with_a_name_twice(tmp_path):
 
 
 def test_more_rows_than_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.memory.SMALL", 0)
+    monkeypatch.setattr("prefmover.execution.memory.SMALL", 0)
     monkeypatch.setenv("PREFMOVER_MEMORY", "1k")
     table = pa.table({"user": ["a"] * 100, "item": list(range(100)), "rating": [1.0] * 100})
     with pytest.raises(InputError, match="100 rows"):
@@ -260,7 +260,7 @@ def test_methods_of_packing_that_take_memory(tmp_path):
 
 
 def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.datasets.files.MOST_BYTES", 1000)
+    monkeypatch.setattr("prefmover.datasets.archive.MOST_BYTES", 1000)
     written(tmp_path, gzip.compress(bytes(5000)), "ratings.csv.gz")
     with pytest.raises(InputError, match="1,000 bytes"):
         Files.open(tmp_path, ["ratings.csv"]).read("ratings.csv")

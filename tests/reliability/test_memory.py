@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefmover import memory
-from prefmover.datasets.generator import synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.execution import memory
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import blocks, similarities
 from prefmover.measures.pmd import distances
 from prefmover.model import UserKNN
-from prefmover.recommend import regression
+from prefmover.predict import regression
 from prefmover.search import exhaustive, nearest
 
 
@@ -71,7 +71,7 @@ def test_matrices_of_items(tight):
 
 
 def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
-    monkeypatch.setattr("prefmover.recommend.likeness.similarities", None)  # nobody is compared
+    monkeypatch.setattr("prefmover.predict.similarity.similarities", None)  # nobody is compared
     with pytest.raises(InputError, match=r"400 users and 150 items with 400 landmarks would take \d+ MB"):
         UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
     monkeypatch.setattr(regression, "MOST_ITEMS", 100)
@@ -85,7 +85,7 @@ def test_what_a_regression_is_said_to_take_it_does_not_exceed():
     probe = """
 import re
 from pathlib import Path
-from prefmover.datasets.generator import synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.model import UserKNN
 
 def memory(name):

@@ -16,9 +16,9 @@ from prefmover.paper.figure_3 import figure_3
 from prefmover.report import Book, write_report
 from prefmover.report.figures import STYLES, draw_gaps, draw_panels
 from prefmover.report.notes import commands
-from prefmover.report.page import html_page, markdown_page
-from prefmover.report.tables import paired_p
-from prefmover.report.words import panel_words, summary_words, trend, verdict
+from prefmover.report.render import html_page, markdown_page
+from prefmover.report.results import paired_p
+from prefmover.report.text import panel_words, summary_words, trend, verdict
 from tests.browser import FLAGS, MISSING, find_chromium
 
 ABOUT = {"ratings": "r", "distances": "d", "geometry name": "toy"}

@@ -6,10 +6,10 @@ from sklearn.cluster import DBSCAN
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distances
-from prefmover.ratings import Ratings
 from prefmover.search import nearest, within
 
 

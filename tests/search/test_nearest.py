@@ -1,7 +1,6 @@
 """Pruned search equals exhaustive search, bit for bit; exhaustive search equals POT."""
 
 import numpy as np
-import ot
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -9,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ot
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure
-from prefmover.ratings import Ratings
 from prefmover.search import (
     NeighborIndex,
     exhaustive,
@@ -318,7 +318,7 @@ def test_64_bits_where_32_do_not_do(viewers, monkeypatch):
 @pytest.mark.parametrize(("name", "queries"), [("ml-100k", 4), ("ml-1m", 2)])
 def test_movielens_is_pot(real_data, name, queries):
     from prefmover import datasets
-    from prefmover.items import align
+    from prefmover.items.geometry import align
 
     data = datasets.load(name)
     ratings, geometry = align(data.ratings, data.geometry, "drop")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover import UserKNN, datasets
-from prefmover.server.answers import Answers
+from prefmover.server.handlers import Answers
 from prefmover.server.run import Server, address, listen
 from prefmover.server.settings import Settings
 

@@ -8,10 +8,10 @@ import threading
 import httpx
 import pytest
 
-from prefmover.server.answers import Answers
 from prefmover.server.assets import read_assets
-from prefmover.server.directory import Names
-from prefmover.server.kept import KeptAnswers
+from prefmover.server.cache import KeptAnswers
+from prefmover.server.handlers import Answers
+from prefmover.server.labels import Names
 from prefmover.server.metrics import Metrics
 from prefmover.server.strict_json import BadJsonError, parse
 from tests.server.conftest import is_problem, listening

@@ -4,10 +4,10 @@ import numpy as np
 
 from prefmover.errors import PrefmoverError
 from prefmover.measures.pmd import distances, pmd
-from prefmover.preferences import preferences
+from prefmover.measures.preferences import preferences
+from prefmover.ot import transport
 from prefmover.search import nearest, nearest_raters, within
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.transport import transport
 from tests.soak.people import random_people
 from tests.soak.problems import random_problem
 from tests.soak.second import by_pot, flaw, gap, normalised

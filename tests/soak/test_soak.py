@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefmover.transport import transport
+from prefmover.ot import transport
 from tests.soak.__main__ import main, one_round
 from tests.soak.run import KINDS, batch
 from tests.soak.second import by_pot, flaw, gap, normalised

@@ -15,8 +15,8 @@ from prefmover.cli.source import Jobs, Json
 from prefmover.cli.terminal import progress, tell
 
 if TYPE_CHECKING:
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["bench"]
 
@@ -40,7 +40,7 @@ def bench(
     """
     from prefmover import datasets
     from prefmover.cli.output import print_json
-    from prefmover.parallel import resolve_jobs
+    from prefmover.execution.threads import resolve_jobs
 
     data = datasets.load("cinema")
     chosen = data.ratings.users[:: max(1, data.ratings.n_users // users)][:users].tolist()
@@ -113,8 +113,8 @@ def _by_pot(
         return None
     import numpy as np
 
-    from prefmover.items import align
-    from prefmover.preferences import preferences
+    from prefmover.items.geometry import align
+    from prefmover.measures.preferences import preferences
 
     aligned, block = align(ratings, geometry)
     everyone = preferences(aligned)

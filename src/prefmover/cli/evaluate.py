@@ -11,8 +11,8 @@ from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.cluster import Executor
     from prefmover.evaluation.experiment import Experiment
+    from prefmover.execution import Executor
 
 EXAMPLES = (
     "prefmover evaluate --measures cos,pmd --train 1:9 --k 10,40 --repeats 1 --out few",
@@ -134,7 +134,7 @@ def run(
 ) -> None:
     """Run an experiment and say where its records and its report are."""
     from prefmover.cli.output import print_json
-    from prefmover.evaluation.runner import run_experiment
+    from prefmover.evaluation.run import run_experiment
 
     with in_option_words():
         folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)

@@ -32,8 +32,8 @@ def fit(
     from pathlib import Path
 
     from prefmover.cli.output import print_json
-    from prefmover.datasets.catalogue_file import write_catalogue
     from prefmover.errors import InputError
+    from prefmover.model.catalog_file import write_catalogue
 
     if source.model is not None:
         raise InputError("--model is fitted already; fit from --dataset or --ratings")

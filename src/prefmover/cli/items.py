@@ -10,8 +10,8 @@ from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.items import ItemGeometry
+    from prefmover.items.catalog import Catalogue
+    from prefmover.items.geometry import ItemGeometry
 
 app = typer.Typer(help="Look at item geometries.", no_args_is_help=True, add_completion=False)
 
@@ -87,7 +87,7 @@ def _open(
     if sum((dataset is not None, bool(tables), model is not None)) > 1:
         raise InputError("say which items: one of --dataset NAME, --items FILE or --model FOLDER")
     if tables:
-        from prefmover.datasets.item_table import read_item_table
+        from prefmover.items.table import read_item_table
 
         catalogue, geometry = read_item_table(*tables)
         return catalogue, lambda: geometry

@@ -10,12 +10,12 @@ from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
 from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prefmover.cluster import Executor
+    from prefmover.execution import Executor
     from prefmover.search import Neighbors
 
 __all__ = ["neighbors", "search_users", "table_of"]

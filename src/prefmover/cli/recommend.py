@@ -9,10 +9,10 @@ import typer
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, Rated, SourceOptions, fitted
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
-    from prefmover.recommend.averaging import Parts
+    from prefmover.predict.knn import Parts
 
 __all__ = ["ASKED", "reasons", "recommend"]
 

@@ -15,11 +15,11 @@ from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.items import ItemGeometry
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.catalog import Catalogue
+    from prefmover.items.geometry import ItemGeometry
     from prefmover.measures import Measure as MeasureRow
     from prefmover.model import UserKNN
-    from prefmover.ratings import Ratings
 
 __all__ = [
     "Data",
@@ -128,8 +128,8 @@ class SourceOptions:
                     )
 
     def _of_files(self) -> Data:
+        from prefmover.data.scale import Scale
         from prefmover.datasets.own import from_files
-        from prefmover.scale import Scale
 
         read = from_files(
             str(self.ratings),
@@ -301,9 +301,9 @@ def fitted(data: Data, options: ModelOptions, jobs: int | None) -> UserKNN:
 
 
 def _of_model(folder: str, jobs: int | None) -> Data:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.datasets.catalogue_file import read_catalogue
+    from prefmover.items.catalog import Catalogue
     from prefmover.model import UserKNN
+    from prefmover.model.catalog_file import read_catalogue
 
     model = UserKNN.load(folder, n_jobs=jobs)
     items = model.ratings_.items

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prefmover.datasets.catalogue import Catalogue, Dataset
-from prefmover.datasets.generator import synthetic
 from prefmover.datasets.own import from_files
 from prefmover.datasets.registry import BUILT_IN, SOURCES, Source, source
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
+from prefmover.items.catalog import Catalogue, Dataset
 
 if TYPE_CHECKING:
-    from prefmover.datasets.files import Files
+    from prefmover.datasets.archive import Files
 
 __all__ = ["BUILT_IN", "SOURCES", "Catalogue", "Dataset", "from_files", "load", "read", "synthetic"]
 

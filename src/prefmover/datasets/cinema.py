@@ -33,9 +33,9 @@ import numpy.typing as npt
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Dataset
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.catalog import Dataset
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = [
     "Films",
@@ -131,7 +131,7 @@ def load() -> Dataset:
     >>> cinema.ratings.of("ada-b")["the-thing-1982"]
     4.0
     """
-    from prefmover.datasets.catalogue import Catalogue, Dataset
+    from prefmover.items.catalog import Catalogue, Dataset
 
     f = films()
     catalogue = Catalogue(f.ids, f.titles, f.years, f.genres)
@@ -249,8 +249,8 @@ def ratings(seed: int = SEED) -> Ratings:
     >>> ratings()
     Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
     """
-    from prefmover.ratings import Ratings
-    from prefmover.scale import Scale
+    from prefmover.data.ratings import Ratings
+    from prefmover.data.scale import Scale
 
     audience, ids = viewers(seed), films().ids
     return Ratings.from_arrays(
@@ -267,7 +267,7 @@ def geometry() -> ItemGeometry:
     >>> [film for film, _ in geometry().near("alien-1979", 3)]
     ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
     """
-    from prefmover.items import ItemGeometry
+    from prefmover.items.geometry import ItemGeometry
 
     catalogue = films()
     name = f"cinema: {len(catalogue.tags)} hand-scored tags, angle"

@@ -3,7 +3,7 @@
 In this order:
 
 1. the **Tag Genome**, if it is here and covers nine ratings in ten: the paper's own geometry;
-2. **tag profiles** (:func:`prefmover.features.tag_profiles`) from user tags, those of the data set or
+2. **tag profiles** (:func:`prefmover.items.features.tag_profiles`) from user tags, those of the data set or
    else of ``movie-tags``, and genres;
 3. **genres** alone.
 
@@ -15,16 +15,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from prefmover import features
+from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
-from prefmover.datasets.catalogue import Catalogue
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import Tags, read_items, read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES, Source
 from prefmover.datasets.tag_genome import has_genome, read_genome
-from prefmover.items import ItemGeometry
-from prefmover.ratings import Ratings
+from prefmover.items import features
+from prefmover.items.catalog import Catalogue
+from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "tag_geometry", "tags_of"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from prefmover.datasets.catalogue import Catalogue, plain_title
+from prefmover.items.catalog import Catalogue, plain_title
 
 __all__ = ["Matches", "match"]
 

@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.datasets.catalogue import Catalogue, Fold, split_year
-from prefmover.datasets.files import Files
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.datasets.tables import Layout
 from prefmover.errors import InputError
-from prefmover.ratings import Ratings, Scale
+from prefmover.items.catalog import Catalogue, Fold, split_year
 
 __all__ = ["Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
 

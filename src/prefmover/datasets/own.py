@@ -8,13 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from prefmover.datasets.catalogue import Catalogue, Dataset
-from prefmover.datasets.item_table import read_item_table
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.data.triples import Duplicates
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry, align
-from prefmover.ratings import Ratings
-from prefmover.scale import Scale
-from prefmover.triples import Duplicates
+from prefmover.items.catalog import Catalogue, Dataset
+from prefmover.items.geometry import ItemGeometry, align
+from prefmover.items.table import read_item_table
 
 __all__ = ["from_files"]
 
@@ -41,7 +41,7 @@ def from_files(
     ratings
         As :meth:`prefmover.Ratings.read` takes it.
     items
-        As :func:`~prefmover.datasets.item_table.read_item_table` takes them. Without any, items are
+        As :func:`~prefmover.items.table.read_item_table` takes them. Without any, items are
         compared by the ratings themselves: good for neighbours, but an experiment on the same ratings
         would then know its answers.
     user, item, rating, separator, encoding, duplicates, scale

@@ -6,7 +6,7 @@ pass over the item's raters, and one over the list with running sums.
 
 import numpy as np
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel

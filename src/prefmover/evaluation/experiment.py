@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from prefmover.data.ids import close_names
 from prefmover.errors import InputError
-from prefmover.ids import close_names
 
 __all__ = [
     "PEERS",
@@ -218,7 +218,7 @@ class Experiment:
     def __post_init__(self) -> None:
         from prefmover.evaluation.protocol import CONTROLS
         from prefmover.measures import MEASURES, find_measure
-        from prefmover.recommend.centering import CENTERINGS
+        from prefmover.predict.centering import CENTERINGS
 
         _one_of("protocol", self.protocol, PROTOCOLS)
         _one_of("stratify", self.stratify, ("", "user"))

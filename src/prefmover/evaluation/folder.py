@@ -22,9 +22,9 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
+from prefmover.execution import atomic
 
 __all__ = ["FORMAT", "Cell", "RunFolder"]
 
@@ -147,7 +147,7 @@ class RunFolder:
 
     def merge(self) -> None:
         """Put all finished cells into one file, and a flat table beside it."""
-        from prefmover.evaluation.records import write_parquet
+        from prefmover.evaluation.record import write_parquet
 
         cells = self.cells()
         atomic.write(self.path / "cells.jsonl", b"".join(_line(cell) for cell in cells.values()))

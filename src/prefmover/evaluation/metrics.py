@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.splits import hashed
 from prefmover.errors import InputError
-from prefmover.splits import hashed
 
 __all__ = [
     "TopN",

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from prefmover.data.splits import Split
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.experiment import PEERS
 from prefmover.evaluation.protocol import Predictions
-from prefmover.splits import Split
 
 __all__ = ["predict_by_peer"]
 

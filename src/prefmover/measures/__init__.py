@@ -11,7 +11,7 @@
 distance to a neighbour's weight.
 """
 
-from prefmover.measures.explain import Comparison, compare
+from prefmover.measures.breakdown import Comparison, compare
 from prefmover.measures.pairwise import blocks, similarities
 from prefmover.measures.table import MEASURES, Convention, Measure, find_measure, register
 from prefmover.measures.weights import WEIGHTS, Weight, weight

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.ids import IdIndex, as_ids, close_names
 from prefmover.errors import InputError
-from prefmover.ids import IdIndex, as_ids, close_names
 from prefmover.measures import corated, distribution, item_aware, mover, overlap
 from prefmover.measures.pairs import Floats, Index, Kernel, Pairs, Rows
 
@@ -148,7 +148,7 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover.ratings import Ratings
+        >>> from prefmover.data.ratings import Ratings
         >>> from prefmover.measures import similarities
         >>> def shared(u, v):
         ...     return len(u.keys() & v.keys())
@@ -184,7 +184,7 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover.ratings import Ratings
+        >>> from prefmover.data.ratings import Ratings
         >>> from prefmover.measures import similarities
         >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
         >>> friends = Measure.from_matrix("friends", [[1, 0.5], [0.25, 1]], users=["bob", "ann"])

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prefmover.ids import IdIndex
-from prefmover.ratings import Ratings
-from prefmover.recommend.asked import listed, places
-from prefmover.recommend.averaging import Answer, Parts, Placed
-from prefmover.recommend.centering import Index
-from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
-from prefmover.recommend.likeness import stacked
-from prefmover.recommend.predict import Prediction, Predictions
-from prefmover.recommend.top_n import best
+from prefmover.data.ids import IdIndex
+from prefmover.data.ratings import Ratings
+from prefmover.execution.format import counted
+from prefmover.predict.base import Prediction, Predictions
+from prefmover.predict.centering import Index
+from prefmover.predict.explanations import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.predict.inputs import listed, places
+from prefmover.predict.knn import Answer, Parts, Placed
+from prefmover.predict.similarity import stacked
+from prefmover.predict.top_n import best
 from prefmover.search import Neighbor
-from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.model.user_knn import UserKNN

@@ -21,29 +21,29 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from prefmover.data.ids import IdIndex
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.ids import IdIndex
-from prefmover.items import ItemGeometry
+from prefmover.execution.threads import Progress
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Comparison, Measure, Weight, compare, find_measure, weight
 from prefmover.model.guest import Guest
-from prefmover.parallel import Progress
-from prefmover.ratings import Ratings
-from prefmover.recommend.asked import columns_of, guest_ratings, places
-from prefmover.recommend.averaging import Answer, Averaging, Neighborhood, Parts
-from prefmover.recommend.centering import Centering, CenteringName, Floats, Index
-from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
-from prefmover.recommend.item_space import on_items, over_geometry
-from prefmover.recommend.lending import Lending, fit_lending, landmark_values
-from prefmover.recommend.likeness import Likeness, stacked
-from prefmover.recommend.predict import Prediction, Predictions, clip, how_made
-from prefmover.recommend.regression import Shared
-from prefmover.recommend.top_n import best
+from prefmover.predict.base import Prediction, Predictions, clip, how_made
+from prefmover.predict.centering import Centering, CenteringName, Floats, Index
+from prefmover.predict.explanations import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.predict.inputs import columns_of, guest_ratings, places
+from prefmover.predict.item_space import on_items, over_geometry
+from prefmover.predict.kernel import Lending, fit_lending, landmark_values
+from prefmover.predict.knn import Answer, Averaging, Neighborhood, Parts
+from prefmover.predict.regression import Shared
+from prefmover.predict.similarity import Likeness, stacked
+from prefmover.predict.top_n import best
 from prefmover.search import Neighbor
 
 __all__ = ["UserKNN"]
 
 KERNEL_WEIGHT = "exponential(2.5)"
-"""PMD to covariance, for the default predictor; chosen with :class:`~prefmover.recommend.Shared`."""
+"""PMD to covariance, for the default predictor; chosen with :class:`~prefmover.predict.Shared`."""
 
 GUEST = "you"
 
@@ -59,8 +59,8 @@ class UserKNN:
         How many neighbours speak, for ``predictor="average"``.
     predictor
         ``"kernel"``: neighbours lend their opinions on this and on similar items, all at once
-        (:mod:`prefmover.recommend.regression`); the most accurate. ``"average"``: a weighted mean over the k
-        nearest (:mod:`prefmover.recommend.predict`).
+        (:mod:`prefmover.predict.regression`); the most accurate. ``"average"``: a weighted mean over the k
+        nearest (:mod:`prefmover.predict.base`).
     weight
         From the measure to a neighbour's say; by default the measure's own rule, and ``"exponential(2.5)"``
         for PMD with the kernel predictor.
@@ -209,7 +209,7 @@ class UserKNN:
         settings = self._settings(row)
         likeness = Likeness(ratings, geometry, row, self.convention, self.n_jobs)
         if tune:
-            from prefmover.recommend.tuning import tuned
+            from prefmover.predict.tuning import tuned
 
             given = {name for name in settings if name in self._given()}
             settings, self.tuning_ = tuned(likeness, settings, given, self._build, self.landmarks, self.seed)
@@ -262,7 +262,7 @@ class UserKNN:
         if not 0 <= self.shrinkage < np.inf:
             raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
         if self.shared is not None and not isinstance(self.shared, Shared):
-            raise InputError(f"shared is {self.shared!r}; give a prefmover.recommend.Shared")
+            raise InputError(f"shared is {self.shared!r}; give a prefmover.predict.Shared")
         if self.weight is not None:
             weight(self.weight)
         return row

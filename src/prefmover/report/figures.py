@@ -12,7 +12,7 @@ from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover.errors import MissingExtraError
-from prefmover.report.tables import OURS, Line, PanelTable
+from prefmover.report.results import OURS, Line, PanelTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

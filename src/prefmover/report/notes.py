@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name, share_text
-from prefmover.report.tables import LEVEL, Book
-from prefmover.wording import counted
+from prefmover.execution.format import counted
+from prefmover.report.results import LEVEL, Book
 
 __all__ = ["commands", "notes", "provenance"]
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 from prefmover.measures._pmd import as_distance, gather, gather_turned, reduce_pair
+from prefmover.ot._dual import ascend, copy, transform_columns
+from prefmover.ot._simplex import OPTIMAL, Workspace, finish, solve, workspace
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._climb import climb
 from prefmover.search._queue import sift
 from prefmover.search._topk import offer_to, reach_of
-from prefmover.transport._dual import ascend, copy, transform_columns
-from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
