@@ -15,7 +15,7 @@ from prefmover.server.labels import Names
 from prefmover.server.metrics import Metrics
 from prefmover.server.strict_json import BadJsonError, parse
 from tests.server.conftest import is_problem, listening
-from tests.server.test_answers import speaking_for
+from tests.server.test_handlers import speaking_for
 
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 
