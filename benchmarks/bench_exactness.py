@@ -10,7 +10,7 @@ import numpy as np
 from ot.lp.emd_wrap import emd_c
 
 from bench import arguments, dataset, publish, table
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 from prefmover.search import nearest
 
 QUERIES = {"ml-100k": 100, "ml-1m": 20}

@@ -16,7 +16,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import _pmd as kernels
 from prefmover.measures.pmd import distances
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 from prefmover.ot._simplex import workspace
 
 SIZES = (5, 10, 20, 50, 100, 200, 400)

@@ -18,7 +18,7 @@ import ot
 from bench import arguments, dataset, publish, table
 from prefmover.data.ratings import Ratings
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 from prefmover.search import NeighborIndex, SearchStats
 
 POT_PIVOTS = 10_000_000

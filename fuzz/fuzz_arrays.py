@@ -12,7 +12,7 @@ from scipy import sparse
 from prefmover import ItemGeometry, Ratings
 from prefmover.data.csr import check_rows
 from prefmover.data.scale import Scale
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 
 IDS = (
     0,

@@ -10,7 +10,7 @@ oracle.load()
 
 from prefmover import Ratings
 from prefmover.data.csr import check_rows
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 
 SEPARATORS = (None, None, None, ",", "\t", "::", ";", "|", " ", "é", "ab", "\\t", "\x00", "1")
 HEADERS = (None, None, True, False)

@@ -20,7 +20,7 @@ from prefmover.datasets.tables import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import CELL, LISTS, RunFolder
 from prefmover.items.table import read_item_table
-from prefmover.measures.preferences import masses
+from prefmover.data.preferences import masses
 from prefmover.predict.user_kernel import UserKernel
 
 

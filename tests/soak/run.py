@@ -4,7 +4,7 @@ import numpy as np
 
 from prefmover.errors import PrefmoverError
 from prefmover.measures.pmd import distances, pmd
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 from prefmover.ot import transport
 from prefmover.search import nearest, nearest_raters, within
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters

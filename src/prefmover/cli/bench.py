@@ -33,7 +33,7 @@ def bench(
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Time exact distances and the search for neighbours on the built-in data.
+    """Time exact distances and the search for neighbors on the built-in data.
 
     Each figure is the best of three runs, on one thread but for the search. POT gets the same problems, laid
     out beforehand; its values must agree.
@@ -114,7 +114,7 @@ def _by_pot(
     import numpy as np
 
     from prefmover.items.geometry import align
-    from prefmover.measures.preferences import preferences
+    from prefmover.data.preferences import preferences
 
     aligned, block = align(ratings, geometry)
     everyone = preferences(aligned)

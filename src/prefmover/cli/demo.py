@@ -35,7 +35,7 @@ SHARES = (0.05, 0.1, 0.2)
 K = 40
 NOTE = """\
 Each measure predicts as in the paper, from the {k} nearest raters of the item; UserKNN() is this package's
-default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbours.
+default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbors.
 One random split for each share."""
 
 
@@ -49,7 +49,7 @@ def demo(
 ) -> None:
     """Find like-minded viewers in the built-in data, say why, recommend, compare, and write a report.
 
-    The viewers are simulated, the films are real. Distances and neighbours are exact. The path of the report
+    The viewers are simulated, the films are real. Distances and neighbors are exact. The path of the report
     is printed last.
     """
     say = (lambda text: None) if json else typer.echo
@@ -114,7 +114,7 @@ def _show_ratings(tour: Tour, say: Any) -> None:
 def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str]:
     from prefmover.report.demo_page import Near
 
-    few = Data(data.name, data.ratings.select(users=list(range(80))), data.catalogue, data.geometry)
+    few = Data(data.name, data.ratings.select(users=list(range(80))), data.catalog, data.geometry)
     search_users(few, None, 1, jobs=jobs)  # the first time this compiles, which is not what is timed
     start = time.perf_counter()
     found = search_users(data, None, NEAREST, jobs=jobs)

@@ -48,7 +48,7 @@ def evaluate(
     ] = None,
     measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
     train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
-    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbours: 10,40 or [5:60:5].")] = None,
+    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbors: 10,40 or [5:60:5].")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Random splits, or folds. [5]")] = None,
     geometry: Annotated[
         str | None, typer.Option(help="[best], genres, ratings (of each training part), or a file of items.")

@@ -49,7 +49,7 @@ def explain(
     """Show why two users are alike, or what a predicted rating is made of.
 
     For two users: the transport plan, what of one's preference corresponds to what of the other's (--measure
-    takes another measure apart). For an item: what is usual, and what each neighbour adds.
+    takes another measure apart). For an item: what is usual, and what each neighbor adds.
     """
     from prefmover.cli.output import check_writable, print_json, write_text
 

@@ -32,7 +32,7 @@ USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "count": ("count", "counts", "n", "weight"),
     "vector": ("vector", "vectors", "embedding", "features"),
 }
-"""By role, the names that are recognised, the likeliest first; compared as :func:`plain_name` has them."""
+"""By role, the names that are recognized, the likeliest first; compared as :func:`plain_name` has them."""
 
 
 CLOSE = 0.65

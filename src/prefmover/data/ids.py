@@ -195,6 +195,17 @@ class IdIndex:
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
         return np.array([self.position(i) for i in listed], dtype=np.int64)
 
+    def get(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """Return the positions of many ids, -1 for those that are not known.
+
+        >>> IdIndex("user", as_ids(["ann", "bob"], "user")).get(["bob", "zoe"])
+        array([ 1, -1])
+        """
+        if not self._positions:
+            self._positions.update(zip(self.ids.tolist(), range(len(self.ids)), strict=True))
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        return np.array([self._positions.get(i, -1) for i in listed], dtype=np.int64)
+
     def _unknown(self, id_: Any) -> str:
         sentence = f"there is no {self.kind} {show(id_)}"
         if not len(self.ids):

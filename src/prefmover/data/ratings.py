@@ -344,6 +344,27 @@ class Ratings:
         chosen_users.flags.writeable = chosen_items.flags.writeable = False
         return Ratings(part, chosen_users, chosen_items, self.scale)
 
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Return the user position of every stored rating, in the order of ``matrix.data``."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
+
+    def with_items(self, items: Ids) -> Ratings:
+        """Return these ratings over other items, which must include all that are rated here.
+
+        >>> ratings = Ratings.from_arrays(["ann"], ["x"], [5])
+        >>> ratings.with_items(np.array(["y", "x"], dtype=object)).matrix.toarray()
+        array([[0., 5.]])
+        """
+        from scipy.sparse import csr_array
+
+        if items is self.items or np.array_equal(items, self.items):
+            return self
+        at = IdIndex("item", items).positions(self.items).astype(self.matrix.indices.dtype)
+        m = self.matrix
+        moved = csr_array((m.data, at[m.indices], m.indptr), shape=(self.n_users, len(items)))
+        moved.sort_indices()
+        return Ratings(moved, self.users, items, self.scale)
+
     def to_frame(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
 

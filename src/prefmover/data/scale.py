@@ -12,7 +12,7 @@ from prefmover.errors import InputError
 
 __all__ = ["Scale"]
 
-GRID = 1e9  # steps are recognised on a grid of 1e-9
+GRID = 1e9  # steps are recognized on a grid of 1e-9
 MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
 
 

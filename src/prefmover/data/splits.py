@@ -158,17 +158,17 @@ def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) 
     splits = []
     for number, (train, test) in enumerate(folds, 1):
         name = f"published fold {number}"
-        learnt, asked = where(train, f"train of {name}"), where(test, f"test of {name}")
-        if np.intersect1d(learnt, asked).size:
+        learned, asked = where(train, f"train of {name}"), where(test, f"test of {name}")
+        if np.intersect1d(learned, asked).size:
             raise InputError(f"{name} has ratings both to train on and to test")
         chosen, tested = np.zeros(len(keys), bool), np.zeros(len(keys), bool)
-        chosen[learnt], tested[asked] = True, True
+        chosen[learned], tested[asked] = True, True
         splits.append(_split(ratings, chosen, name, tested))
     return splits
 
 
 def hashed(seed: int, keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return 64 well-mixed bits for each whole number: the finaliser of SplitMix64 (Steele et al., 2014).
+    """Return 64 well-mixed bits for each whole number: the finalizer of SplitMix64 (Steele et al., 2014).
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a data set comes from and how to recognise it.
+    """Where a data set comes from and how to recognize it.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 Items belong to tastes: each taste is a direction in a space of features, none of them negative,
 and an item is its taste's direction plus noise. Within a taste popularity falls off as 1 / rank,
-so that few items are rated by many and most by few. A user has a favourite taste, another one, and
+so that few items are rated by many and most by few. A user has a favorite taste, another one, and
 now and then follows the crowd; what suits the user's mixture of tastes gets more stars.
 
 Everything is drawn in blocks of users, each with its own stream of random numbers, and written
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Made", "make", "synthetic"]
 
 BLOCK = 20_000  # users; part of what a seed means, not to be tuned
-FAVOURITE, OTHER = 0.6, 0.85  # cumulative: favourite taste, second taste, and the rest the crowd
+FAVORITE, OTHER = 0.6, 0.85  # cumulative: favorite taste, second taste, and the rest the crowd
 
 
 def synthetic(
@@ -59,7 +59,7 @@ def synthetic(
     from prefmover.data.ids import as_ids
     from prefmover.data.ratings import Ratings
     from prefmover.data.scale import Scale
-    from prefmover.items.catalog import Catalogue, Dataset
+    from prefmover.items.catalog import Catalog, Dataset
     from prefmover.items.geometry import ItemGeometry
 
     made = make(users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress)
@@ -70,7 +70,7 @@ def synthetic(
         (made.stars, made.indices.astype(width, copy=False), made.indptr.astype(width)),
         shape=(users, items),
     )
-    catalogue = Catalogue(
+    catalog = Catalog(
         item_ids,
         [f"Item {i}" for i in range(items)],
         np.zeros(items, np.int64),
@@ -79,7 +79,7 @@ def synthetic(
     return Dataset(
         f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
         Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
-        catalogue,
+        catalog,
         "Free of rights (CC0 1.0): users, items and ratings are made up.",
         "The prefmover developers. Synthetic ratings.",
         lambda: ItemGeometry.from_vectors(
@@ -100,7 +100,7 @@ class Made:
         The items, none of them negative, of length 1.
     item_tastes : int64 array of shape (n_items,)
     user_tastes : int64 array of shape (n_users,)
-        The favourite taste of each user: the right answer.
+        The favorite taste of each user: the right answer.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -154,29 +154,29 @@ def make(
     if tastes > items:
         raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs one")
     world = np.random.default_rng([seed, 0])
-    catalogue = _Catalogue.make(items, tastes, features, world)
+    catalog = _Catalog.make(items, tastes, features, world)
     counts = world.integers(fewest, most, endpoint=True, size=users)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     indices = np.empty(indptr[-1], np.int32)
     stars = np.empty(indptr[-1])
-    favourites = np.empty(users, np.int64)
+    favorites = np.empty(users, np.int64)
     for start in range(0, users, BLOCK):
         stop = min(start + BLOCK, users)
         block = slice(start, stop)
         random = np.random.default_rng([seed, 1, start])
         mixture = _mixture(stop - start, tastes, random)
-        favourites[block] = mixture[:, 0]
-        seen, kept = _seen(catalogue, mixture, counts[block], random)
+        favorites[block] = mixture[:, 0]
+        seen, kept = _seen(catalog, mixture, counts[block], random)
         part = slice(indptr[start], indptr[stop])
         indices[part] = seen[kept]
-        stars[part] = _stars(catalogue, mixture, seen, random)[kept]
+        stars[part] = _stars(catalog, mixture, seen, random)[kept]
         if progress is not None:
             progress(stop, users)
-    return Made(indptr, indices, stars, catalogue.vectors, catalogue.tastes, favourites)
+    return Made(indptr, indices, stars, catalog.vectors, catalog.tastes, favorites)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Catalogue:
+class _Catalog:
     """Items sorted by taste, so that a draw from a taste is a draw from an interval."""
 
     vectors: npt.NDArray[np.float64]  # (n_items, features)
@@ -185,10 +185,10 @@ class _Catalogue:
     up_to: npt.NDArray[np.float64]  # cumulated popularity along that order; the last is 1
     start: npt.NDArray[np.int64]  # (n_tastes + 1,) where a taste begins in the order
     quality: npt.NDArray[np.float32]
-    suits: npt.NDArray[np.float32]  # (n_tastes, n_items), standardised within a taste
+    suits: npt.NDArray[np.float32]  # (n_tastes, n_items), standardized within a taste
 
     @classmethod
-    def make(cls, items: int, tastes: int, features: int, random: np.random.Generator) -> _Catalogue:
+    def make(cls, items: int, tastes: int, features: int, random: np.random.Generator) -> _Catalog:
         centres = random.exponential(size=(tastes, features)) ** 2
         centres /= np.linalg.norm(centres, axis=1, keepdims=True)
         taste = random.permutation(np.arange(items) % tastes)
@@ -215,24 +215,24 @@ class _Catalogue:
 
 
 def _mixture(users: int, tastes: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(users, 2): the favourite taste and the other one of each user."""
+    """(users, 2): the favorite taste and the other one of each user."""
     # Tastes differ in size, the largest having about three times the followers of the smallest.
     weight = np.linspace(3.0, 1.0, tastes)
     return random.choice(tastes, size=(users, 2), p=weight / weight.sum())
 
 
 def _seen(
-    catalogue: _Catalogue,
+    catalog: _Catalog,
     mixture: npt.NDArray[np.int64],
     counts: npt.NDArray[np.int64],
     random: np.random.Generator,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
     """Return a table (users, most) of distinct items, sorted within users, and which are wanted."""
-    n, most, n_items = len(counts), int(counts.max()), len(catalogue.tastes)
+    n, most, n_items = len(counts), int(counts.max()), len(catalog.tastes)
     width = min(2 * most, n_items)
     which = random.random((n, width))
-    taste = np.where(which < FAVOURITE, mixture[:, :1], mixture[:, 1:])
-    drawn = catalogue.draw(np.where(which < OTHER, taste, -1), random)
+    taste = np.where(which < FAVORITE, mixture[:, :1], mixture[:, 1:])
+    drawn = catalog.draw(np.where(which < OTHER, taste, -1), random)
     fresh = _first_times(drawn)
     for u in np.flatnonzero(fresh.sum(axis=1) < counts):  # narrow tastes: fill up with anything
         rest = random.permutation(np.setdiff1d(np.arange(n_items), drawn[u]))
@@ -259,16 +259,16 @@ def _first_times(drawn: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
 
 
 def _stars(
-    catalogue: _Catalogue,
+    catalog: _Catalog,
     mixture: npt.NDArray[np.int64],
     seen: npt.NDArray[np.int32],
     random: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
     """Return half stars from 1 to 5 for a table of items."""
-    suits = 0.7 * catalogue.suits[mixture[:, :1], seen] + 0.3 * catalogue.suits[mixture[:, 1:], seen]
+    suits = 0.7 * catalog.suits[mixture[:, :1], seen] + 0.3 * catalog.suits[mixture[:, 1:], seen]
     leniency = 0.35 * random.standard_normal((len(seen), 1), np.float32)
     chance = 0.6 * random.standard_normal(seen.shape, np.float32)
-    stars = 3.3 + 0.4 * suits + leniency + catalogue.quality[seen] + chance
+    stars = 3.3 + 0.4 * suits + leniency + catalog.quality[seen] + chance
     return np.asarray(np.clip(np.rint(2 * stars) / 2, 1.0, 5.0), np.float64)
 
 

@@ -3,11 +3,11 @@
 =============  ===================================================================================
 name           prediction
 =============  ===================================================================================
-user-mean      the user's mean training rating; no neighbours
-bias           μ + b_u + b_i, regularised (``centering="baseline"``); no neighbours
-uniform        K raters of the item drawn at random, all with weight 1: what neighbours bring without
+user-mean      the user's mean training rating; no neighbors
+bias           μ + b_u + b_i, regularized (``centering="baseline"``); no neighbors
+uniform        K raters of the item drawn at random, all with weight 1: what neighbors bring without
                any notion of nearness. (At K beyond the number of raters, all of them.)
-mean-vector    neighbours by the cosine of the users' mean item vectors, Σ p(i) x_i against Σ q(j) x_j:
+mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) x_i against Σ q(j) x_j:
                what item similarity brings without optimal transport
 =============  ===================================================================================
 """

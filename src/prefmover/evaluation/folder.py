@@ -31,7 +31,7 @@ __all__ = ["FORMAT", "Cell", "RunFolder"]
 FORMAT = 1
 Cell = dict[str, Any]
 
-LISTS = ("k", "mae", "rmse", "coverage", "neighbours")
+LISTS = ("k", "mae", "rmse", "coverage", "neighbors")
 CELL: dict[str, Any] = {
     **dict.fromkeys(("key", "method", "label", "kind", "convention"), str),
     **dict.fromkeys(("repeat", "n_train", "n_test", "new_users", "new_items"), int),

@@ -7,7 +7,7 @@ The predictor is that of :mod:`prefmover.predict.base`,
 over the K nearest among those who rated i; the base b and the deviations e are those of a
 :class:`~prefmover.predict.centering.Centering`. The paper's has ``"mean"`` and λ = 0.
 
-Similarities are weights as they are: a neighbour with a negative correlation counts with a minus sign, and
+Similarities are weights as they are: a neighbor with a negative correlation counts with a minus sign, and
 |w| below the line. Distances have a rule, stated in the table of measures: PMD exp(-4 D), MSD 1 - MSD.
 Predictions are cut off at the ends of the scale. Where no rater has a defined, non-zero weight the
 prediction is the base alone; *coverage* is the share of predictions where one had.
@@ -38,7 +38,7 @@ Index = npt.NDArray[np.int64]
 
 NO_NEIGHBORS = {"user-mean": "mean", "bias": "baseline"}
 CONTROLS = ("uniform", "mean-vector", *NO_NEIGHBORS)
-PAIRS_AT_ONCE = 620_000  # test ratings whose neighbours are held at once: 60 x 16 bytes each, three times
+PAIRS_AT_ONCE = 620_000  # test ratings whose neighbors are held at once: 60 x 16 bytes each, three times
 THREAD_ROWS = 32
 
 
@@ -95,11 +95,11 @@ class Predictions:
     Attributes
     ----------
     ks
-        Numbers of neighbours; one None if there are no neighbours.
+        Numbers of neighbors; one None if there are no neighbors.
     ratings
         (n_test, len(ks)) predictions.
     used
-        (n_test, len(ks)) how many neighbours each rests on.
+        (n_test, len(ks)) how many neighbors each rests on.
     solved
         Pairs of users whose value was computed, None if there were none.
     """
@@ -119,7 +119,7 @@ class Task:
     split
         Train and test.
     ks
-        Numbers of neighbours, ascending.
+        Numbers of neighbors, ascending.
     centering, shrinkage
         Base and deviations, and λ; see the top of this module.
     seed

@@ -47,7 +47,7 @@ def scores(task: Task, predictions: Predictions, top_n: int = 0) -> dict[str, An
         "mae": [_short(x) for x in np.abs(errors).mean(axis=0)],
         "rmse": [_short(x) for x in np.sqrt((errors**2).mean(axis=0))],
         "coverage": [_short(x) for x in (predictions.used > 0).mean(axis=0)],
-        "neighbours": [_short(x) for x in predictions.used.mean(axis=0)],
+        "neighbors": [_short(x) for x in predictions.used.mean(axis=0)],
     }
     if top_n:
         out["top_n"] = [_ranking(split, column, top_n) for column in predictions.ratings.T]
@@ -103,12 +103,12 @@ def flat_rows(cells: Iterable[Cell]) -> list[dict[str, Any]]:
         shared = {
             name: value
             for name, value in cell.items()
-            if name not in ("k", "mae", "rmse", "coverage", "neighbours", "groups", "top_n", "run", "key")
+            if name not in ("k", "mae", "rmse", "coverage", "neighbors", "groups", "top_n", "run", "key")
         }
         run = cell["run"]
         for at, k in enumerate(cell["k"]):
             row = {**shared, "k": k}
-            row |= {name: cell[name][at] for name in ("mae", "rmse", "coverage", "neighbours")}
+            row |= {name: cell[name][at] for name in ("mae", "rmse", "coverage", "neighbors")}
             row |= cell["top_n"][at] if "top_n" in cell else {}
             row |= {"seconds": run["seconds"], "solved": run["solved"], "threads": run["threads"]}
             row["versions"] = ", ".join(f"{name} {number}" for name, number in run["versions"].items())

@@ -1,4 +1,4 @@
-"""What a data set is once it is read: ratings, a catalogue of items, and a geometry on request."""
+"""Catalog: titles, years and genres of items, and finding an item by its title."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover.data.ids import IdIndex, Ids, as_ids, close_names
-from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Catalogue", "Dataset", "Fold", "plain_title"]
-
-Fold = tuple[Ratings, Ratings]
+__all__ = ["Catalog", "plain_title", "split_year"]
 
 ARTICLES = (
     "the|an|a|le|la|les|l|un|une|der|die|das|ein|eine|il|lo|i|gli|los|las|el|una|het|de|den|det|o|os|as"
@@ -45,7 +40,7 @@ def plain_title(title: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Catalogue:
+class Catalog:
     """The items of a data set: id, title, year and genres of each.
 
     Parameters
@@ -61,7 +56,7 @@ class Catalogue:
 
     Examples
     --------
-    >>> films = Catalogue([7, 9], ["Alien", "Fargo"], [1979, 1996], [["Horror"], []])
+    >>> films = Catalog([7, 9], ["Alien", "Fargo"], [1979, 1996], [["Horror"], []])
     >>> films.label(7)
     'Alien (1979)'
     >>> films.find("alien")
@@ -96,6 +91,27 @@ class Catalogue:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_index", IdIndex("item", self.ids))
 
+    @classmethod
+    def from_ids(cls, ids: Ids) -> Catalog:
+        """Return a catalog in which every item is called by its id."""
+        return cls(ids, [str(item) for item in ids.tolist()], [0] * len(ids), [()] * len(ids))
+
+    def aligned(self, ids: Ids) -> Catalog:
+        """Return the catalog of exactly these items, in this order; an item it lacks is called by its id."""
+        if ids is self.ids:
+            return self
+        at = self._index.get(ids)
+        known = at >= 0
+        return Catalog(
+            ids,
+            [
+                self.titles[k] if k >= 0 else str(item)
+                for k, item in zip(at.tolist(), ids.tolist(), strict=True)
+            ],
+            np.where(known, self.years[at], 0) if len(self) else np.zeros(len(ids), np.int64),
+            [self.genres[k] if k >= 0 else () for k in at.tolist()],
+        )
+
     def __len__(self) -> int:
         """Return the number of items."""
         return len(self.ids)
@@ -103,7 +119,7 @@ class Catalogue:
     def __repr__(self) -> str:
         """How many items, and the first of them."""
         first = f", the first {self.label(self.ids[0])!r}" if len(self) else ""
-        return f"Catalogue({len(self):,} items{first})"
+        return f"Catalog({len(self):,} items{first})"
 
     def index(self, item: Any) -> int:
         """Return the position of an item id."""
@@ -158,41 +174,6 @@ class Catalogue:
         close = close_names(text, self.titles)
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         raise InputError(f"no title among {len(self):,} items is, begins with or contains {text!r}{hint}")
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Ratings with a catalogue of what was rated, and a geometry that is made when first asked for.
-
-    Attributes
-    ----------
-    name : str
-        As in :func:`prefmover.datasets.load`.
-    ratings : Ratings
-    items : Catalogue
-        Every listed item, rated or not.
-    terms, citation : str
-        Under which terms the data may be used, and what to cite.
-    """
-
-    name: str
-    ratings: Ratings
-    items: Catalogue
-    terms: str
-    citation: str
-    make_geometry: Callable[[], ItemGeometry] = field(repr=False)
-    make_folds: Callable[[], list[Fold]] | None = field(default=None, repr=False)
-
-    @cached_property
-    def geometry(self) -> ItemGeometry:
-        """The best geometry that the data at hand allow; its name says what it was made from."""
-        return self.make_geometry()
-
-    def folds(self) -> list[Fold]:
-        """Return the publisher's own (train, test) folds: u1 to u5 of ml-100k."""
-        if self.make_folds is None:
-            raise InputError(f"{self.name} comes without folds; make your own with prefmover.data.splits")
-        return self.make_folds()
 
 
 def split_year(text: str) -> tuple[str, int]:

@@ -273,7 +273,7 @@ def tag_profiles(
     and other tags which they could have. So predict them:
 
     1. Each item gets features f: its genres, and ``tag_weight`` times its latent tag vector
-       (:func:`from_tags`). They are centred.
+       (:func:`from_tags`). They are centered.
     2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
        items that have tags. The predicted profile of an item is fB; only its inner products matter,
        so the profile is kept as f(BBᵀ)^½, no longer than f.

@@ -357,6 +357,14 @@ class ItemGeometry:
         nearest = order[order != i][:n]
         return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
 
+    def positions(self, items: npt.NDArray[Any]) -> Index:
+        """Return the positions of item ids; an unknown one is an error."""
+        return self._index.positions(items)
+
+    def has(self, items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which of some item ids the geometry knows."""
+        return self._index.get(items) >= 0
+
     def take(self, positions: npt.ArrayLike) -> Self:
         """Return the geometry of the items at ``positions``, in that order."""
         p = self._indices(positions)
@@ -397,51 +405,6 @@ class ItemGeometry:
         metric = "metric" if self.is_metric else "not a metric"
         known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
         return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {known})"
-
-
-def align(
-    ratings: "Ratings", geometry: ItemGeometry, missing: Literal["error", "drop"] = "error"
-) -> tuple["Ratings", ItemGeometry]:
-    """Return ratings and geometry over the same items in the same order.
-
-    Parameters
-    ----------
-    missing
-        What becomes of rated items that the geometry does not know: ``"error"``, or ``"drop"`` to leave
-        their ratings out, with a :class:`~prefmover.errors.MissingItemsWarning` that counts and names them.
-
-    Examples
-    --------
-    >>> from prefmover import Ratings
-    >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "z"], [5, 4])
-    >>> geometry = ItemGeometry.from_vectors(["z", "y", "x"], [[1, 0], [1, 1], [0, 1]])
-    >>> ratings, geometry = align(ratings, geometry)
-    >>> geometry.items.tolist()  # those that were rated, in the order of the ratings
-    ['x', 'z']
-    """
-    if missing not in ("error", "drop"):
-        raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
-    if ratings.items is geometry.items or np.array_equal(ratings.items, geometry.items):
-        return ratings, geometry
-    place = {item: k for k, item in enumerate(geometry.items.tolist())}
-    positions = np.array([place.get(item, -1) for item in ratings.items.tolist()], dtype=np.int64)
-    known = positions >= 0
-    if not known.all():
-        lost = ratings.items[~known]
-        n_lost = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
-        names = ", ".join(map(repr, lost[:5].tolist())) + (", ..." if len(lost) > 5 else "")
-        report = (
-            f"{len(lost):,} of {ratings.n_items:,} rated items ({n_lost:,} of {ratings.n_ratings:,} ratings) "
-            f"are not in the item geometry ({geometry.name}): {names}"
-        )
-        if not known.any():
-            mixed = " (integer and string ids do not match)" if lost.dtype != geometry.items.dtype else ""
-            raise InputError(f"{report}; not one is{mixed}, so no distance can be computed")
-        if missing == "error":
-            raise InputError(f'{report}; add them to the geometry, or pass missing="drop"')
-        warnings.warn(f"{report}; their ratings are left out", MissingItemsWarning, stacklevel=2)
-        ratings = ratings.select(items=known)
-    return ratings, geometry.take(positions[known])
 
 
 def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -27,7 +27,7 @@ from prefmover.data.ids import CANONICAL_INTEGER, Ids, as_ids, close_names
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.catalog import Catalogue, split_year
+from prefmover.items.catalog import Catalog, split_year
 from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["ItemTable", "read_item_table"]
@@ -60,12 +60,12 @@ class ItemTable:
         made = parts[0] if len(parts) == 1 else features.combine(*parts)
         return ItemGeometry.from_vectors(made.items, made.vectors, name=f"{made.name} of {name}", zero="far")
 
-    def catalogue(self, ids: Ids) -> Catalogue:
+    def catalog(self, ids: Ids) -> Catalog:
         """Return titles, years and genres."""
         keys = [str(i) for i in ids.tolist()]
         titles = [self.titles.get(key, key) for key in keys]
         years = [self.years.get(key, 0) for key in keys]
-        return Catalogue(ids, titles, years, [self.genres.get(key, []) for key in keys])
+        return Catalog(ids, titles, years, [self.genres.get(key, []) for key in keys])
 
     def _parts(self, ids: Ids) -> list[features.ItemVectors]:
         place = {str(item): k for k, item in enumerate(ids.tolist())}
@@ -107,8 +107,8 @@ def read_item_table(
     encoding: str = "utf-8",
     rated: Ids | None = None,
     missing: str = "error",
-) -> tuple[Catalogue, ItemGeometry]:
-    r"""Return catalogue and geometry from files of items, each in one of the forms above.
+) -> tuple[Catalog, ItemGeometry]:
+    r"""Return catalog and geometry from files of items, each in one of the forms above.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def read_item_table(
         keys += [str(i) for i in rated.tolist() if str(i) not in table.order]
     ids = _typed(keys, rated)
     name = " and ".join(os.path.basename(os.fspath(path)) for path in paths)
-    return table.catalogue(ids), table.geometry(ids, name)
+    return table.catalog(ids), table.geometry(ids, name)
 
 
 def _read_all(

@@ -281,9 +281,9 @@ def _pearson(two: _Two, means: str = "all-rated") -> Explained:
         x, y = (float(np.mean(side)) for side in zip(*((a, b) for _, a, b in two.both), strict=True))
         over = "over the co-rated items"
     tiny = 1e-10 * two.scale.highest
-    centred = [(_snap(a - x, tiny), _snap(b - y, tiny)) for _, a, b in two.both]
+    centered = [(_snap(a - x, tiny), _snap(b - y, tiny)) for _, a, b in two.both]
     terms = two.co_rated_terms(lambda i, a, b: _snap(a - x, tiny) * _snap(b - y, tiny))
-    value, parts, terms, reason = _normed(two, terms, centred, "(r-μ)")
+    value, parts, terms, reason = _normed(two, terms, centered, "(r-μ)")
     extra = [Part("μ_u", x, f"the first's mean {over}"), Part("μ_v", y, f"the second's mean {over}")]
     return value, parts[:1] + extra + parts[1:], terms, reason
 
@@ -352,7 +352,7 @@ def _nhsm(two: _Two, overlap: str) -> Explained:
     return total * shared * alike, [two.n_part(), sum_part, part, *parts], terms, None
 
 
-def _bcf(two: _Two, normalised: bool, local: str = "correlation", flat: str = "nothing") -> Explained:
+def _bcf(two: _Two, normalized: bool, local: str = "correlation", flat: str = "nothing") -> Explained:
     values, is_flat = item_aware.local_values(two.pairs, local)
     flat_one = flat == "one" and bool(is_flat[two.u] or is_flat[two.v])
     starts = two.pairs.matrix.indptr
@@ -363,13 +363,13 @@ def _bcf(two: _Two, normalised: bool, local: str = "correlation", flat: str = "n
     terms = two.all_terms(lambda i, j, a, b: 1.0 if flat_one else loc[two.u][i] * loc[two.v][j])
     total = sum(term.value for term in terms)
     parts = [two.n_part(), two.j_part(), Part("Σs·loc", total, "over all pairs of ratings")]
-    if not normalised:
+    if not normalized:
         return two.jaccard + total, parts, terms, None
     pairs = two.pairs_part()
     return two.jaccard + total / pairs.value, [*parts, pairs], terms, None
 
 
-def _husm(two: _Two, normalised: bool) -> Explained:
+def _husm(two: _Two, normalized: bool) -> Explained:
     means = two.item_means
     terms = two.all_terms(lambda i, j, a, b: two.pss(a, b, (means[i] + means[j]) / 2))
     total = sum(term.value for term in terms)
@@ -382,7 +382,7 @@ def _husm(two: _Two, normalised: bool) -> Explained:
         Part("sig(n/|I_u|)", share, "share of the first's items that both rated"),
         *alike_parts,
     ]
-    if not normalised:
+    if not normalized:
         return value, parts, terms, None
     pairs = two.pairs_part()
     return value / pairs.value, [*parts, pairs], terms, None

@@ -66,7 +66,7 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
         return float(plan.cost)
 
     def _preference(self, user: int) -> tuple[Index, Floats]:
-        """Return the items that a user gave more than 0, and the ratings: masses, not yet normalised."""
+        """Return the items that a user gave more than 0, and the ratings: masses, not yet normalized."""
         matrix = self.pairs.matrix
         own = slice(matrix.indptr[user], matrix.indptr[user + 1])
         liked = matrix.data[own] > 0

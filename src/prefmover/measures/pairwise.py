@@ -51,7 +51,7 @@ def similarities(
         A name in :data:`~prefmover.measures.MEASURES`, in any case, or a
         :class:`~prefmover.measures.Measure` of your own.
     geometry
-        Item similarities, for BCF, HUSM, their normalised forms, and PMD.
+        Item similarities, for BCF, HUSM, their normalized forms, and PMD.
     users, others
         Ids; None means all users.
     convention
@@ -67,7 +67,7 @@ def similarities(
     Returns
     -------
     array of shape (len(users), len(others))
-        NaN where the measure is undefined: such a user is never a neighbour.
+        NaN where the measure is undefined: such a user is never a neighbor.
 
     See Also
     --------

@@ -20,7 +20,7 @@ from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import Progress, resolve_jobs, run
 from prefmover.items.geometry import ItemGeometry, align
-from prefmover.measures.preferences import Preferences, preferences, undefined_because
+from prefmover.data.preferences import Preferences, preferences, undefined_because
 from prefmover.ot import Transport, TransportProblem, solve
 
 __all__ = ["Flow", "UserTransport", "distances", "pmd"]

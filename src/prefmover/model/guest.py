@@ -24,7 +24,7 @@ __all__ = ["Guest"]
 
 
 class Guest:
-    """Somebody who is not in the data: neighbours, predictions, recommendations and reasons all the same.
+    """Somebody who is not in the data: neighbors, predictions, recommendations and reasons all the same.
 
     Made by :meth:`UserKNN.for_ratings`. The model stays as it is.
     """
@@ -83,7 +83,7 @@ class Guest:
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
     def reasons(self, items: Iterable[Any], most: int = 3) -> list[Parts]:
-        """Return the neighbours who speak most for each item; :meth:`UserKNN.reasons` tells more."""
+        """Return the neighbors who speak most for each item; :meth:`UserKNN.reasons` tells more."""
         at = IdIndex("item", self.model.ratings_.items).positions(items)
         return self.model._fitted().reasons(self._placed, at, most)
 

@@ -79,7 +79,7 @@ class TransportProblem:
 
     @classmethod
     def of(cls, p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Self:
-        """Return the problem for two lists of masses, each normalised to 1, and a matrix of costs.
+        """Return the problem for two lists of masses, each normalized to 1, and a matrix of costs.
 
         Integer masses are taken exactly. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
         the largest remainders rounded up, so that both sides add up to the last unit. Costs are rounded

@@ -4,7 +4,7 @@ For comparison only: its cost is that of a blurred plan, above the exact one. Th
 out to show it, at ε = .05 on d = 1 - s (see ``docs/measures.md``).
 
 Reference: M. Cuturi, "Sinkhorn distances", NIPS 2013; G. Peyré, M. Cuturi, "Computational optimal
-transport", 2019, section 4.4 (log-domain stabilisation).
+transport", 2019, section 4.4 (log-domain stabilization).
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def sinkhorn(
     tolerance: float = 1e-9,
     max_iterations: int = 10_000,
 ) -> Sinkhorn:
-    """Return the plan that minimises Σ W c + ε KL(W | p qᵀ).
+    """Return the plan that minimizes Σ W c + ε KL(W | p qᵀ).
 
     Parameters
     ----------

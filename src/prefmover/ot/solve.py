@@ -36,7 +36,7 @@ class Transport:
     Attributes
     ----------
     cost
-        Σ W_ij c_ij, the least possible, for masses normalised to 1.
+        Σ W_ij c_ij, the least possible, for masses normalized to 1.
     plan
         The optimal W, sparse: at most n + m - 1 entries besides mass that stays in place.
     potentials
@@ -76,7 +76,7 @@ def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transp
     Parameters
     ----------
     p, q
-        (n,) and (m,) masses, normalised to 1 each; integers are taken exactly.
+        (n,) and (m,) masses, normalized to 1 each; integers are taken exactly.
     cost
         (n, m), finite and not negative; it need not be a metric.
 

@@ -1,4 +1,4 @@
-"""From neighbours to ratings, and to reasons.
+"""From neighbors to ratings, and to reasons.
 
 ::
 

@@ -1,4 +1,4 @@
-r"""Ratings from neighbours: a weighted mean of what they said, measured from what to expect.
+r"""Ratings from neighbors: a weighted mean of what they said, measured from what to expect.
 
 .. math:: \hat r_{ui} = \text{base}_{ui} + \sigma_u
           \frac{\sum_{v} w_{uv} z_{vi}}{\sum_{v} |w_{uv}| + \lambda}
@@ -35,21 +35,21 @@ __all__ = [
 
 How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
 HOW: tuple[How, ...] = ("neighbors", "no neighbor", "unknown item", "unknown user", "nothing known")
-"""How a prediction was made: from neighbours, or by which fallback."""
+"""How a prediction was made: from neighbors, or by which fallback."""
 
-SPELT = {"neighbors": "neighbours", "no neighbor": "no neighbour"}
-"""How people read it: names in the code are spelt the American way, texts the British way."""
+SPELLED = {"neighbors": "neighbors", "no neighbor": "no neighbor"}
+"""How people read it: names in the code are spelled the American way, texts the British way."""
 
 NEIGHBORS, NO_NEIGHBOR, UNKNOWN_ITEM, UNKNOWN_USER, NOTHING_KNOWN = range(5)
 
 
 class NeighborPart(NamedTuple):
-    """What one neighbour adds to a prediction.
+    """What one neighbor adds to a prediction.
 
     Attributes
     ----------
     user
-        The neighbour's id.
+        The neighbor's id.
     distance
         From the user (or similarity, for such a measure). NaN where it was not computed: the kernel
         predictor needs no distances to predict, and looks up those of the ten largest parts only.
@@ -60,7 +60,7 @@ class NeighborPart(NamedTuple):
     opinion
         How much more, or less, than expected they like the item.
     value
-        What they add: the values of all neighbours and the base sum to the prediction.
+        What they add: the values of all neighbors and the base sum to the prediction.
     """
 
     user: Any
@@ -82,13 +82,13 @@ class Prediction:
     rating
         The prediction, within the scale.
     base
-        What was expected before neighbours spoke.
+        What was expected before neighbors spoke.
     how
         One of :data:`HOW`.
     clipped
         Whether the sum lay outside the scale.
     n_neighbors
-        How many neighbours spoke.
+        How many neighbors spoke.
     details
         Gives their parts; called by :attr:`neighbors`.
     """
@@ -104,16 +104,16 @@ class Prediction:
 
     @property
     def neighbors(self) -> tuple[NeighborPart, ...]:
-        """The neighbours who spoke, the one with the largest part first."""
+        """The neighbors who spoke, the one with the largest part first."""
         parts = self.details()
         return tuple(sorted(parts, key=lambda part: -abs(part.value)))
 
     @property
     def source(self) -> str:
-        """What the prediction was made from, for people: ``"3 neighbours"``, or the fallback."""
+        """What the prediction was made from, for people: ``"3 neighbors"``, or the fallback."""
         if self.how == "neighbors":
-            return counted(self.n_neighbors, "neighbour")
-        return SPELT.get(self.how, self.how)
+            return counted(self.n_neighbors, "neighbor")
+        return SPELLED.get(self.how, self.how)
 
     def __repr__(self) -> str:
         cut = ", clipped" if self.clipped else ""
@@ -124,7 +124,7 @@ class Prediction:
 class Predictions:
     """Predicted ratings of many (user, item) pairs: arrays, and one :class:`Prediction` by index.
 
-    Pickled with what their neighbours are found by, which for the kernel predictor is the whole model; where
+    Pickled with what their neighbors are found by, which for the kernel predictor is the whole model; where
     that is too much, :meth:`to_frame` has the plain numbers.
 
     Attributes
@@ -138,7 +138,7 @@ class Predictions:
     clipped
         (n,) whether the sum lay outside the scale.
     n_neighbors
-        (n,) how many neighbours spoke.
+        (n,) how many neighbors spoke.
     """
 
     users: list[Any]
@@ -190,7 +190,7 @@ class Predictions:
         )
 
     def __repr__(self) -> str:
-        made = ", ".join(f"{n:,} from {SPELT.get(how, how)}" for how, n in self.counts().items() if n)
+        made = ", ".join(f"{n:,} from {SPELLED.get(how, how)}" for how, n in self.counts().items() if n)
         return f"Predictions({counted(len(self), 'pair')}: {made})"
 
 
@@ -203,7 +203,7 @@ def _id_column(ids: list[Any]) -> Any:
 
 
 class Lists(NamedTuple):
-    """Neighbours of each pair, as CSR: positions among the users, values of the measure, deviations."""
+    """Neighbors of each pair, as CSR: positions among the users, values of the measure, deviations."""
 
     indptr: Index
     neighbors: Index
@@ -226,18 +226,18 @@ def ratings_of(ratings: Ratings, users: Index, items: Index) -> Index:
 def average(
     base: Floats, spread: Floats, lists: Lists, weight: Weight, shrinkage: float
 ) -> tuple[Floats, Floats, Index]:
-    """Return predictions, the parts of all neighbours, and how many of them had a say in each pair.
+    """Return predictions, the parts of all neighbors, and how many of them had a say in each pair.
 
     Parameters
     ----------
     base, spread
         (pairs,) of the user and the item.
     lists
-        Neighbours of each pair.
+        Neighbors of each pair.
     weight
         From a value of the measure to a say.
     shrinkage
-        λ: how many full-weight neighbours' worth of doubt.
+        λ: how many full-weight neighbors' worth of doubt.
     """
     n = len(base)
     pair = np.repeat(np.arange(n), np.diff(lists.indptr))

@@ -1,7 +1,7 @@
-"""What a rating is compared with: the habits of users, and of items, taken out before neighbours speak.
+"""What a rating is compared with: the habits of users, and of items, taken out before neighbors speak.
 
 A 4 from someone who gives 5 to everything is faint praise. Each rule splits a rating into a *base*, what
-to expect of this user and this item, and a *deviation* from it; neighbours lend deviations.
+to expect of this user and this item, and a *deviation* from it; neighbors lend deviations.
 
 ==============  ============================  ==========================
 name            base of (u, i)                deviation
@@ -102,15 +102,15 @@ class Centering:
         return self.mean + user + item
 
     def fallback(self, users: Index, items: Index) -> Floats:
-        """Return what to say when no neighbour speaks: the base, or the mean where there is none."""
+        """Return what to say when no neighbor speaks: the base, or the mean where there is none."""
         return np.full(len(users), self.mean) if self.name == "none" else self.base(users, items)
 
     def deviations(self, ratings: Ratings) -> Floats:
         """Return the deviation of each rating, in the order of ``ratings.matrix.data``."""
         rows = np.repeat(np.arange(ratings.n_users), np.diff(ratings.matrix.indptr))
         base = self.base(rows, ratings.matrix.indices.astype(np.int64))
-        centred: Floats = (ratings.matrix.data - base) / self.spread[rows]
-        return centred
+        centered: Floats = (ratings.matrix.data - base) / self.spread[rows]
+        return centered
 
     def of_new_user(self, items: Index, values: Floats) -> tuple[float, float]:
         """Return (user, spread) of one more user, from their ratings, all else left as it is."""
@@ -131,7 +131,7 @@ def biases(
     user_shrinkage: float = USER_SHRINKAGE,
     item_shrinkage: float = ITEM_SHRINKAGE,
 ) -> tuple[Floats, Floats]:
-    r"""Return b_u and b_i, shrunk towards 0.
+    r"""Return b_u and b_i, shrunk toward 0.
 
     They are the minimum of
 

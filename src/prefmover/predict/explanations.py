@@ -174,7 +174,7 @@ class UserExplanation:
 
 
 class BasePart(NamedTuple):
-    """A part of a prediction that no neighbour is behind."""
+    """A part of a prediction that no neighbor is behind."""
 
     name: str
     value: float
@@ -198,11 +198,11 @@ class RecommendationExplanation:
     prediction
         The rating, and how it was made.
     base
-        Parts without a neighbour, in order: what is usual, the user's habit, the item's standing, ...
+        Parts without a neighbor, in order: what is usual, the user's habit, the item's standing, ...
     neighbors
-        What each neighbour adds, the largest part first.
+        What each neighbor adds, the largest part first.
     through
-        By neighbour (and by the user, for their own part): the ratings they speak through, largest first.
+        By neighbor (and by the user, for their own part): the ratings they speak through, largest first.
     labels
         Names of items, for people.
     """
@@ -243,7 +243,7 @@ class RecommendationExplanation:
         }
 
     def to_table(self, n: int = 10) -> "Table":
-        """Return the parts as a rich table, with the n largest neighbours."""
+        """Return the parts as a rich table, with the n largest neighbors."""
         from rich.table import Table
 
         table = Table(title=self._title())
@@ -279,7 +279,7 @@ class RecommendationExplanation:
         rest = self.neighbors[n:]
         if rest:
             value = sum(part.value for part in rest)
-            rows.append((counted(len(rest), "other"), f"{value:+.3f}", "", "all other neighbours together"))
+            rows.append((counted(len(rest), "other"), f"{value:+.3f}", "", "all other neighbors together"))
         rows.append(("sum", f"{self.total:.3f}", "", ""))
         return rows
 

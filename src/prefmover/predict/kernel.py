@@ -23,8 +23,8 @@ from prefmover.predict.user_kernel import UserKernel, choose_landmarks, say
 __all__ = ["Lending", "fit_lending", "landmark_values"]
 
 EMPTY = np.empty(0, np.int64)
-SPOKEN = 3  # ratings named for each neighbour in an explanation
-NAMED = 10  # neighbours for whom they are
+SPOKEN = 3  # ratings named for each neighbor in an explanation
+NAMED = 10  # neighbors for whom they are
 LEAST_SAY = 1e-5  # weights are inner products in single precision: what is below may as well be 0
 USERS_AT_A_TIME = 64  # whose weights to everybody are held in memory
 
@@ -79,12 +79,12 @@ class Lending:
         return Answer(new.predict(items), new.base(items), heard, partial(self._details, placed, items))
 
     def _details(self, users: Index | Placed, items: Index, k: int) -> tuple[NeighborPart, ...]:
-        """Return the neighbours' parts of the k-th pair asked about."""
+        """Return the neighbors' parts of the k-th pair asked about."""
         user = users if isinstance(users, Placed) else int(users[k])
         return self.parts(user, int(items[k])).neighbors
 
     def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
-        """Return ``most`` neighbours' parts of several predictions: those for it, largest first."""
+        """Return ``most`` neighbors' parts of several predictions: those for it, largest first."""
         weights, opinions = self._weights(user), self.regression.opinions(items)
         named = []
         for k, speak in enumerate(self._speakers(user, weights, items)):
@@ -125,7 +125,7 @@ class Lending:
         return self._with_everybody(self.regression.kernel.features[user])
 
     def _base(self, user: int | Placed, item: int, parts: Floats, spoken: float) -> tuple[BasePart, ...]:
-        """Return what a prediction is made of besides the neighbours, who add ``spoken`` in all."""
+        """Return what a prediction is made of besides the neighbors, who add ``spoken`` in all."""
         r = self.regression
         new = _placed(user)[0] if isinstance(user, Placed) else None
         u = -1 if isinstance(user, Placed) else user
@@ -174,7 +174,7 @@ class Lending:
     def _neighbor_parts(
         self, item: int, named: Index, weights: Floats, opinions: Floats, distances: dict[int, float]
     ) -> tuple[NeighborPart, ...]:
-        """Return neighbours' parts; distances of the first only, which alone are shown."""
+        """Return neighbors' parts; distances of the first only, which alone are shown."""
         return tuple(
             NeighborPart(id_, distances.get(v, np.nan), w, rating, opinion, w * opinion)
             for id_, v, w, rating, opinion in zip(
@@ -188,7 +188,7 @@ class Lending:
         )
 
     def _through(self, item: int, named: Index, weights: Floats) -> dict[Any, tuple[Through, ...]]:
-        """Return the ratings through which neighbours speak: those that pull most the way their sum does."""
+        """Return the ratings through which neighbors speak: those that pull most the way their sum does."""
         r, out = self.regression, {}
         for v in named.tolist():
             theirs, alpha = r.of_user(v)
@@ -217,7 +217,7 @@ class Lending:
         return self.regression.kernel.between(features)
 
     def _n_neighbors(self, users: Index, items: Index) -> Index:
-        """Return how many neighbours add something to each pair: as many as :meth:`parts` lists."""
+        """Return how many neighbors add something to each pair: as many as :meth:`parts` lists."""
         features, heard = self.regression.kernel.features, np.zeros(len(users), np.int64)
         known = np.flatnonzero((users >= 0) & (items >= 0))
         known = known[np.argsort(users[known], kind="stable")]

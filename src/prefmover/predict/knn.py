@@ -209,14 +209,14 @@ class Averaging:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Details:
-    """The neighbours' parts of each pair, made when asked for; a class, since closures cannot be pickled.
+    """The neighbors' parts of each pair, made when asked for; a class, since closures cannot be pickled.
 
     Attributes
     ----------
     users
         Ids by position.
     found, weights, parts
-        Neighbours of the known pairs, their say, and what they add.
+        Neighbors of the known pairs, their say, and what they add.
     row
         From a pair to its place among the known ones.
     counts, spread

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_moves"]
 
-COLOURS = "YlGnBu"
-PALEST = 0.12  # of the colour map: below, a ribbon could not be told from paper
+COLORS = "YlGnBu"
+PALEST = 0.12  # of the color map: below, a ribbon could not be told from paper
 BAR = 0.012
 INK = "#26323f"
 
@@ -61,13 +61,13 @@ def draw_moves(
     if ax is None:
         rows = max(len(left), len(right))
         ax = plt.subplots(figsize=(9, 0.5 * max(rows, 4) + 1.1), layout="constrained")[1]
-    colours = plt.get_cmap(COLOURS)
+    colors = plt.get_cmap(COLORS)
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     # Thin ribbons over thick ones; slices are taken in the order of the far end, so that few cross.
     for move, a, b in sorted(_slices(moves, left, right), key=lambda slice_: -slice_[0].mass):
         c, d = a - move.mass, b - move.mass
         points = [(0, a), (0.5, a), (0.5, b), (1, b), (1, d), (0.5, d), (0.5, c), (0, c), (0, a)]
-        shade = colours(PALEST + (1 - PALEST) * 0.85 * move.similarity)
+        shade = colors(PALEST + (1 - PALEST) * 0.85 * move.similarity)
         ax.add_patch(PathPatch(Path(points, codes), facecolor=shade, alpha=0.85, linewidth=0))
     for x, bars, ratings, side in ((-BAR, left, given[0], "right"), (1.0, right, given[1], "left")):
         for item, bar in bars.items():

@@ -18,7 +18,7 @@ similar users                    ``neighbors``    ``lending``
 Each number is a variance in units of the noise, so that they do not depend on the scale of the ratings. The
 prediction is the expected rating given all ratings (kernel ridge regression, or the mean of a Gaussian
 process): μ + Σ k α over all ratings (v, j), with (k + 1) α = r - μ, solved by conjugate gradients. It is a
-sum over ratings, hence over neighbours: K_uv times v's *opinion* of the item.
+sum over ratings, hence over neighbors: K_uv times v's *opinion* of the item.
 """
 
 from dataclasses import asdict, dataclass, fields, replace
@@ -143,7 +143,7 @@ class Regression:
             raise InputError(f"mean is damaged: {self.mean!r} is no number")
 
     def base(self, users: Index, items: Index) -> Floats:
-        """Return what is expected of pairs of positions before neighbours speak; -1 is unknown."""
+        """Return what is expected of pairs of positions before neighbors speak; -1 is unknown."""
         of_items = self.item + self.similar_items
         user, item = np.where(users >= 0, self.user[users], 0.0), np.where(items >= 0, of_items[items], 0.0)
         return self.mean + user + item
@@ -161,7 +161,7 @@ class Regression:
         return out
 
     def personal(self, u: int, items: Index) -> Floats:
-        """Return what neighbours and a user's own ratings add for items."""
+        """Return what neighbors and a user's own ratings add for items."""
         lent = (self.lent[items] @ self.kernel.features[u]).astype(np.float64)
         mine, alpha = self.of_user(u)
         personal: Floats = lent + self.own(mine, alpha, float(self.kernel.rest[u]), items)
@@ -263,7 +263,7 @@ class NewUser:
     features: Singles
 
     def base(self, items: Index) -> Floats:
-        """Return what is expected before neighbours and own ratings speak; -1 is an unknown item."""
+        """Return what is expected before neighbors and own ratings speak; -1 is an unknown item."""
         nobody = np.full(len(items), -1)
         return self.model.base(nobody, items) + self.model.shared.user * float(self.alpha.sum())
 
@@ -398,7 +398,7 @@ class _System:
                 out[part] += share * (near @ alpha[part].astype(np.float32))
 
     def _prepare(self) -> None:
-        """Factorise the model of users and items without tastes, plus what all users' tastes share.
+        """Factorize the model of users and items without tastes, plus what all users' tastes share.
 
         The rest of the covariance is replaced by its diagonal. What remains to be found takes some ten
         steps of conjugate gradients.

@@ -11,7 +11,7 @@ from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, similarities
 from prefmover.measures.pmd import distances_of
-from prefmover.measures.preferences import Preferences, preferences
+from prefmover.data.preferences import Preferences, preferences
 from prefmover.predict.centering import Floats, Index
 from prefmover.search import NeighborIndex, exhaustive, exhaustive_raters
 

@@ -283,7 +283,7 @@ class Book:
 
     @property
     def k(self) -> int:
-        """The number of neighbours where one stands for all: the paper's 40, or the largest."""
+        """The number of neighbors where one stands for all: the paper's 40, or the largest."""
         return 40 if 40 in self.experiment.ks else self.experiment.ks[-1]
 
     def rankings(self, share: float) -> list[tuple[Cell, dict[str, float]]]:

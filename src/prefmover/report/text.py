@@ -85,7 +85,7 @@ LEVEL_CURVE = 0.01
 
 
 def trend(table: PanelTable) -> str:
-    """Return what more neighbours do for each measure, from the first K to the last: a sentence."""
+    """Return what more neighbors do for each measure, from the first K to the last: a sentence."""
     measures = table.of_kind("measure")
     worse = [line.label for line in measures if line.mean[-1] >= line.mean[0]]
     turning = [line for line in measures if line.mean[-1] > line.mean.min()]
@@ -110,8 +110,8 @@ def _and(names: list[str]) -> str:
 CONTROL_WORDS = {
     "uniform": "uniform weights, K raters drawn at random",
     "mean-vector": "the cosine of mean item vectors, item similarity without transport",
-    "user-mean": "each user's mean, without neighbours",
-    "bias": "user and item biases alone, without neighbours",
+    "user-mean": "each user's mean, without neighbors",
+    "bias": "user and item biases alone, without neighbors",
 }
 
 
@@ -149,7 +149,7 @@ def summary_words(book: Book, tables: list[PanelTable]) -> list[str]:
     for method, lead in (
         ("uniform", "How much of it is the distance? Compared with uniform weights over random raters"),
         ("mean-vector", "How much of it is the transport? Compared with the cosine of mean item vectors"),
-        ("bias", "Are neighbours worth it? Compared with biases alone"),
+        ("bias", "Are neighbors worth it? Compared with biases alone"),
     ):
         gaps = [
             other.mean - ours.mean

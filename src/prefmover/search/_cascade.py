@@ -24,7 +24,7 @@ MARGIN = 1e-9
 SLACK = 2.0**-6
 
 STEPS = np.array([6])  # dual steps on one pair, in place; a second go costs more than it saves;
-EXACT_STEPS = 16  # further ones, on what is left after cancelling, to start the simplex from
+EXACT_STEPS = 16  # further ones, on what is left after canceling, to start the simplex from
 EXACT_RATE = 0.4
 
 ROWS = 512  # pairs whose prices are kept between goes; others begin with the crowd's
@@ -135,7 +135,7 @@ def membership(targets, raters_first, raters, itself, first, member):
                 first[raters[t] + 1] += 1
     for v in range(1, first.size):
         first[v] += first[v - 1]
-    for a in range(targets.size):  # afterwards first[v] is where v's lists end
+    for a in range(targets.size):  # afterward first[v] is where v's lists end
         for t in range(raters_first[targets[a]], raters_first[targets[a] + 1]):
             if raters[t] != itself:
                 member[first[raters[t]]] = a

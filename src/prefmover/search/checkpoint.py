@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
-        """(n, k) where there is a neighbour."""
+        """(n, k) where there is a neighbor."""
         return np.arange(self.users.shape[1]) < self.counts[:, None]
 
     def check(self) -> None:
@@ -52,10 +52,10 @@ class Part(NamedTuple):
         nobody = -1 - np.arange(self.users.shape[1])
         users = np.sort(np.where(self.inside, self.users, nobody), axis=1)
         if (users[:, 1:] == users[:, :-1]).any():
-            raise ValueError("a neighbour who is there twice")
+            raise ValueError("a neighbor who is there twice")
 
     def pairs(self, positions: Index) -> Pairs:
-        """Return all pairs of askers and neighbours, given the position of every row."""
+        """Return all pairs of askers and neighbors, given the position of every row."""
         asking = np.repeat(positions[self.rows], self.counts)
         return Pairs(asking, self.users[self.inside], self.distances[self.inside])
 
@@ -134,7 +134,7 @@ class PartsFolder:
                 raise ValueError("other users than expected")
             lists, distances = (table[name].combine_chunks() for name in ("neighbors", "distances"))
             if lists.value_lengths() != distances.value_lengths():
-                raise ValueError("not as many distances as neighbours")
+                raise ValueError("not as many distances as neighbors")
             counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
             positions = self.ratings.user_indices(lists.flatten().to_pylist())
             part = Part(

@@ -10,7 +10,7 @@
 A block visits one shard after the other and carries its lists along, so that what is near enough on one
 rules out most of the next; blocks begin at different shards. A block holds as many askers as make up one
 share of the estimated cost (its ratings times those of the users), heavy ones first. Finished blocks are
-written as parts. Neither the cut nor who ran what when changes a distance or a neighbour.
+written as parts. Neither the cut nor who ran what when changes a distance or a neighbor.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from prefmover.errors import InputError
 from prefmover.execution import Executor, Local, Task
 from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.preferences import Preferences
+from prefmover.data.preferences import Preferences
 from prefmover.search.checkpoint import Part, PartsFolder
 from prefmover.search.index import MANY, Asked, NeighborIndex, new_ratings
 from prefmover.search.result import Floats, Index, Neighbors, SearchStats
@@ -159,7 +159,7 @@ def cut_users(everyone: Preferences, shard_bytes: int | None, table_bytes: int =
     Examples
     --------
     >>> from prefmover.data.ratings import Ratings
-    >>> from prefmover.measures.preferences import preferences
+    >>> from prefmover.data.preferences import preferences
     >>> everyone = preferences(Ratings.from_arrays([1, 2, 3, 4], list("abcd"), [1, 1, 1, 1]))
     >>> cut_users(everyone, None), cut_users(everyone, 60)
     ([(0, 4)], [(0, 2), (2, 4)])
@@ -347,7 +347,7 @@ class _Inbox:
 
     def __init__(self, blocks: list[Index], ranges: list[tuple[int, int]], n: int, own: bool) -> None:
         self.block_of = np.full(n, -1)
-        if own:  # else those who ask are nobody's neighbours
+        if own:  # else those who ask are nobody's neighbors
             for number, rows in enumerate(blocks):
                 self.block_of[rows] = number
         self.starts = np.array([start for start, _ in ranges])

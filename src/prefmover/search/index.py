@@ -21,7 +21,7 @@ from prefmover.execution import Executor
 from prefmover.execution.memory import require
 from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry, align
-from prefmover.measures.preferences import Preferences, preferences
+from prefmover.data.preferences import Preferences, preferences
 from prefmover.search.result import Floats, Index, Neighbors, SearchStats
 from prefmover.search.shard import Askers, Exchange, Found, Scratches, Shard, ask, empty_lists, nearest_items
 
@@ -47,7 +47,7 @@ class RaterNeighbors:
     reference
         Ids of the users searched.
     indptr, neighbors, values
-        CSR: the k-th pair's neighbours, nearest first, ties in user order.
+        CSR: the k-th pair's neighbors, nearest first, ties in user order.
     """
 
     users: npt.NDArray[Any]

@@ -1,4 +1,4 @@
-"""What a search returns: neighbours with their distances, and what it took to find them."""
+"""What a search returns: neighbors with their distances, and what it took to find them."""
 
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -80,16 +80,16 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbors:
-    """The neighbours of some users: nearest first, ties in the order of the users.
+    """The neighbors of some users: nearest first, ties in the order of the users.
 
     Attributes
     ----------
     users
         Ids of those who asked.
     reference
-        Ids of all users among whom neighbours were looked for.
+        Ids of all users among whom neighbors were looked for.
     indptr, neighbors, values
-        CSR: the neighbours of the k-th asker are ``neighbors[indptr[k]:indptr[k + 1]]`` (positions in
+        CSR: the neighbors of the k-th asker are ``neighbors[indptr[k]:indptr[k + 1]]`` (positions in
         ``reference``), at distances ``values[...]``.
     larger_is_closer
         False for distances; True if the measure is a similarity and ``values`` are similarities.
@@ -120,12 +120,12 @@ class Neighbors:
 
     @property
     def counts(self) -> Index:
-        """How many neighbours each asker has; fewer than k where there are not so many."""
+        """How many neighbors each asker has; fewer than k where there are not so many."""
         return np.diff(self.indptr)
 
     @property
     def ids(self) -> npt.NDArray[Any]:
-        """(n, longest) neighbour ids; None where a list is shorter."""
+        """(n, longest) neighbor ids; None where a list is shorter."""
         out = np.full((len(self.users), int(self.counts.max(initial=0))), None, dtype=object)
         out[self._slots()] = self.reference[self.neighbors]
         return out
@@ -138,7 +138,7 @@ class Neighbors:
         return out
 
     def of(self, user: Any) -> list[Neighbor]:
-        """Return one asker's neighbours with their distances."""
+        """Return one asker's neighbors with their distances."""
         k = IdIndex("user", self.users).position(user)
         part = slice(self.indptr[k], self.indptr[k + 1])
         ids = self.reference[self.neighbors[part]].tolist()
@@ -171,9 +171,9 @@ class Neighbors:
         return rows, np.arange(len(self.neighbors)) - self.indptr[rows]
 
     def __repr__(self) -> str:
-        """Askers, neighbours, and the share of pairs that was solved."""
+        """Askers, neighbors, and the share of pairs that was solved."""
         share = self.stats.solved / self.stats.pairs if self.stats.pairs else 0.0
         return (
-            f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbours, "
+            f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbors, "
             f"{share:.1%} of pairs solved)"
         )

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover.execution.threads import Progress, run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import query_major, wide_distance
-from prefmover.measures.preferences import Preferences
+from prefmover.data.preferences import Preferences
 from prefmover.search.result import Floats, Index, SearchStats
 
 __all__ = [

@@ -18,7 +18,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, compare, similarities
 from prefmover.measures.pmd import UserTransport, pmd
-from prefmover.measures.preferences import preferences
+from prefmover.data.preferences import preferences
 from prefmover.model import Guest, UserKNN
 from prefmover.predict.base import NeighborPart, Prediction
 from prefmover.predict.explanations import RecommendationExplanation, Through
@@ -32,8 +32,8 @@ __all__ = ["Answers"]
 
 GUEST_ID = "guest"
 GUEST_LABEL = "You"
-REASONS = 3  # neighbours named with each recommendation
-NAMED = 20  # neighbours named in the explanation of one
+REASONS = 3  # neighbors named with each recommendation
+NAMED = 20  # neighbors named in the explanation of one
 
 OF_THE_PAIR = frozenset({"cos", "pcc", "msd", "jaccard", "urp", "jmsd", "bcf", "n-bcf", "pmd"})
 """Measures that look at nobody else's ratings; the others use the means of items."""

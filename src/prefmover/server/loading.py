@@ -23,18 +23,18 @@ logger = logging.getLogger("prefmover.server")
 
 def of_folder(folder: str | PathLike[str], name: str | None = None) -> Answers:
     """Return a saved model, mapped into memory, with the titles that were saved beside it."""
-    from prefmover.model.catalog_file import read_catalogue
+    from prefmover.model.catalog_file import read_catalog
 
     model = UserKNN.load(folder, n_jobs=1)  # requests run side by side, each on one thread
-    catalogue = read_catalogue(folder)
-    labels = {} if catalogue is None else {item: catalogue.label(item) for item in catalogue.ids.tolist()}
+    catalog = read_catalog(folder)
+    labels = {} if catalog is None else {item: catalog.label(item) for item in catalog.ids.tolist()}
     return Answers(model, name or Path(folder).resolve().name, labels)
 
 
 def of_dataset(name: str, *, refit: bool = False, progress: Progress | None = None) -> Answers:
     """Return the default model of a data set, fitted the first time and loaded from then on."""
     from prefmover import datasets
-    from prefmover.model.catalog_file import write_catalogue
+    from prefmover.model.catalog_file import write_catalog
 
     data = datasets.load(name)
     folder = kept_folder(data)
@@ -47,7 +47,7 @@ def of_dataset(name: str, *, refit: bool = False, progress: Progress | None = No
     model = UserKNN(missing="drop").fit(data.ratings, data.geometry, progress=progress)
     try:
         model.save(folder)
-        write_catalogue(folder, data.items)
+        write_catalog(folder, data.items)
         return of_folder(folder, data.name)
     except (InputError, OSError) as error:
         logger.warning("the model is not kept: %s", error)

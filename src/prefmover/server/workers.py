@@ -183,5 +183,5 @@ class Pool:
 
 def _look_at(future: asyncio.Future[Any]) -> None:
     """Take the exception of an answer nobody waits for, lest asyncio complain."""
-    if not future.cancelled():
+    if not future.canceled():
         future.exception()

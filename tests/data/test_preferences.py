@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, UndefinedDistanceError
-from prefmover.measures.preferences import masses, preferences
+from prefmover.data.preferences import masses, preferences
 
 
 def shares(values):
