@@ -31,26 +31,26 @@ serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python tests/browser.py
+	@$(BIN)/python tools/browser.py
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	@$(BIN)/python tests/audit.py
+	@$(BIN)/python tools/audit.py
 
 test-lowest test-newest:
-	$(PYTHON) tests/compatibility.py $(@:test-%=%) $(TESTS)
+	$(PYTHON) tools/compatibility.py $(@:test-%=%) $(TESTS)
 
 fuzz: $(VENV)/.installed-fuzz
 	@for file in fuzz/fuzz_*.py; do echo "== $$file"; $(BIN)/python $$file --minutes $(MINUTES) || exit 1; done
 
 soak: $(VENV)/.installed-test
-	$(BIN)/python -m tests.soak $(SOAK)
+	$(BIN)/python -m tools.soak $(SOAK)
 
 kills: $(VENV)/.installed-test
-	$(BIN)/python -m tests.reliability.kills $(KILLS)
+	$(BIN)/python -m tools.kills $(KILLS)
 
 bench: $(VENV)/.installed-test
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -181,7 +181,7 @@ def test_what_cannot_be_added(made_up, own_folders, tmp_path):
         install.add("ml-1m", tmp_path / "empty")
 
 
-# What kills leave behind; tests/reliability/kills.py makes them
+# What kills leave behind; tools/kills.py makes them
 
 
 def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):

@@ -19,7 +19,7 @@ from prefmover.report.notes import commands
 from prefmover.report.page import html_page, markdown_page
 from prefmover.report.tables import paired_p
 from prefmover.report.words import panel_words, summary_words, trend, verdict
-from tests.browser import FLAGS, MISSING, find_chromium
+from tools.browser import FLAGS, MISSING, find_chromium
 
 ABOUT = {"ratings": "r", "distances": "d", "geometry name": "toy"}
 

@@ -1,4 +1,4 @@
-"""``python -m tests.soak``: random problems until the time or the number is up, or somebody is wrong.
+"""``python -m tools.soak``: random problems until the time or the number is up, or somebody is wrong.
 
 Batches are seeded one by one: ``--start N`` goes on where a run was stopped, and a failure names its batch.
 Of every ten problems some three are masses and costs, the others users; every so often pruned searches are
@@ -9,8 +9,8 @@ import argparse
 import sys
 import time
 
-from tests.soak.run import batch
-from tests.soak.tally import Tally
+from tools.soak.run import batch
+from tools.soak.tally import Tally
 
 SAY_EVERY = 10.0  # seconds
 PEOPLE = 2  # batches of users for each round
@@ -19,7 +19,7 @@ SEARCHES = 3
 
 def main(arguments=None):
     """Run, print the tally, and exit with 1 if anything failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.soak", description=__doc__)
     parser.add_argument("--problems", type=int, default=1_000_000, help="[1,000,000]")
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many [60]")
     parser.add_argument("--seed", type=int, default=0)

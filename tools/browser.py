@@ -1,6 +1,6 @@
 """Debian's Chromium for tests that look at pages: where it is, how to start it, and how to get it.
 
-``python tests/browser.py`` installs it where that is possible (root, apt-get, a network), and otherwise says
+``python tools/browser.py`` installs it where that is possible (root, apt-get, a network), and otherwise says
 why not; ``make test`` calls that first. Without a browser the tests that need one are skipped, and say so.
 """
 

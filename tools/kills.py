@@ -1,7 +1,7 @@
 """Kill jobs at random moments, and at every step of theirs between two operations on files.
 
-``python -m tests.reliability.kills`` kills each job of ``jobs.py`` a hundred times by SIGKILL at a random
-moment of its work. After each kill a reader looks at what is there; then the job is started again, and killed
+``python -m tools.kills`` kills each job of ``tests/reliability/jobs.py`` a hundred times by SIGKILL at a
+random moment of its work. After each kill a reader looks at what is there; then the job is started again, and killed
 again or left to end, which must leave what a run that nobody disturbed leaves. Then each job is killed once
 before every operation on a file in its folder (as Python's audit events tell them), which no random moment is
 sure to hit.
@@ -169,7 +169,7 @@ class Trial:
 def main(arguments=None):
     """Kill all jobs and print what was seen."""
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # threads do not survive a fork
-    parser = argparse.ArgumentParser(prog="python -m tests.reliability.kills", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="of each job [100]")
     parser.add_argument("--stride", type=int, default=1, help="operations on files from one kill to the next")
     parser.add_argument("--seed", type=int, default=0)

@@ -8,10 +8,10 @@ from prefmover.preferences import preferences
 from prefmover.search import nearest, nearest_raters, within
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
 from prefmover.transport import transport
-from tests.soak.people import random_people
-from tests.soak.problems import random_problem
-from tests.soak.second import by_pot, flaw, gap, normalised
-from tests.soak.tally import Tally
+from tools.soak.people import random_people
+from tools.soak.problems import random_problem
+from tools.soak.second import by_pot, flaw, gap, normalised
+from tools.soak.tally import Tally
 
 AGREE = 1e-9  # of the largest cost
 KINDS = ("costs", "people", "search")

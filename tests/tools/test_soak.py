@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from prefmover.transport import transport
-from tests.soak.__main__ import main, one_round
-from tests.soak.run import KINDS, batch
-from tests.soak.second import by_pot, flaw, gap, normalised
-from tests.soak.tally import Tally
+from tools.soak.__main__ import main, one_round
+from tools.soak.run import KINDS, batch
+from tools.soak.second import by_pot, flaw, gap, normalised
+from tools.soak.tally import Tally
 
 
 def test_thousands_of_problems_without_a_failure():
@@ -50,7 +50,7 @@ def test_failures_are_counted_and_shown(capsys, monkeypatch):
     def wrong(p, q, cost):
         return transport(p, q, cost[::-1])
 
-    monkeypatch.setattr("tests.soak.run.transport", wrong)
+    monkeypatch.setattr("tools.soak.run.transport", wrong)
     assert main(["--problems", "1"]) == 1
     assert "FAILED costs 0:" in capsys.readouterr().out
 

@@ -12,5 +12,6 @@ with searches that compute every pair.
     tally.py      how many, the worst error, the worst gap, what failed
     run.py        batches, each from a seed of its own
     __main__.py   the command line
-    test_soak.py  the same for a few seconds
+
+``tests/tools/test_soak.py`` does the same for a few seconds.
 """

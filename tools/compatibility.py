@@ -1,7 +1,7 @@
 """The tests on the lowest, or the newest, versions of the dependencies that pyproject.toml allows.
 
-    python tests/compatibility.py lowest            # or newest; make test-lowest, make test-newest
-    python3.13 tests/compatibility.py newest -q tests/transport
+    python tools/compatibility.py lowest            # or newest; make test-lowest, make test-newest
+    python3.13 tools/compatibility.py newest -q tests/transport
 
 Makes an environment of its own in ``.venvs/``, with the interpreter that runs this file, and installs what
 uv (from PyPI) resolves: for ``lowest`` the first version of each direct dependency that pyproject.toml
@@ -50,7 +50,8 @@ def main(kind: str, *pytest_options: str) -> int:
         made.rename(pins)
     print(f"Python {sys.version.split()[0]}, {kind} versions: {pins}", flush=True)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(home / "kernels")}
-    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *(pytest_options or ["-n", "2", "-q"])]
+    options = ["-p", "no:cacheprovider", "-m", "", *(pytest_options or ["-n", "2", "-q"])]  # the slow ones too
+    command = [python, "-m", "pytest", *options]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
