@@ -50,7 +50,8 @@ def main(kind: str, *pytest_options: str) -> int:
         made.rename(pins)
     print(f"Python {sys.version.split()[0]}, {kind} versions: {pins}", flush=True)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(home / "kernels")}
-    options = ["-p", "no:cacheprovider", "-m", "", *(pytest_options or ["-n", "2", "-q"])]  # the slow ones too
+    # -m "": the slow tests too
+    options = ["-p", "no:cacheprovider", "-m", "", *(pytest_options or ["-n", "2", "-q"])]
     command = [python, "-m", "pytest", *options]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

@@ -1,10 +1,10 @@
 """Kill jobs at random moments, and at every step of theirs between two operations on files.
 
 ``python -m tools.kills`` kills each job of ``tests/reliability/jobs.py`` a hundred times by SIGKILL at a
-random moment of its work. After each kill a reader looks at what is there; then the job is started again, and killed
-again or left to end, which must leave what a run that nobody disturbed leaves. Then each job is killed once
-before every operation on a file in its folder (as Python's audit events tell them), which no random moment is
-sure to hit.
+random moment of its work. After each kill a reader looks at what is there; then the job is started again, and
+killed again or left to end, which must leave what a run that nobody disturbed leaves. Then each job is killed
+once before every operation on a file in its folder (as Python's audit events tell them), which no random
+moment is sure to hit.
 
 A process that has loaded everything forks one for each run, so that hundreds of runs take a minute or two.
 """
