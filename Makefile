@@ -2,13 +2,14 @@
 #
 #   make demo    the whole job on the built-in data, with a report; make demo DEMO='--viewer noor-r'
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
-#   make test    all tests and the examples in docstrings
+#   make test    all tests and the examples in docstrings; without the slow ones: .venv/bin/pytest
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
 #   make lint    ruff and mypy, and known holes in dependencies where a service that knows them can be reached
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   benchmarks, ratios against POT in one run
+#   make wheel   the wheel, in dist/
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
 #
@@ -21,7 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench docs pictures clean
+.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench wheel docs pictures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -32,7 +33,7 @@ serve: $(VENV)/.installed-server
 
 test: $(VENV)/.installed-test
 	@$(BIN)/python tools/browser.py
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
@@ -54,6 +55,9 @@ kills: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+wheel: | $(BIN)/python
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
