@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 demo = importlib.import_module("prefmover.cli.demo")
 
 

@@ -9,6 +9,8 @@ import pytest
 import prefmover as pm
 from prefmover.datasets.own import from_files
 
+pytestmark = pytest.mark.slow
+
 FILMS = {
     "Alien": "space, monster",
     "Aliens": "space, war, monster",

@@ -18,6 +18,7 @@ from tests.evaluation.test_runner import lasting
 from tests.search.test_nearest import assert_same
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: extra ray"),
     pytest.mark.skipif(not os.path.isdir("/proc"), reason="finds worker processes in /proc"),
     # Ray leaves sockets and processes to the garbage collector.

@@ -100,6 +100,7 @@ def test_summary_and_agreement(made_up, tmp_path):
     assert facts["smallest"] <= facts["median"] <= facts["largest"] <= np.pi / 2 + 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, monkeypatch):
     monkeypatch.setenv("PREFMOVER_DATA", str(real_data))
@@ -113,6 +114,7 @@ def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, mon
         assert agreement(data.geometry, genome, ids) > 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_is_the_same_every_time(real_data):
     from prefmover import features

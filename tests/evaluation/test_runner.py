@@ -72,6 +72,7 @@ def test_a_second_run_computes_nothing(finished):
     assert (folder.path / "cells.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(finished, tmp_path):
     """SIGKILL in the middle, then on with other threads: the same records."""
     config = tmp_path / "experiment.toml"

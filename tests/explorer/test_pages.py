@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from tests.explorer.conftest import FILM, VIEWER
 
+pytestmark = pytest.mark.slow
+
 
 def texts(page, selector):
     return page.locator(selector).all_inner_texts()

@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from tests.explorer.conftest import TOKEN
 from tests.server.conftest import listening
 
+pytestmark = pytest.mark.slow
+
 BUSY = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": "Too much at once."}
 
 

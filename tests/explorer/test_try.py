@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 
 def rated(page):
     return {

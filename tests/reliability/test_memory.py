@@ -79,6 +79,7 @@ def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
         UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are told by Linux only")
 def test_what_a_regression_is_said_to_take_it_does_not_exceed():
     """The peak of a fit in a process of its own stays below the number that was asked for."""

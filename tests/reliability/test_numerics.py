@@ -116,6 +116,7 @@ def test_one_user_with_two_thousand_ratings():
     assert found.values.tolist() == sorted(distances.values())
 
 
+@pytest.mark.slow
 def test_one_user_with_fifty_thousand_ratings(monkeypatch):
     # A pair is solved; everybody at once would hold 50,000 x 50,000 distances, and says so beforehand.
     ratings, geometry = one_long_row(50_000), geometry_of(50_000)

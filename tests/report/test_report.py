@@ -331,12 +331,14 @@ def test_pictures_and_summary(written):
     assert re.search(r"\| PMD \| published \|( \*?\*?\.\d{4}\*?\*? \|)+", markdown)
 
 
+@pytest.mark.slow
 def test_the_same_report_twice(written, tmp_path):
     again = write_report(written["report.html"].parent.parent, tmp_path)
     for name in ("report.html", "summary.md", "summary.json", "panels.svg"):
         assert again[name].read_bytes() == written[name].read_bytes()
 
 
+@pytest.mark.slow
 def test_the_page_opens_in_a_browser(written, tmp_path):
     """Headless Chromium lays the page out: the pictures have a size, and the page can be printed."""
     browser = find_chromium()

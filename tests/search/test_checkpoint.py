@@ -55,6 +55,7 @@ def test_parts_make_the_whole(tmp_path):
     assert again.stats == found.stats  # nothing was computed again
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(tmp_path):
     whole = nearest(*made(), 5)
     rng = np.random.default_rng(int(time.time()))

@@ -9,6 +9,8 @@ from prefmover.scale import Scale
 from prefmover.server.app import openapi_schema
 from tests.server.conftest import listening
 
+pytestmark = pytest.mark.slow
+
 promised = openapi_schema(Scale(1.0, 5.0, 0.5))
 schema = schemathesis.openapi.from_dict(promised)
 

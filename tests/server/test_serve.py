@@ -41,6 +41,7 @@ def folder(model, labels, tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_starts_and_stops(folder, sent, code):
     process = subprocess.Popen(

@@ -12,6 +12,7 @@ from tools.soak.second import by_pot, flaw, gap, normalised
 from tools.soak.tally import Tally
 
 
+@pytest.mark.slow
 def test_thousands_of_problems_without_a_failure():
     tally = Tally()
     for number in range(5):
