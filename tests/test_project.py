@@ -132,7 +132,17 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt", "Makefile"]
+    "name",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "constraints.txt",
+        "Makefile",
+        "pyproject.toml",
+        ".pre-commit-config.yaml",
+        ".github/workflows/test.yml",
+    ],
 )
 def test_no_addresses_of_indexes_or_of_this_machine(name):
     text = (ROOT / name).read_text()
