@@ -133,6 +133,7 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
         save(tmp_path / "header.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 5, 8, 9, 11])
 def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     """The process is killed for real at its n-th change to the folder; the 8th puts the header in place."""

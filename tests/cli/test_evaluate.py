@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_cinema")
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
@@ -40,6 +41,7 @@ def test_options_win_over_the_file(run, tmp_path):
     assert "[1/1] train:test 1:4" in err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_cinema")
 def test_paper_figures(run, tmp_path):
     """On cinema, one panel, one repeat: all twelve measures and the controls, and the report."""
@@ -98,6 +100,7 @@ def test_errors(run, tmp_path, monkeypatch, args, message):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_shop")
 def test_ratings_of_ones_own(run):
     options = ("--measures", "jaccard", "--controls", "bias", "--repeats", 1, "--k", 5, "--no-report")

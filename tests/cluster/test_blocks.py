@@ -28,6 +28,7 @@ def whole(index):
     return index.nearest(None, 7, n_jobs=1)
 
 
+@pytest.mark.slow
 @given(rated(), st.integers(1, 6), st.integers(1, 400), st.integers(1, 9), st.sampled_from([0, 2**28]))
 @settings(max_examples=60)
 def test_any_cut_gives_the_same_lists(data, k, shard_bytes, n_blocks, table_budget):

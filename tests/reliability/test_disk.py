@@ -105,6 +105,7 @@ def test_checkpoint_half_done(trouble):
     assert job.outcome(folder) == job.expected(folder)
 
 
+@pytest.mark.slow
 def test_evaluate_and_report(trouble):
     home, troubled = trouble
     folder, job = home / "run", JOBS["evaluate"]

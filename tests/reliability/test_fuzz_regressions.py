@@ -90,6 +90,7 @@ def test_odd_positions_and_encodings(tmp_path):
             Ratings.read(path, encoding=encoding)
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_refused_and_ordinary_gzip_is_not(tmp_path):
     lines = b"user,item,rating\n" + b"".join(b"u%d,i%d,%d\n" % (k, k % 7, k % 5) for k in range(5000))
     assert Ratings.read(written(tmp_path, gzip.compress(lines))).n_ratings == 5000
@@ -103,6 +104,7 @@ def parquet(table):
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_parquet_damage_of_every_page(tmp_path):
     whole = parquet(pa.table({"user": ["a", "b"] * 50, "item": list(range(100)), "rating": [1.0] * 100}))
     refused = 0
@@ -235,6 +237,7 @@ def test_entries_without_a_name(tmp_path):
         Files.open(written(tmp_path, content), ["ratings.csv"])
 
 
+@pytest.mark.slow
 def test_archives_tampered_with_at_every_byte(tmp_path):
     whole = archive(("ml/ratings.csv", b"userId,movieId\n" * 3), ("ml/movies.csv", b"x"))
     refused = 0

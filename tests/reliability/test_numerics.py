@@ -127,6 +127,7 @@ def test_one_user_with_fifty_thousand_ratings(monkeypatch):
         pm.nearest(ratings, geometry, k=2, users=[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_users", [20_000, 1_000_000])
 def test_very_many_users_with_two_ratings(n_users):
     ratings, geometry = random_ratings(n_users, 500, 2), geometry_of(500)

@@ -299,6 +299,7 @@ def written(tmp_path_factory):
     return write_report(folder)
 
 
+@pytest.mark.slow
 def test_one_page_that_needs_nothing_else(written):
     text = written["report.html"].read_text(encoding="utf-8")
     page = Page()
@@ -316,6 +317,7 @@ def test_one_page_that_needs_nothing_else(written):
         assert f"<td>{label}</td>" in text
 
 
+@pytest.mark.slow
 def test_pictures_and_summary(written):
     for name in ("panels", "gaps"):
         assert written[f"{name}.png"].read_bytes().startswith(b"\x89PNG")
