@@ -1,17 +1,17 @@
 /** Starts the explorer: learns what is served, then draws the page that the address names. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import * as likeMinded from "./page_like_minded.js";
-import * as measures from "./page_measures.js";
-import * as recommendedPage from "./page_recommended.js";
-import * as tryPage from "./page_try.js";
-import * as why from "./page_why.js";
-import { empty, region } from "./region.js";
-import { href, parse, same } from "./routes.js";
-import { askForToken } from "./token.js";
-import { count, item, speakOf, user } from "./words.js";
+import * as api from "./lib/api.js";
+import { h } from "./lib/elements.js";
+import { announce } from "./lib/live.js";
+import * as likeMinded from "./pages/page_like_minded.js";
+import * as measures from "./pages/page_measures.js";
+import * as recommendedPage from "./pages/page_recommended.js";
+import * as tryPage from "./pages/page_try.js";
+import * as why from "./pages/page_why.js";
+import { empty, region } from "./parts/region.js";
+import { href, parse, same } from "./lib/routes.js";
+import { askForToken } from "./parts/token.js";
+import { count, item, speakOf, user } from "./lib/words.js";
 
 const PAGES = { "like-minded": likeMinded, why, recommended: recommendedPage, try: tryPage, measures };
 

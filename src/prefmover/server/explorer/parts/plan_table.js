@@ -1,7 +1,7 @@
 /** The transport plan as a table, for everybody who reads rather than looks; the last line is the sum. */
 
-import { h } from "./elements.js";
-import { capital, count, distance, nameOf, percent, whose } from "./words.js";
+import { h } from "../lib/elements.js";
+import { capital, count, distance, nameOf, percent, whose } from "../lib/words.js";
 
 /** @param {object} answer of /explanations */
 export function planTable(answer) {

@@ -1,13 +1,13 @@
 /** Recommended items, who is behind each, and all parts of a predicted rating. */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 import { empty } from "./region.js";
-import { href } from "./routes.js";
+import { href } from "../lib/routes.js";
 import { shownStars } from "./stars.js";
-import { capital, count, distance, item as itemNoun, items as itemsNoun, nameOf, predicted, rating, signed } from "./words.js";
+import { capital, count, distance, item as itemNoun, items as itemsNoun, nameOf, predicted, rating, signed } from "../lib/words.js";
 
 /** Parts of a prediction that have short names in the library. */
-const NAMES = { mean: "Mean", user: "User", item: "Item", "similar items": "Similar items", "own taste": "Own taste", neighbors: "Neighbours" };
+const NAMES = { mean: "Mean", user: "User", item: "Item", "similar items": "Similar items", "own taste": "Own taste", neighbors: "Neighbors" };
 
 /**
  * The list; `open` is told when somebody wants all parts of one.
@@ -46,7 +46,7 @@ function card(one, k, { scale, opened, open, toggle }) {
     "li",
     {},
     h("div", { class: "line" }, h("h3", {}, one.item.title), h("span", { class: "guess" }, shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating)))),
-    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback.replace("neighbor", "neighbour"))) : h("ul", { class: "because" }, forFirst(one.reasons).map((reason) => h("li", {}, said(reason)))), button),
+    h("div", { class: "line low" }, one.fallback ? h("p", { class: "soft" }, capital(one.fallback)) : h("ul", { class: "because" }, forFirst(one.reasons).map((reason) => h("li", {}, said(reason)))), button),
     open ? body : null,
   );
 }
@@ -56,7 +56,7 @@ function forFirst(reasons) {
   return [...reasons.filter((one) => one.contribution >= 0), ...reasons.filter((one) => one.contribution < 0)];
 }
 
-/** Which neighbour said what. */
+/** Which neighbor said what. */
 function said(reason) {
   const who = h("a", { href: href({ page: "like-minded", person: { id: reason.user.id } }) }, nameOf(reason.user));
   return [reason.contribution < 0 ? "against it: " : null, who, ` ${opinion(reason, 2)}`];
@@ -122,12 +122,12 @@ function voices(answer, person) {
   const most = Math.max(...answer.neighbors.map((one) => Math.abs(one.contribution))) || 1;
   return h(
     "div",
-    { class: "wide", tabindex: "0", role: "region", "aria-label": `Neighbours behind ${answer.item.title}` },
+    { class: "wide", tabindex: "0", role: "region", "aria-label": `Neighbors behind ${answer.item.title}` },
     h(
       "table",
       { class: "voices" },
       h("caption", {}, "Who said what"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "neighbour"), h("th", { scope: "col" }, "adds"), h("th", { scope: "col", class: "apart" }, "distance"), h("th", { scope: "col", class: "text" }, "said"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "neighbor"), h("th", { scope: "col" }, "adds"), h("th", { scope: "col", class: "apart" }, "distance"), h("th", { scope: "col", class: "text" }, "said"))),
       h(
         "tbody",
         {},
@@ -142,7 +142,7 @@ function voices(answer, person) {
           ),
         ),
         answer.others.count
-          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-GB")} ${answer.others.count === 1 ? "other" : "others"}`), h("td", { class: "adds" }, signed(answer.others.contribution)), h("td", { class: "apart" }), h("td", { class: "text said" }, "all together"))
+          ? h("tr", {}, h("th", { scope: "row", class: "text" }, `${answer.others.count.toLocaleString("en-US")} ${answer.others.count === 1 ? "other" : "others"}`), h("td", { class: "adds" }, signed(answer.others.contribution)), h("td", { class: "apart" }), h("td", { class: "text said" }, "all together"))
           : null,
       ),
     ),

@@ -18,7 +18,7 @@ export function farthest(flows) {
 }
 
 /**
- * The class of a distance's colour. Equal steps of 1 - cos, the similarity that is missing, as in
+ * The class of a distance's color. Equal steps of 1 - cos, the similarity that is missing, as in
  * UserExplanation.plot: most items lie rather far apart, and there the eye should still see a difference.
  */
 export function bandOf(distance, top) {

@@ -3,8 +3,8 @@
  * through the list, Enter chooses, Escape closes. Answers to older letters are dropped.
  */
 
-import { freshId, h } from "./elements.js";
-import { announce } from "./live.js";
+import { freshId, h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
 
 const PAUSE = 120; // ms without a letter before the server is asked
 
@@ -59,7 +59,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     found = options;
     list.replaceChildren(...options.map((option, k) => row(option, k, q)));
     const more = total - options.length;
-    hint.textContent = trouble ?? (options.length === 0 ? "Nothing matches" : more > 0 ? `${more.toLocaleString("en-GB")} more; type to narrow` : "");
+    hint.textContent = trouble ?? (options.length === 0 ? "Nothing matches" : more > 0 ? `${more.toLocaleString("en-US")} more; type to narrow` : "");
     hint.hidden = hint.textContent === "";
     popup.hidden = false;
     input.setAttribute("aria-expanded", String(options.length > 0));

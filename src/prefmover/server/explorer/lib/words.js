@@ -18,7 +18,7 @@ export const users = () => `${user()}s`;
 
 /** "no film", "1 film", "12 films". */
 export function count(n, noun, none = "no") {
-  return `${n === 0 ? none : n.toLocaleString("en-GB")} ${noun}${n === 1 || (n === 0 && none === "no") ? "" : "s"}`;
+  return `${n === 0 ? none : n.toLocaleString("en-US")} ${noun}${n === 1 || (n === 0 && none === "no") ? "" : "s"}`;
 }
 
 /** A person's name: bare numbers get a noun, the guest is "you". */

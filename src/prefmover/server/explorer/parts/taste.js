@@ -1,9 +1,9 @@
 /** A person's taste at a glance: how their preference is spread, and what they rated best. */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
-import { count, items as itemsNoun, percent, predicted } from "./words.js";
+import { count, items as itemsNoun, percent, predicted } from "../lib/words.js";
 
 const BEST = 8;
 

@@ -1,11 +1,11 @@
 /** Choosing people: one, or two side by side. */
 
-import * as api from "./api.js";
+import * as api from "../lib/api.js";
 import { combobox } from "./combobox.js";
-import { h } from "./elements.js";
-import { guestRatings } from "./guest.js";
-import { href } from "./routes.js";
-import { capital, count, nameOf, user as userNoun } from "./words.js";
+import { h } from "../lib/elements.js";
+import { guestRatings } from "../lib/guest.js";
+import { href } from "../lib/routes.js";
+import { capital, count, nameOf, user as userNoun } from "../lib/words.js";
 
 const SHOWN = 12;
 

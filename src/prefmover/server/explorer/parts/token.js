@@ -1,6 +1,6 @@
 /** Asks for the server's token, in a dialog, when the server wants one. */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 
 /**
  * @param {boolean} again whether a token was refused

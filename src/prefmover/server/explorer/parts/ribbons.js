@@ -1,11 +1,11 @@
 /**
- * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its colour the
+ * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its color the
  * distance. Pointing at a ribbon, or walking through them with the arrow keys, tells its numbers.
  */
 
-import { h, s, unseen } from "./elements.js";
-import { layout } from "./plan_layout.js";
-import { capital, count, distance, item as itemNoun, percent, rating, whose } from "./words.js";
+import { h, s, unseen } from "../lib/elements.js";
+import { layout } from "../lib/plan_layout.js";
+import { capital, count, distance, item as itemNoun, percent, rating, whose } from "../lib/words.js";
 
 const HOW = matchMedia("(hover: none)").matches ? "tap one to see its numbers" : "point at one, or press Tab and then the arrow keys";
 const REST = { head: "Every ribbon is a part of the distance", body: HOW };
@@ -160,13 +160,13 @@ function sum(answer, plan, slices) {
   );
 }
 
-/** What the colours mean. */
+/** What the colors mean. */
 export function legend(top) {
   const swatches = Array.from({ length: 7 }, (_, k) => h("span", { class: `swatch band-${k}` }));
   return h(
     "div",
     { class: "legend" },
-    h("span", { class: "scale", role: "img", "aria-label": `Colours from near, 0, to far, ${distance(top)}` }, h("span", {}, "near 0"), swatches, h("span", {}, `${top.toFixed(2)} far`)),
+    h("span", { class: "scale", role: "img", "aria-label": `Colors from near, 0, to far, ${distance(top)}` }, h("span", {}, "near 0"), swatches, h("span", {}, `${top.toFixed(2)} far`)),
     h("span", {}, h("span", { class: "swatch stays", "aria-hidden": "true" }), " stays"),
     h("span", {}, h("span", { class: "both", "aria-hidden": "true" }, "◆"), " rated by both"),
   );

@@ -42,7 +42,7 @@ export async function ratings(person, limit, signal) {
   return { id: "guest", label: "you", n_ratings: mine.length, mean_rating: mean, ratings: listed };
 }
 
-export const neighbours = (person, k, signal) =>
+export const neighbors = (person, k, signal) =>
   person.you
     ? post("/guest/neighbors", { k }, signal)
     : get(`/users/${encodeURIComponent(person.id)}/neighbors`, { k }, signal);

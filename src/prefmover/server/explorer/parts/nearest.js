@@ -1,10 +1,10 @@
 /** The nearest people: who, how far, and how little they have rated in common. */
 
-import { h, unseen } from "./elements.js";
-import { bandOf } from "./plan_layout.js";
+import { h, unseen } from "../lib/elements.js";
+import { bandOf } from "../lib/plan_layout.js";
 import { empty } from "./region.js";
-import { href } from "./routes.js";
-import { capital, count, distance, item as itemNoun, items as itemsNoun, nameOf, user as userNoun, users as usersNoun } from "./words.js";
+import { href } from "../lib/routes.js";
+import { capital, count, distance, item as itemNoun, items as itemsNoun, nameOf, user as userNoun, users as usersNoun } from "../lib/words.js";
 
 /**
  * @param {object} answer of .../neighbors

@@ -1,17 +1,17 @@
 /** Try it yourself: rate a handful, and see at once who is like-minded, why, and what to watch next. */
 
-import * as api from "./api.js";
-import { combobox } from "./combobox.js";
-import { h } from "./elements.js";
-import { forgetAll, guestRatings, rate, ratingOf } from "./guest.js";
-import { announce } from "./live.js";
-import { nearest } from "./nearest.js";
-import { empty, region } from "./region.js";
-import { recommended } from "./reasons.js";
-import { ribbons } from "./ribbons.js";
-import { href } from "./routes.js";
-import { starInput } from "./stars.js";
-import { count, distance, item as itemNoun, items as itemsNoun, nameOf, users as usersNoun } from "./words.js";
+import * as api from "../lib/api.js";
+import { combobox } from "../parts/combobox.js";
+import { h } from "../lib/elements.js";
+import { forgetAll, guestRatings, rate, ratingOf } from "../lib/guest.js";
+import { announce } from "../lib/live.js";
+import { nearest } from "../parts/nearest.js";
+import { empty, region } from "../parts/region.js";
+import { recommended } from "../parts/reasons.js";
+import { ribbons } from "../parts/ribbons.js";
+import { href } from "../lib/routes.js";
+import { starInput } from "../parts/stars.js";
+import { count, distance, item as itemNoun, items as itemsNoun, nameOf, users as usersNoun } from "../lib/words.js";
 
 const YOU = { you: true };
 const OFFERED = 12;
@@ -130,7 +130,7 @@ function drawResults(model, signal) {
       return;
     }
     near.show(
-      (stop) => api.neighbours(YOU, 5, stop),
+      (stop) => api.neighbors(YOU, 5, stop),
       (answer) => {
         const first = answer.neighbors[0];
         if (first) why(first.user);
@@ -163,7 +163,7 @@ function drawResults(model, signal) {
     heading.scrollIntoView({ block: "start" });
   });
   const sections = [
-    h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All neighbours")), near.element),
+    h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All neighbors")), near.element),
     h("section", { class: "card", "aria-labelledby": "try-best" }, h("div", { class: "line" }, h("h2", { id: "try-best" }, "Recommended to you"), more("recommended", "All parts")), best.element),
     h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
   ];

@@ -6,7 +6,7 @@
  * when it said it could be.
  */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 
 const PATIENCE = 5; // times that a busy server is asked again without being told to
 const LONGEST = 60;

@@ -1,15 +1,15 @@
 /** Like-minded: somebody's taste, and who is nearest. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import { heard, nearest } from "./nearest.js";
-import { onePicker } from "./pickers.js";
-import { region } from "./region.js";
-import { ribbons } from "./ribbons.js";
-import { href } from "./routes.js";
-import { taste } from "./taste.js";
-import { capital, count, distance, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "./words.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
+import { heard, nearest } from "../parts/nearest.js";
+import { onePicker } from "../parts/pickers.js";
+import { region } from "../parts/region.js";
+import { ribbons } from "../parts/ribbons.js";
+import { href } from "../lib/routes.js";
+import { taste } from "../parts/taste.js";
+import { capital, count, distance, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "../lib/words.js";
 
 const NEAREST = 10;
 const MORE = 40;
@@ -75,7 +75,7 @@ function spread(all, n) {
 async function strangers(some, stop) {
   let pair = null;
   for (const user of some) {
-    const { neighbors } = await api.neighbours({ id: user.id }, NEAREST, stop);
+    const { neighbors } = await api.neighbors({ id: user.id }, NEAREST, stop);
     const other = neighbors.find((one) => one.n_common === 0);
     if (other || (!pair && neighbors.length)) pair = [user, (other ?? neighbors[0]).user];
     if (other) break;
@@ -101,7 +101,7 @@ function drawPerson(route, { model, signal }) {
   const more = h("button", { type: "button", class: "quiet", on: { click: () => load(MORE) } }, `Show the nearest ${MORE}`);
   const load = (k) =>
     near.show(
-      (stop) => api.neighbours(route.person, k, stop),
+      (stop) => api.neighbors(route.person, k, stop),
       (answer) => {
         announce(heard(answer));
         return [nearest(answer, route.person, { kind: model.kind }), k < MORE && answer.neighbors.length === k ? h("p", {}, more) : null];

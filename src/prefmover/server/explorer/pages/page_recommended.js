@@ -1,13 +1,13 @@
 /** Recommended: what somebody has not rated and would like, and who says so. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import { onePicker } from "./pickers.js";
-import { empty, region } from "./region.js";
-import { heard, partsOf, recommended } from "./reasons.js";
-import { href } from "./routes.js";
-import { item as itemNoun, items as itemsNoun, nameOf, user as userNoun } from "./words.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
+import { onePicker } from "../parts/pickers.js";
+import { empty, region } from "../parts/region.js";
+import { heard, partsOf, recommended } from "../parts/reasons.js";
+import { href } from "../lib/routes.js";
+import { item as itemNoun, items as itemsNoun, nameOf, user as userNoun } from "../lib/words.js";
 
 const FEW = 10;
 
@@ -45,7 +45,7 @@ export function draw(route, { model, signal }) {
   return [
     h("h1", {}, `Recommended to ${who}`),
     picker,
-    h("p", { class: "lead" }, `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbour’s part in it can be seen, down to which ${itemNoun()} they speak through.`),
+    h("p", { class: "lead" }, `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbor’s part in it can be seen, down to which ${itemNoun()} they speak through.`),
     h("section", { class: "card", "aria-label": "Recommendations" }, h("h2", { class: "unseen" }, "Recommendations"), list.element),
   ];
 }

@@ -1,15 +1,15 @@
 /** Why: two people side by side, and the plan between them. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import { pairPickers } from "./pickers.js";
-import { farthest } from "./plan_layout.js";
-import { planTable } from "./plan_table.js";
-import { empty, region } from "./region.js";
-import { legend, ribbons } from "./ribbons.js";
-import { href, same } from "./routes.js";
-import { capital, count, distance, item as itemNoun, nameOf, percent, user as userNoun } from "./words.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
+import { pairPickers } from "../parts/pickers.js";
+import { farthest } from "../lib/plan_layout.js";
+import { planTable } from "../parts/plan_table.js";
+import { empty, region } from "../parts/region.js";
+import { legend, ribbons } from "../parts/ribbons.js";
+import { href, same } from "../lib/routes.js";
+import { capital, count, distance, item as itemNoun, nameOf, percent, user as userNoun } from "../lib/words.js";
 
 const FEW = 14;
 
@@ -51,7 +51,7 @@ export function suggestions(route, { model, signal }) {
   if (!route.person) return [empty(`Choose two ${userNoun()}s, or `, h("a", { href: href({ page: "try" }) }, "rate a few yourself"), ".")];
   const near = region({ label: "somebody to compare with", lines: 8, size: "tall", signal });
   near.show(
-    (stop) => api.neighbours(route.person, 8, stop),
+    (stop) => api.neighbors(route.person, 8, stop),
     (answer) =>
       h(
         "ul",
@@ -105,7 +105,7 @@ function drawPlan(answer, route) {
       "section",
       { class: "card", "aria-labelledby": "plan" },
       h("div", { class: "line" }, h("h2", { id: "plan" }, "The cheapest plan"), legend(farthest(answer.flows))),
-      h("p", { class: "soft" }, "A ribbon’s width is how much preference moves, its colour how far."),
+      h("p", { class: "soft" }, "A ribbon’s width is how much preference moves, its color how far."),
       holder,
       many ? h("p", {}, whole) : null,
       planTable(answer),

@@ -3,8 +3,8 @@
  * steps of the data's own scale: half stars where it has them. Scales that are not stars get a plain slider.
  */
 
-import { h, s } from "./elements.js";
-import { rating as written } from "./words.js";
+import { h, s } from "../lib/elements.js";
+import { rating as written } from "../lib/words.js";
 
 const STAR = "M12 2.6l2.9 6.2 6.7.8-5 4.6 1.4 6.7-6-3.4-6 3.4 1.4-6.7-5-4.6 6.7-.8z";
 const MOST = 10;

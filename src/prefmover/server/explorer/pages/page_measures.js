@@ -1,13 +1,13 @@
 /** Measures: the same two people under all twelve measures, and where the classic ones give up. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
 import { suggestions } from "./page_why.js";
-import { pairPickers } from "./pickers.js";
-import { empty, region } from "./region.js";
-import { href, same } from "./routes.js";
-import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "./words.js";
+import { pairPickers } from "../parts/pickers.js";
+import { empty, region } from "../parts/region.js";
+import { href, same } from "../lib/routes.js";
+import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "../lib/words.js";
 
 /** What each measure looks at, in a line. */
 const LOOKS_AT = {
