@@ -36,7 +36,11 @@ export async function ratings(person, limit, signal) {
   const mine = guestRatings();
   const total = mine.reduce((sum, one) => sum + one.rating, 0);
   const listed = mine
-    .map((one) => ({ item: { id: one.id, title: one.title }, rating: one.rating, share: total ? one.rating / total : 0 }))
+    .map((one) => ({
+      item: { id: one.id, title: one.title },
+      rating: one.rating,
+      share: total ? one.rating / total : 0,
+    }))
     .sort((a, b) => b.rating - a.rating);
   const mean = mine.length ? total / mine.length : null;
   return { id: "guest", label: "you", n_ratings: mine.length, mean_rating: mean, ratings: listed };

@@ -53,4 +53,8 @@ export const predicted = (x) => x.toFixed(2);
 export const signed = (x, digits = 3) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(digits)}`;
 
 /** A value of any measure, minus included. */
-export const value = (x) => (Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4)).replace("-", "−");
+export const value = (x) =>
+  (Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4)).replace(
+    "-",
+    "−",
+  );

@@ -3,11 +3,12 @@
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
 import { announce } from "../lib/live.js";
-import { onePicker } from "../parts/pickers.js";
-import { empty, region } from "../parts/region.js";
-import { heard, partsOf, recommended } from "../parts/reasons.js";
 import { href } from "../lib/routes.js";
 import { item as itemNoun, items as itemsNoun, nameOf, user as userNoun } from "../lib/words.js";
+import { onePicker } from "../parts/pickers.js";
+import { partsOf } from "../parts/prediction.js";
+import { heard, recommended } from "../parts/reasons.js";
+import { empty, region } from "../parts/region.js";
 
 const FEW = 10;
 
@@ -20,10 +21,18 @@ export function title(route) {
 export function draw(route, { model, signal }) {
   const picker = onePicker(route, `For which ${userNoun()}?`);
   if (!route.person) {
-    return [h("h1", {}, "What to recommend?"), picker, empty(`Choose a ${userNoun()}, or `, h("a", { href: href({ page: "try" }) }, "rate a few yourself"), ".")];
+    return [
+      h("h1", {}, "What to recommend?"),
+      picker,
+      empty(
+        `Choose a ${userNoun()}, or `,
+        h("a", { href: href({ page: "try" }) }, "rate a few yourself"),
+        ".",
+      ),
+    ];
   }
   const who = nameOf(route.person);
-  const list = region({ label: "recommendations", lines: 12, size: "huge", signal });
+  const list = region({ label: "recommendations", lines: 12, room: 44, signal });
   list.show(
     (stop) => api.recommendations(route.person, FEW, stop),
     (answer) => {
@@ -38,14 +47,26 @@ export function draw(route, { model, signal }) {
     },
   );
   const openParts = (item, into) => {
-    const parts = region({ label: "the parts", lines: 8, size: "parts-room", signal });
+    const parts = region({ label: "the parts", lines: 8, room: 26, signal });
     into.append(parts.element);
-    parts.show((stop) => api.recommendation(route.person, item, stop), (answer) => partsOf(answer, route.person));
+    parts.show(
+      (stop) => api.recommendation(route.person, item, stop),
+      (answer) => partsOf(answer, route.person),
+    );
   };
   return [
     h("h1", {}, `Recommended to ${who}`),
     picker,
-    h("p", { class: "lead" }, `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbor’s part in it can be seen, down to which ${itemNoun()} they speak through.`),
-    h("section", { class: "card", "aria-label": "Recommendations" }, h("h2", { class: "unseen" }, "Recommendations"), list.element),
+    h(
+      "p",
+      { class: "lead" },
+      `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbor’s part in it can be seen, down to which ${itemNoun()} they speak through.`,
+    ),
+    h(
+      "section",
+      { class: "card", "aria-label": "Recommendations" },
+      h("h2", { class: "unseen" }, "Recommendations"),
+      list.element,
+    ),
   ];
 }
