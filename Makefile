@@ -4,7 +4,7 @@
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
-#   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service that knows them can be reached
+#   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service knows them
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards

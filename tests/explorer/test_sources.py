@@ -34,6 +34,13 @@ def test_modules_are_short_and_say_what_they_do(name):
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
+def test_lines_fit_on_a_screen(name):
+    """The formatter leaves long texts and comments as they are."""
+    if not name.endswith(".svg"):
+        assert [line for line in FILES[name].splitlines() if len(line) > 110] == []
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
 def test_nothing_from_elsewhere(name):
     addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}[^\s\"')]*", FILES[name]))
     assert addresses <= {"http://www.w3.org/2000/svg"}

@@ -86,8 +86,13 @@ function lost() {
 function start(model) {
   speakOf(model);
   model.kind = model.measures.find((one) => one.name === model.measure)?.kind ?? "distance";
-  document.getElementById("facts").textContent =
-    `${model.name}: ${count(model.n_users, user())}, ${count(model.n_items, item())}, ${count(model.n_ratings, "rating")} · prefmover ${model.version}`;
+  const sizes = [
+    count(model.n_users, user()),
+    count(model.n_items, item()),
+    count(model.n_ratings, "rating"),
+  ];
+  const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
+  document.getElementById("facts").textContent = facts;
   addEventListener("hashchange", () => drawPage(model));
   drawPage(model);
 }

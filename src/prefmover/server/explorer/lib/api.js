@@ -1,6 +1,6 @@
 /**
  * The HTTP API as functions. Answers are kept for a while, because a served model does not change: going
- * back is instant and nothing jumps. A person is `{id}` or `{you: true}`; for the latter the ratings are sent.
+ * back is instant and nothing jumps. A person is `{id}` or `{you: true}`; for the latter, ratings are sent.
  */
 
 import { guestRatings } from "./guest.js";

@@ -1,5 +1,5 @@
 /**
- * The visitor's own ratings: kept in this tab (sessionStorage), sent with requests, never stored by the server.
+ * The visitor's own ratings: kept in this tab (sessionStorage), sent with requests, never stored elsewhere.
  */
 
 const KEY = "prefmover.ratings";

@@ -184,6 +184,8 @@ function slice(ribbons, left, right, px) {
   for (const ribbon of ribbons) {
     const [a, b, w] = [ribbon.y0, ribbon.y1, ribbon.mass * px];
     const n = (x) => x.toFixed(2);
-    ribbon.path = `M0 ${n(a)}C50 ${n(a)} 50 ${n(b)} 100 ${n(b)}V${n(b + w)}C50 ${n(b + w)} 50 ${n(a + w)} 0 ${n(a + w)}Z`;
+    const upper = `M0 ${n(a)}C50 ${n(a)} 50 ${n(b)} 100 ${n(b)}`;
+    const lower = `V${n(b + w)}C50 ${n(b + w)} 50 ${n(a + w)} 0 ${n(a + w)}Z`;
+    ribbon.path = upper + lower;
   }
 }

@@ -18,7 +18,9 @@ export const users = () => `${user()}s`;
 
 /** "no film", "1 film", "12 films". */
 export function count(n, noun, none = "no") {
-  return `${n === 0 ? none : n.toLocaleString("en-US")} ${noun}${n === 1 || (n === 0 && none === "no") ? "" : "s"}`;
+  const number = n === 0 ? none : n.toLocaleString("en-US");
+  const singular = n === 1 || (n === 0 && none === "no");
+  return `${number} ${noun}${singular ? "" : "s"}`;
 }
 
 /** A person's name: bare numbers get a noun, the guest is "you". */

@@ -75,7 +75,8 @@ function drawStart(route, { model, signal }) {
         "p",
         { class: "lead" },
         `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
-        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, and shows the plan.",
+        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, ",
+        "and shows the plan.",
       ),
       onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
       h(
@@ -124,7 +125,8 @@ function drawExample(answer) {
     h(
       "p",
       { class: "soft" },
-      `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, ${count(answer.n_common, itemNoun())} in common.`,
+      `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, `,
+      `${count(answer.n_common, itemNoun())} in common.`,
     ),
     ribbons(answer, { most: 8, compact: true }),
     h("p", {}, h("a", { href: href({ page: "why", ...pair }) }, "See the whole plan")),

@@ -60,7 +60,9 @@ export function draw(route, { model, signal }) {
     h(
       "p",
       { class: "lead" },
-      `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. Every prediction is a sum, and every neighbor’s part in it can be seen, down to which ${itemNoun()} they speak through.`,
+      `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. `,
+      "Every prediction is a sum, and every neighbor’s part in it can be seen, ",
+      `down to which ${itemNoun()} they speak through.`,
     ),
     h(
       "section",

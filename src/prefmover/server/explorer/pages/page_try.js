@@ -127,7 +127,8 @@ export function draw(_route, { model, signal }) {
     h(
       "p",
       { class: "lead" },
-      `Rate a handful of ${itemsNoun()} you know. The ratings stay in this tab, go along with each question, and are forgotten when it closes.`,
+      `Rate a handful of ${itemsNoun()} you know. `,
+      "The ratings stay in this tab, go along with each question, and are forgotten when it closes.",
     ),
     h(
       "div",

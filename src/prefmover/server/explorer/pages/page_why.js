@@ -41,9 +41,8 @@ export function draw(route, context) {
   plan.show(
     (stop) => api.explanation(route.person, route.other, stop),
     (answer) => {
-      announce(
-        `Distance ${distance(answer.distance)}, ${count(answer.flows.length, "move")}, ${count(answer.n_common, itemNoun())} in common`,
-      );
+      const [moves, shared] = [count(answer.flows.length, "move"), count(answer.n_common, itemNoun())];
+      announce(`Distance ${distance(answer.distance)}, ${moves}, ${shared} in common`);
       return drawPlan(answer, route);
     },
   );

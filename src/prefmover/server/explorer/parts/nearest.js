@@ -18,7 +18,8 @@ import { empty } from "./region.js";
 /**
  * @param {object} answer of .../neighbors
  * @param {object} person of the route
- * @param {{kind?: string, headline?: boolean}} options kind of the model's measure; whether to say how many are strangers
+ * @param {{kind?: string, headline?: boolean}} options
+ *   kind of the model's measure; whether to say how many are strangers
  */
 export function nearest(answer, person, { kind = "distance", headline = true } = {}) {
   const near = answer.neighbors;
@@ -46,7 +47,8 @@ function point(near, user) {
       ? [`All ${near.length} share at least one ${itemNoun()} with ${whom}.`]
       : [
           h("strong", {}, `${strangers} of the ${near.length}`),
-          ` nearest ${strangers === 1 ? "has" : "have"} rated nothing that ${whom} rated. Measures of co\u2011rated ${itemsNoun()} cannot see them.`,
+          ` nearest ${strangers === 1 ? "has" : "have"} rated nothing that ${whom} rated. `,
+          `Measures of co\u2011rated ${itemsNoun()} cannot see them.`,
         ];
   return h(
     "div",
@@ -87,5 +89,6 @@ export function heard(answer) {
   const near = answer.neighbors;
   if (!near.length) return `No other ${userNoun()}`;
   const none = near.filter((one) => one.n_common === 0).length;
-  return `${near.length} nearest ${usersNoun()}; the nearest is ${nameOf(near[0].user)} at ${distance(near[0].distance)}; ${none} of them with nothing in common`;
+  const first = `the nearest is ${nameOf(near[0].user)} at ${distance(near[0].distance)}`;
+  return `${near.length} nearest ${usersNoun()}; ${first}; ${none} of them with nothing in common`;
 }

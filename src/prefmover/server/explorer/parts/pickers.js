@@ -12,8 +12,12 @@ const SHOWN = 12;
 /**
  * A search field for people.
  *
- * @param {{id: string, label: string, person?: object, you?: boolean, choose: (person: object) => void}} options
- *   you: whether the visitor's own ratings can be chosen
+ * @param {object} options
+ * @param {string} options.id
+ * @param {string} options.label
+ * @param {object} [options.person] who is chosen
+ * @param {boolean} [options.you] whether the visitor's own ratings can be chosen
+ * @param {(person: object) => void} options.choose
  */
 export function personPicker({ id, label, person, you = true, choose }) {
   const value = person ? capital(nameOf(person)) : "";

@@ -67,7 +67,7 @@ function stacked(parts) {
   });
 }
 
-/** The first part, the mean of all ratings, is most of the sum: the picture begins a little below the rest. */
+/** The first part, the mean of all ratings, is most of the sum: the picture begins below the rest. */
 function shownRange(ends) {
   const inner = ends.length > 1 ? ends : [0, ...ends];
   const [least, most] = [Math.min(...inner), Math.max(...inner)];

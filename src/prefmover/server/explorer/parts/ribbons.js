@@ -133,15 +133,12 @@ function nodeTitle(node) {
 
 function sentences(ribbon, from, to) {
   const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} moves together` : "";
-  if (ribbon.stays)
-    return {
-      head: `${from} stays`,
-      body: `${percent(ribbon.mass)} of the preference is on what both rated; it costs nothing${several}`,
-    };
-  return {
-    head: `${from} → ${to}`,
-    body: `${percent(ribbon.mass)} of the preference × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}, ${percent(ribbon.share)} of the distance${several}`,
-  };
+  const mass = `${percent(ribbon.mass)} of the preference`;
+  if (ribbon.stays) {
+    return { head: `${from} stays`, body: `${mass} is on what both rated; it costs nothing${several}` };
+  }
+  const cost = `${mass} × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}`;
+  return { head: `${from} → ${to}`, body: `${cost}, ${percent(ribbon.share)} of the distance${several}` };
 }
 
 function column(nodes, name) {

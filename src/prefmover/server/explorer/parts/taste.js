@@ -40,7 +40,7 @@ export function taste(person, scale) {
   ];
 }
 
-/** All of a person's mass in one strip: a stripe for each rating, its width the share, its strength the rating. */
+/** All of a person's mass in one strip: a stripe for each rating, as wide as its share, as strong as it. */
 function mass(person, scale) {
   const shown = person.ratings.reduce((sum, one) => sum + one.share, 0);
   const span = scale.highest - scale.lowest || 1;
@@ -55,7 +55,9 @@ function mass(person, scale) {
   );
   if (shown < 0.999)
     stripes.push(h("span", { style: { "flex-grow": (1 - shown).toFixed(6), "--strength": 0 } }));
-  const label = `The preference spread over ${count(person.n_ratings, "rating")}; the largest share is ${percent(person.ratings[0]?.share ?? 0)}`;
+  const largest = percent(person.ratings[0]?.share ?? 0);
+  const over = count(person.n_ratings, "rating");
+  const label = `The preference spread over ${over}; the largest share is ${largest}`;
   return h(
     "div",
     { class: "mass" },
