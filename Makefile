@@ -4,7 +4,7 @@
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings; without the slow ones: .venv/bin/pytest
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
-#   make lint    ruff and mypy, and known holes in dependencies where a service that knows them can be reached
+#   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service knows them
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
@@ -40,6 +40,8 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	@$(BIN)/python tools/audit.py
+	@if ! command -v npm >/dev/null; then echo "skipped: the explorer's JavaScript and CSS are checked where npm is"; \
+	else $(MAKE) --no-print-directory node_modules/.installed && npm run --silent lint; fi
 
 test-lowest test-newest:
 	$(PYTHON) tools/compatibility.py $(@:test-%=%) $(TESTS)
@@ -75,8 +77,12 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
+node_modules/.installed: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	@touch $@
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

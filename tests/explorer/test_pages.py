@@ -85,7 +85,7 @@ def numbers(page, user, other):
     return page.evaluate(
         """async ([user, other]) => {
           const answer = await (await fetch(`/api/v1/explanations?user=${user}&other=${other}`)).json();
-          const { layout } = await import("/assets/plan_layout.js");
+          const { layout } = await import("/assets/lib/plan_layout.js");
           const sum = (list, field) => list.reduce((all, one) => all + one[field], 0);
           return [3, 6, 14, Infinity].map((most) => {
             const plan = layout(answer, { most });

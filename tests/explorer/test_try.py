@@ -134,7 +134,7 @@ def test_stars_of_other_scales(visitor, scale, stars, said):
     page = visitor.open("#/like-minded")
     got = page.evaluate(
         """async (scale) => {
-          const { starInput } = await import("/assets/stars.js");
+          const { starInput } = await import("/assets/parts/stars.js");
           const told = [];
           const change = (x) => told.push(x);
           const input = starInput({ label: "Your rating of X", value: null, scale, change });

@@ -93,7 +93,7 @@ class Answers:
             parameters=parameters,
             version=version("prefmover"),
             measures=[
-                schemas.MeasureInfo(name=row.name, label=row.label, kind=_kind(row))
+                schemas.MeasureInfo(name=row.name, label=row.label, summary=row.summary, kind=_kind(row))
                 for row in MEASURES.values()
             ],
         )
@@ -423,6 +423,7 @@ class Answers:
         return schemas.MeasureValue(
             name=row.name,
             label=row.label,
+            summary=row.summary,
             kind=_kind(row),
             value=value if defined else None,
             defined=defined,

@@ -1,29 +1,13 @@
 /** Measures: the same two people under all twelve measures, and where the classic ones give up. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
+import { href, same } from "../lib/routes.js";
+import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "../lib/words.js";
+import { pairPickers } from "../parts/pickers.js";
+import { empty, region } from "../parts/region.js";
 import { suggestions } from "./page_why.js";
-import { pairPickers } from "./pickers.js";
-import { empty, region } from "./region.js";
-import { href, same } from "./routes.js";
-import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "./words.js";
-
-/** What each measure looks at, in a line. */
-const LOOKS_AT = {
-  cos: "angle between the co-rated ratings",
-  pcc: "correlation of the co-rated ratings",
-  msd: "mean squared difference of the co-rated ratings",
-  jaccard: "share of the rated items that both rated",
-  urp: "means and deviations of all ratings, not which items",
-  jmsd: "Jaccard times 1 − MSD",
-  nhsm: "proximity, significance and singularity of co-rated ratings",
-  bcf: "Jaccard plus all pairs of ratings, by item similarity",
-  "n-bcf": "BCF with a mean in place of the sum",
-  husm: "NHSM’s likeness of all pairs, by item similarity",
-  "n-husm": "HUSM with a mean in place of the sum",
-  pmd: "least work to move one’s preference onto the other’s",
-};
 
 export const name = "Measures";
 
@@ -34,18 +18,32 @@ export function title(route) {
 export function draw(route, context) {
   const two = route.person && route.other;
   const opening = [
-    h("h1", {}, two ? `${capital(nameOf(route.person))} and ${nameOf(route.other)} under twelve measures` : "One pair, twelve measures"),
+    h(
+      "h1",
+      {},
+      two
+        ? `${capital(nameOf(route.person))} and ${nameOf(route.other)} under twelve measures`
+        : "One pair, twelve measures",
+    ),
     pairPickers(route),
   ];
   if (!two) return [...opening, ...suggestions(route, context)];
   if (same(route.person, route.other)) return [...opening, empty(`Choose two different ${userNoun()}s.`)];
-  const table = region({ label: "twelve measures", lines: 12, size: "huge", signal: context.signal });
+  const table = region({ label: "twelve measures", lines: 12, room: 44, signal: context.signal });
   table.show(
     (stop) => api.comparison(route.person, route.other, stop),
     (answer) => {
       const silent = answer.measures.filter((one) => !one.defined).length;
       announce(`${silent} of ${answer.measures.length} measures are undefined`);
-      return [verdict(answer, silent), drawTable(answer), h("p", { class: "onward" }, h("a", { href: href({ ...route, page: "why" }) }, "Why: the plan behind PMD"))];
+      return [
+        verdict(answer, silent),
+        drawTable(answer),
+        h(
+          "p",
+          { class: "onward" },
+          h("a", { href: href({ ...route, page: "why" }) }, "Why: the plan behind PMD"),
+        ),
+      ];
     },
   );
   return [...opening, table.element];
@@ -62,7 +60,12 @@ function verdict(answer, silent) {
       "p",
       {},
       `They have rated ${shared} in common. `,
-      silent ? [h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`), " for them. PMD looks at all they rated."] : "All measures have an answer.",
+      silent
+        ? [
+            h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`),
+            " for them. PMD looks at all they rated.",
+          ]
+        : "All measures have an answer.",
     ),
   );
 }
@@ -75,7 +78,17 @@ function drawTable(answer) {
       "table",
       { class: "measures" },
       h("caption", { class: "unseen" }, "The pair under each measure"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Measure"), h("th", { scope: "col" }, "Value"), h("th", { scope: "col", class: "text kind" }, "Kind"))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col", class: "text" }, "Measure"),
+          h("th", { scope: "col" }, "Value"),
+          h("th", { scope: "col", class: "text kind" }, "Kind"),
+        ),
+      ),
       h("tbody", {}, answer.measures.map(line)),
     ),
   );
@@ -86,7 +99,7 @@ function line(one) {
   return h(
     "tr",
     { class: `${one.defined ? "" : "undefined"} ${one.name === "pmd" ? "ours" : ""}` },
-    h("th", { scope: "row", class: "text" }, one.label, h("span", { class: "soft" }, LOOKS_AT[one.name] ?? "")),
+    h("th", { scope: "row", class: "text" }, one.label, h("span", { class: "soft" }, one.summary ?? "")),
     one.defined
       ? h("td", { class: "number" }, value(one.value))
       : h("td", { class: "number" }, h("em", {}, "undefined"), h("span", { class: "soft" }, one.why ?? "")),

@@ -1,17 +1,24 @@
 /** Try it yourself: rate a handful, and see at once who is like-minded, why, and what to watch next. */
 
-import * as api from "./api.js";
-import { combobox } from "./combobox.js";
-import { h } from "./elements.js";
-import { forgetAll, guestRatings, rate, ratingOf } from "./guest.js";
-import { announce } from "./live.js";
-import { nearest } from "./nearest.js";
-import { empty, region } from "./region.js";
-import { recommended } from "./reasons.js";
-import { ribbons } from "./ribbons.js";
-import { href } from "./routes.js";
-import { starInput } from "./stars.js";
-import { count, distance, item as itemNoun, items as itemsNoun, nameOf, users as usersNoun } from "./words.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { forgetAll, guestRatings, rate, ratingOf } from "../lib/guest.js";
+import { announce } from "../lib/live.js";
+import { href } from "../lib/routes.js";
+import {
+  count,
+  distance,
+  item as itemNoun,
+  items as itemsNoun,
+  nameOf,
+  users as usersNoun,
+} from "../lib/words.js";
+import { combobox } from "../parts/combobox.js";
+import { nearest } from "../parts/nearest.js";
+import { recommended } from "../parts/reasons.js";
+import { empty, region } from "../parts/region.js";
+import { ribbons } from "../parts/ribbons.js";
+import { starInput } from "../parts/stars.js";
 
 const YOU = { you: true };
 const OFFERED = 12;
@@ -23,7 +30,7 @@ export function title() {
   return "Try it yourself";
 }
 
-export function draw(route, { model, signal }) {
+export function draw(_route, { model, signal }) {
   const rows = new Map();
   const list = h("ul", { class: "mine" });
   const tally = h("p", { class: "soft tally" });
@@ -33,7 +40,12 @@ export function draw(route, { model, signal }) {
   function add(item, where) {
     if (rows.has(item.id)) return rows.get(item.id);
     const label = `Your rating of ${item.title}`;
-    const stars = starInput({ label, value: ratingOf(item.id), scale: model.scale, change: (value) => changed(item, value) });
+    const stars = starInput({
+      label,
+      value: ratingOf(item.id),
+      scale: model.scale,
+      change: (value) => changed(item, value),
+    });
     rows.set(item.id, stars);
     list[where](h("li", {}, h("span", { class: "title" }, item.title), stars.element));
     return stars;
@@ -52,7 +64,11 @@ export function draw(route, { model, signal }) {
     again.disabled = n === 0;
   }
 
-  const again = h("button", { type: "button", class: "quiet small", on: { click: () => restart() } }, "Start again");
+  const again = h(
+    "button",
+    { type: "button", class: "quiet small", on: { click: () => restart() } },
+    "Start again",
+  );
   function restart() {
     forgetAll();
     for (const stars of rows.values()) stars.set(null);
@@ -68,7 +84,14 @@ export function draw(route, { model, signal }) {
     clears: true,
     search: async (q, stop) => {
       const found = await api.items(q, 0, 12, stop);
-      return { total: found.total, options: found.items.map((one) => ({ label: one.title, note: count(one.n_ratings, "rating"), value: one })) };
+      return {
+        total: found.total,
+        options: found.items.map((one) => ({
+          label: one.title,
+          note: count(one.n_ratings, "rating"),
+          value: one,
+        })),
+      };
     },
     choose: (item) => {
       const stars = add(item, "prepend");
@@ -77,14 +100,21 @@ export function draw(route, { model, signal }) {
     },
   });
 
-  const offered = region({ label: `${itemsNoun()} to rate`, lines: OFFERED, size: "tall", signal });
+  const offered = region({ label: `${itemsNoun()} to rate`, lines: OFFERED, room: 34, signal });
   const offer = (n) =>
     offered.show(
       (stop) => api.items("", 0, n, stop),
       (answer) => {
         for (const one of guestRatings()) add(one, "append");
         for (const one of answer.items) add(one, "append");
-        const more = answer.total > n && n < 200 ? h("button", { type: "button", class: "quiet", on: { click: () => offer(n + OFFERED) } }, `More ${itemsNoun()}`) : null;
+        const more =
+          answer.total > n && n < 200
+            ? h(
+                "button",
+                { type: "button", class: "quiet", on: { click: () => offer(n + OFFERED) } },
+                `More ${itemsNoun()}`,
+              )
+            : null;
         return [list, h("p", {}, more)];
       },
     );
@@ -94,7 +124,12 @@ export function draw(route, { model, signal }) {
 
   return [
     h("h1", {}, "Try it yourself"),
-    h("p", { class: "lead" }, `Rate a handful of ${itemsNoun()} you know. The ratings stay in this tab, go along with each question, and are forgotten when it closes.`),
+    h(
+      "p",
+      { class: "lead" },
+      `Rate a handful of ${itemsNoun()} you know. `,
+      "The ratings stay in this tab, go along with each question, and are forgotten when it closes.",
+    ),
     h(
       "div",
       { class: "split try" },
@@ -113,9 +148,9 @@ export function draw(route, { model, signal }) {
 
 /** What the ratings lead to; each part is loaded by itself and keeps its place. */
 function drawResults(model, signal) {
-  const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, size: "five", signal });
-  const best = region({ label: "recommendations", lines: 6, size: "mid", signal });
-  const plan = region({ label: "why", lines: 6, size: "mid", signal });
+  const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
+  const best = region({ label: "recommendations", lines: 6, room: 24, signal });
+  const plan = region({ label: "why", lines: 6, room: 24, signal });
   const because = h("h2", { id: "try-why" }, "Why");
   const more = (page, text) => h("a", { class: "more-link", href: href({ page, person: YOU }) }, text);
   const glance = h("button", { type: "button", class: "glance", hidden: true });
@@ -130,7 +165,7 @@ function drawResults(model, signal) {
       return;
     }
     near.show(
-      (stop) => api.neighbours(YOU, 5, stop),
+      (stop) => api.neighbors(YOU, 5, stop),
       (answer) => {
         const first = answer.neighbors[0];
         if (first) why(first.user);
@@ -153,7 +188,18 @@ function drawResults(model, signal) {
     because.textContent = `Why ${nameOf(other)}`;
     plan.show(
       (stop) => api.explanation(YOU, { id: other.id }, stop),
-      (answer) => [ribbons(answer, { most: 8, compact: true }), h("p", {}, h("a", { class: "more-link", href: href({ page: "why", person: YOU, other: { id: other.id } }) }, "The whole plan"))],
+      (answer) => [
+        ribbons(answer, { most: 8, compact: true }),
+        h(
+          "p",
+          {},
+          h(
+            "a",
+            { class: "more-link", href: href({ page: "why", person: YOU, other: { id: other.id } }) },
+            "The whole plan",
+          ),
+        ),
+      ],
     );
   }
 
@@ -163,8 +209,23 @@ function drawResults(model, signal) {
     heading.scrollIntoView({ block: "start" });
   });
   const sections = [
-    h("section", { class: "card", "aria-labelledby": "try-near" }, h("div", { class: "line" }, heading, more("like-minded", "All neighbours")), near.element),
-    h("section", { class: "card", "aria-labelledby": "try-best" }, h("div", { class: "line" }, h("h2", { id: "try-best" }, "Recommended to you"), more("recommended", "All parts")), best.element),
+    h(
+      "section",
+      { class: "card", "aria-labelledby": "try-near" },
+      h("div", { class: "line" }, heading, more("like-minded", "All neighbors")),
+      near.element,
+    ),
+    h(
+      "section",
+      { class: "card", "aria-labelledby": "try-best" },
+      h(
+        "div",
+        { class: "line" },
+        h("h2", { id: "try-best" }, "Recommended to you"),
+        more("recommended", "All parts"),
+      ),
+      best.element,
+    ),
     h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
   ];
   return { sections, glance, update };

@@ -6,7 +6,7 @@
  * when it said it could be.
  */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 
 const PATIENCE = 5; // times that a busy server is asked again without being told to
 const LONGEST = 60;
@@ -15,21 +15,23 @@ const LONGEST = 60;
  * @param {object} options
  * @param {string} options.label what is loaded, for "Loading the nearest viewers"
  * @param {number} [options.lines] of the skeleton; it takes the room the content will need
- * @param {string} [options.size] class that reserves the height
+ * @param {number} [options.room] height that is kept free for the content, in rem
  * @param {AbortSignal} options.signal aborted when the page is left
  */
-export function region({ label, lines = 6, size = "", signal }) {
-  const element = h("div", { class: `region ${size}` });
+export function region({ label, lines = 6, room = 3, signal }) {
+  const element = h("div", { class: "region", style: { "--room": `${room}rem` } });
   let newest = null;
   let waiting = 0;
 
   async function show(load, draw, attempt = 0) {
     newest?.abort();
     clearTimeout(waiting);
-    const mine = (newest = new AbortController());
+    const mine = new AbortController();
+    newest = mine;
     const stop = AbortSignal.any([signal, mine.signal]);
     element.setAttribute("aria-busy", "true");
-    if (!element.firstElementChild?.classList.contains("loaded")) element.replaceChildren(skeleton(label, lines));
+    if (!element.firstElementChild?.classList.contains("loaded"))
+      element.replaceChildren(skeleton(label, lines));
     try {
       const answer = await load(stop);
       if (stop.aborted) return;
@@ -52,7 +54,15 @@ export function region({ label, lines = 6, size = "", signal }) {
       h(
         "div",
         { class: "notice", role: "status" },
-        h("p", {}, h("strong", {}, "The server has much to do. "), "Asking again in ", h("span", { "aria-hidden": "true" }, clock, " s"), h("span", { class: "unseen" }, "a moment"), "."),
+        h(
+          "p",
+          {},
+          h("strong", {}, "The server has much to do. "),
+          "Asking again in ",
+          h("span", { "aria-hidden": "true" }, clock, " s"),
+          h("span", { class: "unseen" }, "a moment"),
+          ".",
+        ),
         h("button", { type: "button", class: "quiet", on: { click: again } }, "Ask now"),
       ),
     );
@@ -83,11 +93,17 @@ export function region({ label, lines = 6, size = "", signal }) {
 
 /** An error with what to do about it. */
 export function trouble(error, again) {
-  const title = error.status === 404 ? "Not found" : error.status === 401 ? "A token is needed" : "That did not work";
+  const title =
+    error.status === 404 ? "Not found" : error.status === 401 ? "A token is needed" : "That did not work";
   return h(
     "div",
     { class: "notice bad", role: "alert" },
-    h("p", {}, h("strong", {}, `${title}. `), error.status === undefined ? "The page met something unexpected." : error.message),
+    h(
+      "p",
+      {},
+      h("strong", {}, `${title}. `),
+      error.status === undefined ? "The page met something unexpected." : error.message,
+    ),
     h("button", { type: "button", class: "quiet", on: { click: again } }, "Try again"),
   );
 }
@@ -99,5 +115,10 @@ export function empty(...content) {
 
 function skeleton(label, lines) {
   const bars = Array.from({ length: lines }, (_, k) => h("span", { class: "bone", style: { "--k": k } }));
-  return h("div", { class: "skeleton", role: "status" }, h("span", { class: "unseen" }, `Loading ${label}`), bars);
+  return h(
+    "div",
+    { class: "skeleton", role: "status" },
+    h("span", { class: "unseen" }, `Loading ${label}`),
+    bars,
+  );
 }

@@ -1,25 +1,33 @@
 /** Choosing people: one, or two side by side. */
 
-import * as api from "./api.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { guestRatings } from "../lib/guest.js";
+import { href } from "../lib/routes.js";
+import { capital, count, nameOf, user as userNoun } from "../lib/words.js";
 import { combobox } from "./combobox.js";
-import { h } from "./elements.js";
-import { guestRatings } from "./guest.js";
-import { href } from "./routes.js";
-import { capital, count, nameOf, user as userNoun } from "./words.js";
 
 const SHOWN = 12;
 
 /**
  * A search field for people.
  *
- * @param {{id: string, label: string, person?: object, you?: boolean, choose: (person: object) => void}} options
- *   you: whether the visitor's own ratings can be chosen
+ * @param {object} options
+ * @param {string} options.id
+ * @param {string} options.label
+ * @param {object} [options.person] who is chosen
+ * @param {boolean} [options.you] whether the visitor's own ratings can be chosen
+ * @param {(person: object) => void} options.choose
  */
 export function personPicker({ id, label, person, you = true, choose }) {
   const value = person ? capital(nameOf(person)) : "";
   const search = async (q, signal) => {
     const found = await api.users(q, SHOWN, signal);
-    const options = found.users.map((one) => ({ label: capital(nameOf(one)), note: count(one.n_ratings, "rating"), value: { id: one.id } }));
+    const options = found.users.map((one) => ({
+      label: capital(nameOf(one)),
+      note: count(one.n_ratings, "rating"),
+      value: { id: one.id },
+    }));
     const mine = guestRatings().length;
     const asked = you && mine > 0 && "you".startsWith(q.toLowerCase());
     if (asked) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
@@ -31,7 +39,11 @@ export function personPicker({ id, label, person, you = true, choose }) {
 /** The picker of pages about one person. */
 export function onePicker(route, label) {
   const choose = (person) => (location.hash = href({ page: route.page, person }));
-  return h("div", { class: "pickers one" }, personPicker({ id: "pick-person", label, person: route.person, choose }));
+  return h(
+    "div",
+    { class: "pickers one" },
+    personPicker({ id: "pick-person", label, person: route.person, choose }),
+  );
 }
 
 /** The pickers of pages about two people; the other one is always somebody of the data. */
@@ -53,7 +65,14 @@ export function pairPickers(route) {
   const can = route.person && route.other && !route.person.you;
   const swap = h(
     "button",
-    { id: "swap", type: "button", class: "quiet swap", "aria-label": "Swap the two", disabled: !can, on: { click: () => go(route.other, route.person) } },
+    {
+      id: "swap",
+      type: "button",
+      class: "quiet swap",
+      "aria-label": "Swap the two",
+      disabled: !can,
+      on: { click: () => go(route.other, route.person) },
+    },
     "⇄",
   );
   return h("div", { class: "pickers two" }, left, swap, right);

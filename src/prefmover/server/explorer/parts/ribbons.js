@@ -1,13 +1,15 @@
 /**
- * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its colour the
+ * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its color the
  * distance. Pointing at a ribbon, or walking through them with the arrow keys, tells its numbers.
  */
 
-import { h, s, unseen } from "./elements.js";
-import { layout } from "./plan_layout.js";
-import { capital, count, distance, item as itemNoun, percent, rating, whose } from "./words.js";
+import { h, s, unseen } from "../lib/elements.js";
+import { layout } from "../lib/plan_layout.js";
+import { capital, count, distance, item as itemNoun, percent, rating, whose } from "../lib/words.js";
 
-const HOW = matchMedia("(hover: none)").matches ? "tap one to see its numbers" : "point at one, or press Tab and then the arrow keys";
+const HOW = matchMedia("(hover: none)").matches
+  ? "tap one to see its numbers"
+  : "point at one, or press Tab and then the arrow keys";
 const REST = { head: "Every ribbon is a part of the distance", body: HOW };
 
 /**
@@ -18,7 +20,9 @@ const REST = { head: "Every ribbon is a part of the distance", body: HOW };
 export function ribbons(answer, { most, compact = false } = {}) {
   const plan = layout(answer, { most });
   const title = (id, side) => nodeTitle(plan[side].find((node) => node.id === id));
-  const told = plan.ribbons.map((ribbon) => sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")));
+  const told = plan.ribbons.map((ribbon) =>
+    sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")),
+  );
   const paths = plan.ribbons.map((ribbon, k) =>
     s("path", {
       class: `ribbon ${ribbon.band}`,
@@ -47,7 +51,13 @@ export function ribbons(answer, { most, compact = false } = {}) {
     { class: `plan${compact ? " compact" : ""}` },
     detail,
     compact ? null : h("div", { class: "sides" }, side(answer.user), side(answer.other)),
-    h("div", { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } }, column(plan.left, "left"), picture, column(plan.right, "right")),
+    h(
+      "div",
+      { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } },
+      column(plan.left, "left"),
+      picture,
+      column(plan.right, "right"),
+    ),
     compact ? null : sum(answer, plan, slices),
   );
 
@@ -58,8 +68,16 @@ export function ribbons(answer, { most, compact = false } = {}) {
       paths[k].classList.toggle("active", chosen.includes(ribbon));
       slices[k].classList.toggle("active", chosen.includes(ribbon));
     });
-    for (const node of plan.left) node.element.classList.toggle("active", chosen.some((ribbon) => ribbon.from === node.id));
-    for (const node of plan.right) node.element.classList.toggle("active", chosen.some((ribbon) => ribbon.to === node.id));
+    for (const node of plan.left)
+      node.element.classList.toggle(
+        "active",
+        chosen.some((ribbon) => ribbon.from === node.id),
+      );
+    for (const node of plan.right)
+      node.element.classList.toggle(
+        "active",
+        chosen.some((ribbon) => ribbon.to === node.id),
+      );
     detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
     detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
   }
@@ -78,7 +96,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
 
   // One stop for Tab; the arrows do the rest.
   function walk(k) {
-    paths.forEach((path, at) => path.setAttribute("tabindex", at === k ? "0" : "-1"));
+    for (const [at, path] of paths.entries()) path.setAttribute("tabindex", at === k ? "0" : "-1");
     paths[k].focus({ preventScroll: true });
   }
 
@@ -89,13 +107,17 @@ export function ribbons(answer, { most, compact = false } = {}) {
     path.addEventListener("blur", rest);
     slices[k].addEventListener("pointerenter", () => show(k));
   });
-  for (const node of plan.left) node.element.addEventListener("pointerenter", () => showNode(node, "from", answer.user));
-  for (const node of plan.right) node.element.addEventListener("pointerenter", () => showNode(node, "to", answer.other));
+  for (const node of plan.left)
+    node.element.addEventListener("pointerenter", () => showNode(node, "from", answer.user));
+  for (const node of plan.right)
+    node.element.addEventListener("pointerenter", () => showNode(node, "to", answer.other));
   element.addEventListener("pointerleave", rest);
   picture.addEventListener("keydown", (event) => {
     const n = paths.length;
     const k = Math.max(paths.indexOf(document.activeElement), 0);
-    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[event.key];
+    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[
+      event.key
+    ];
     if (event.key === "Escape") document.activeElement.blur();
     if (to === undefined) return;
     event.preventDefault();
@@ -111,11 +133,12 @@ function nodeTitle(node) {
 
 function sentences(ribbon, from, to) {
   const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} moves together` : "";
-  if (ribbon.stays) return { head: `${from} stays`, body: `${percent(ribbon.mass)} of the preference is on what both rated; it costs nothing${several}` };
-  return {
-    head: `${from} → ${to}`,
-    body: `${percent(ribbon.mass)} of the preference × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}, ${percent(ribbon.share)} of the distance${several}`,
-  };
+  const mass = `${percent(ribbon.mass)} of the preference`;
+  if (ribbon.stays) {
+    return { head: `${from} stays`, body: `${mass} is on what both rated; it costs nothing${several}` };
+  }
+  const cost = `${mass} × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}`;
+  return { head: `${from} → ${to}`, body: `${cost}, ${percent(ribbon.share)} of the distance${several}` };
 }
 
 function column(nodes, name) {
@@ -136,7 +159,15 @@ function column(nodes, name) {
             "--lines": Math.max(1, Math.floor(node.height / 18)),
           },
         },
-        h("span", { class: "words" }, node.shared ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")] : null, words, node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`)),
+        h(
+          "span",
+          { class: "words" },
+          node.shared
+            ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")]
+            : null,
+          words,
+          node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
+        ),
         h("span", { class: "bar", "aria-hidden": "true" }),
       );
       return node.element;
@@ -155,18 +186,44 @@ function sum(answer, plan, slices) {
   return h(
     "div",
     { class: "sum" },
-    h("div", { class: "slices", role: "img", "aria-label": `The costs of the ribbons, the largest first; together ${distance(total)}` }, slices),
-    h("p", {}, `${count(parts.length, "part")} of the distance add up to `, h("output", { class: "total" }, total.toFixed(6)), " = the distance ", h("span", { class: "whole" }, answer.distance.toFixed(6)), "."),
+    h(
+      "div",
+      {
+        class: "slices",
+        role: "img",
+        "aria-label": `The costs of the ribbons, the largest first; together ${distance(total)}`,
+      },
+      slices,
+    ),
+    h(
+      "p",
+      {},
+      `${count(parts.length, "part")} of the distance add up to `,
+      h("output", { class: "total" }, total.toFixed(6)),
+      " = the distance ",
+      h("span", { class: "whole" }, answer.distance.toFixed(6)),
+      ".",
+    ),
   );
 }
 
-/** What the colours mean. */
+/** What the colors mean. */
 export function legend(top) {
   const swatches = Array.from({ length: 7 }, (_, k) => h("span", { class: `swatch band-${k}` }));
   return h(
     "div",
     { class: "legend" },
-    h("span", { class: "scale", role: "img", "aria-label": `Colours from near, 0, to far, ${distance(top)}` }, h("span", {}, "near 0"), swatches, h("span", {}, `${top.toFixed(2)} far`)),
+    h(
+      "span",
+      {
+        class: "scale",
+        role: "img",
+        "aria-label": `Colors from strong, near, 0, to weak, far, ${distance(top)}`,
+      },
+      h("span", {}, "near 0"),
+      swatches,
+      h("span", {}, `${top.toFixed(2)} far`),
+    ),
     h("span", {}, h("span", { class: "swatch stays", "aria-hidden": "true" }), " stays"),
     h("span", {}, h("span", { class: "both", "aria-hidden": "true" }, "◆"), " rated by both"),
   );

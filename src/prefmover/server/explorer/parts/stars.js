@@ -3,22 +3,36 @@
  * steps of the data's own scale: half stars where it has them. Scales that are not stars get a plain slider.
  */
 
-import { h, s } from "./elements.js";
-import { rating as written } from "./words.js";
+import { h, s } from "../lib/elements.js";
+import { rating as written } from "../lib/words.js";
 
 const STAR = "M12 2.6l2.9 6.2 6.7.8-5 4.6 1.4 6.7-6-3.4-6 3.4 1.4-6.7-5-4.6 6.7-.8z";
 const MOST = 10;
 
 /** Whether ratings on a scale can be shown as stars. */
 export function isStars(scale) {
-  return scale.lowest >= 0 && scale.highest <= MOST && Number.isInteger(scale.highest) && [0.5, 1].includes(scale.step);
+  return (
+    scale.lowest >= 0 &&
+    scale.highest <= MOST &&
+    Number.isInteger(scale.highest) &&
+    [0.5, 1].includes(scale.step)
+  );
 }
 
 /** A rating to look at. @returns {HTMLElement} */
 export function shownStars(rating, scale) {
   const text = `${written(rating)} of ${scale.highest}`;
   if (!isStars(scale)) return h("span", { class: "number" }, written(rating));
-  return h("span", { class: "stars shown", role: "img", "aria-label": text, style: { "--fill": rating / scale.highest, "--n": scale.highest } }, layers(scale.highest));
+  return h(
+    "span",
+    {
+      class: "stars shown",
+      role: "img",
+      "aria-label": text,
+      style: { "--fill": rating / scale.highest, "--n": scale.highest },
+    },
+    layers(scale.highest),
+  );
 }
 
 /**
@@ -49,14 +63,26 @@ export function starInput({ label, value, scale, change }) {
     face,
   );
   const number = h("span", { class: "said", "aria-hidden": "true" });
-  const clear = h("button", { type: "button", class: "clear", "aria-label": `Take back ${label.replace(/^Your/, "your")}`, on: { click: () => set(null, true) } }, "×");
+  const clear = h(
+    "button",
+    {
+      type: "button",
+      class: "clear",
+      "aria-label": `Take back ${label.replace(/^Your/, "your")}`,
+      on: { click: () => set(null, true) },
+    },
+    "×",
+  );
   const element = h("div", { class: "rate" }, control, number, clear);
 
   function set(rating, tell = false) {
     current = rating;
     paint(rating);
     control.setAttribute("aria-valuenow", rating ?? scale.lowest);
-    control.setAttribute("aria-valuetext", rating === null ? "not rated" : `${written(rating)} of ${scale.highest}`);
+    control.setAttribute(
+      "aria-valuetext",
+      rating === null ? "not rated" : `${written(rating)} of ${scale.highest}`,
+    );
     number.textContent = rating === null ? "" : written(rating);
     clear.classList.toggle("absent", rating === null); // keeps its place: nothing jumps
     clear.disabled = rating === null;
@@ -84,7 +110,14 @@ export function starInput({ label, value, scale, change }) {
   control.addEventListener("pointerleave", () => paint(current));
   control.addEventListener("click", (event) => set(under(event), true));
   control.addEventListener("keydown", (event) => {
-    const moves = { ArrowRight: step, ArrowUp: step, ArrowLeft: -step, ArrowDown: -step, PageUp: 1, PageDown: -1 };
+    const moves = {
+      ArrowRight: step,
+      ArrowUp: step,
+      ArrowLeft: -step,
+      ArrowDown: -step,
+      PageUp: 1,
+      PageDown: -1,
+    };
     if (event.key in moves) {
       const middle = scale.lowest + (scale.highest - scale.lowest) / 2;
       const first = onScale(Math.round(middle / step) * step); // the first arrow begins in the middle
@@ -106,7 +139,9 @@ function layers(n) {
     h(
       "span",
       { class: name, "aria-hidden": "true" },
-      Array.from({ length: n }, () => s("svg", { viewBox: "0 0 24 24", focusable: "false" }, s("path", { d: STAR }))),
+      Array.from({ length: n }, () =>
+        s("svg", { viewBox: "0 0 24 24", focusable: "false" }, s("path", { d: STAR })),
+      ),
     );
   return [row("hollow"), row("filled")];
 }

@@ -3,8 +3,8 @@
  * through the list, Enter chooses, Escape closes. Answers to older letters are dropped.
  */
 
-import { freshId, h } from "./elements.js";
-import { announce } from "./live.js";
+import { freshId, h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
 
 const PAUSE = 120; // ms without a letter before the server is asked
 
@@ -37,7 +37,12 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
   const list = h("ul", { id: listId, role: "listbox", "aria-label": label });
   const hint = h("p", { class: "hint" });
   const popup = h("div", { class: "popup", hidden: true }, list, hint);
-  const element = h("div", { class: "combobox" }, h("label", { for: id }, label), h("div", { class: "field" }, input, popup));
+  const element = h(
+    "div",
+    { class: "combobox" },
+    h("label", { for: id }, label),
+    h("div", { class: "field" }, input, popup),
+  );
   let found = [];
   let active = -1;
   let asked = null;
@@ -45,7 +50,8 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
 
   async function ask() {
     asked?.abort();
-    const mine = (asked = new AbortController());
+    const mine = new AbortController();
+    asked = mine;
     const q = input.value === value ? "" : input.value.trim();
     try {
       const answer = await search(q, mine.signal);
@@ -59,7 +65,13 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     found = options;
     list.replaceChildren(...options.map((option, k) => row(option, k, q)));
     const more = total - options.length;
-    hint.textContent = trouble ?? (options.length === 0 ? "Nothing matches" : more > 0 ? `${more.toLocaleString("en-GB")} more; type to narrow` : "");
+    hint.textContent =
+      trouble ??
+      (options.length === 0
+        ? "Nothing matches"
+        : more > 0
+          ? `${more.toLocaleString("en-US")} more; type to narrow`
+          : "");
     hint.hidden = hint.textContent === "";
     popup.hidden = false;
     input.setAttribute("aria-expanded", String(options.length > 0));
@@ -75,7 +87,11 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
         role: "option",
         "aria-selected": "false",
         // The field must not lose the focus before the click arrives.
-        on: { pointerdown: (event) => event.preventDefault(), click: () => take(k), pointermove: () => activate(k) },
+        on: {
+          pointerdown: (event) => event.preventDefault(),
+          click: () => take(k),
+          pointermove: () => activate(k),
+        },
       },
       h("span", { class: "option" }, marked(option.label, q)),
       option.note ? h("span", { class: "note" }, option.note) : null,

@@ -1,6 +1,6 @@
 /**
  * The HTTP API as functions. Answers are kept for a while, because a served model does not change: going
- * back is instant and nothing jumps. A person is `{id}` or `{you: true}`; for the latter the ratings are sent.
+ * back is instant and nothing jumps. A person is `{id}` or `{you: true}`; for the latter, ratings are sent.
  */
 
 import { guestRatings } from "./guest.js";
@@ -36,13 +36,17 @@ export async function ratings(person, limit, signal) {
   const mine = guestRatings();
   const total = mine.reduce((sum, one) => sum + one.rating, 0);
   const listed = mine
-    .map((one) => ({ item: { id: one.id, title: one.title }, rating: one.rating, share: total ? one.rating / total : 0 }))
+    .map((one) => ({
+      item: { id: one.id, title: one.title },
+      rating: one.rating,
+      share: total ? one.rating / total : 0,
+    }))
     .sort((a, b) => b.rating - a.rating);
   const mean = mine.length ? total / mine.length : null;
   return { id: "guest", label: "you", n_ratings: mine.length, mean_rating: mean, ratings: listed };
 }
 
-export const neighbours = (person, k, signal) =>
+export const neighbors = (person, k, signal) =>
   person.you
     ? post("/guest/neighbors", { k }, signal)
     : get(`/users/${encodeURIComponent(person.id)}/neighbors`, { k }, signal);

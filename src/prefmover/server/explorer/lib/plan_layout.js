@@ -18,7 +18,7 @@ export function farthest(flows) {
 }
 
 /**
- * The class of a distance's colour. Equal steps of 1 - cos, the similarity that is missing, as in
+ * The class of a distance's color. Equal steps of 1 - cos, the similarity that is missing, as in
  * UserExplanation.plot: most items lie rather far apart, and there the eye should still see a difference.
  */
 export function bandOf(distance, top) {
@@ -35,10 +35,13 @@ export function layout(answer, { most = 14 } = {}) {
   const sides = [grouped(answer.source_items, most), grouped(answer.target_items, most)];
   const ribbons = joined(answer.flows, sides);
   const both = common(answer);
-  const [left, right] = untangled(sides.map((side) => side.nodes), ribbons);
+  const [left, right] = untangled(
+    sides.map((side) => side.nodes),
+    ribbons,
+  );
   const px = Math.min(Math.max(34 * Math.max(left.length, right.length), 300), 640);
   const height = Math.max(stacked(left, px), stacked(right, px));
-  [left, right].forEach((nodes) => spread(nodes, height));
+  for (const nodes of [left, right]) spread(nodes, height);
   for (const node of [...left, ...right]) node.shared = both.has(node.id);
   slice(ribbons, left, right, px);
   for (const ribbon of ribbons) ribbon.band = ribbon.stays ? "stays" : bandOf(ribbon.distance, top);
@@ -55,10 +58,22 @@ export function common(answer) {
 function grouped(rated, most) {
   const sorted = [...rated].filter((one) => one.mass > 0).sort((a, b) => b.mass - a.mass);
   const own = sorted.length > most ? sorted.slice(0, most - 1) : sorted;
-  const nodes = own.map((one) => ({ id: one.item.id, title: one.item.title, rating: one.rating, mass: one.mass, n: 1 }));
+  const nodes = own.map((one) => ({
+    id: one.item.id,
+    title: one.item.title,
+    rating: one.rating,
+    mass: one.mass,
+    n: 1,
+  }));
   const rest = sorted.slice(own.length);
   if (rest.length) {
-    nodes.push({ id: OTHERS, title: null, rating: null, mass: rest.reduce((sum, one) => sum + one.mass, 0), n: rest.length });
+    nodes.push({
+      id: OTHERS,
+      title: null,
+      rating: null,
+      mass: rest.reduce((sum, one) => sum + one.mass, 0),
+      n: rest.length,
+    });
   }
   return { nodes, own: new Set(own.map((one) => one.item.id)) };
 }
@@ -73,7 +88,8 @@ function joined(flows, [source, target]) {
     const key = `${number(from)} ${number(to)}`;
     const known = found.get(key);
     const stays = flow.source.id === flow.target.id;
-    if (!known) found.set(key, { from, to, mass: flow.mass, cost: flow.cost, share: flow.share, stays, flows: [flow] });
+    if (!known)
+      found.set(key, { from, to, mass: flow.mass, cost: flow.cost, share: flow.share, stays, flows: [flow] });
     else {
       known.mass += flow.mass;
       known.cost += flow.cost;
@@ -154,7 +170,9 @@ function slice(ribbons, left, right, px) {
     const place = new Map(others.map((node) => [node.id, node.y]));
     for (const node of nodes) {
       let y = node.barY;
-      const mine = ribbons.filter((ribbon) => ribbon[own] === node.id).sort((a, b) => place.get(a[far]) - place.get(b[far]));
+      const mine = ribbons
+        .filter((ribbon) => ribbon[own] === node.id)
+        .sort((a, b) => place.get(a[far]) - place.get(b[far]));
       for (const ribbon of mine) {
         ribbon[field] = y;
         y += ribbon.mass * px;
@@ -166,6 +184,8 @@ function slice(ribbons, left, right, px) {
   for (const ribbon of ribbons) {
     const [a, b, w] = [ribbon.y0, ribbon.y1, ribbon.mass * px];
     const n = (x) => x.toFixed(2);
-    ribbon.path = `M0 ${n(a)}C50 ${n(a)} 50 ${n(b)} 100 ${n(b)}V${n(b + w)}C50 ${n(b + w)} 50 ${n(a + w)} 0 ${n(a + w)}Z`;
+    const upper = `M0 ${n(a)}C50 ${n(a)} 50 ${n(b)} 100 ${n(b)}`;
+    const lower = `V${n(b + w)}C50 ${n(b + w)} 50 ${n(a + w)} 0 ${n(a + w)}Z`;
+    ribbon.path = upper + lower;
   }
 }

@@ -11,8 +11,9 @@ const SVG = "http://www.w3.org/2000/svg";
  * Make an HTML element.
  *
  * @param {string} tag
- * @param {object} [attributes] `on` maps events to listeners; `style` maps CSS properties, custom ones too, set
- *   through the CSSOM because the Content-Security-Policy forbids style attributes; false and null leave out.
+ * @param {object} [attributes] `on` maps events to listeners; `style` maps CSS properties, custom ones too,
+ *   set through the CSSOM because the Content-Security-Policy forbids style attributes; false and null
+ *   leave out.
  * @param {...(Node|string|number|null|Array)} children
  * @returns {HTMLElement}
  */
@@ -49,6 +50,8 @@ function dressed(element, attributes, children) {
       element.setAttribute(name, value === true ? "" : String(value));
     }
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }

@@ -18,7 +18,9 @@ export const users = () => `${user()}s`;
 
 /** "no film", "1 film", "12 films". */
 export function count(n, noun, none = "no") {
-  return `${n === 0 ? none : n.toLocaleString("en-GB")} ${noun}${n === 1 || (n === 0 && none === "no") ? "" : "s"}`;
+  const number = n === 0 ? none : n.toLocaleString("en-US");
+  const singular = n === 1 || (n === 0 && none === "no");
+  return `${number} ${noun}${singular ? "" : "s"}`;
 }
 
 /** A person's name: bare numbers get a noun, the guest is "you". */
@@ -53,4 +55,8 @@ export const predicted = (x) => x.toFixed(2);
 export const signed = (x, digits = 3) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(digits)}`;
 
 /** A value of any measure, minus included. */
-export const value = (x) => (Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4)).replace("-", "−");
+export const value = (x) =>
+  (Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4)).replace(
+    "-",
+    "−",
+  );

@@ -1,6 +1,6 @@
 /** Asks for the server's token, in a dialog, when the server wants one. */
 
-import { h } from "./elements.js";
+import { h } from "../lib/elements.js";
 
 /**
  * @param {boolean} again whether a token was refused
@@ -8,7 +8,13 @@ import { h } from "./elements.js";
  */
 export function askForToken(again) {
   return new Promise((resolve) => {
-    const input = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-why" });
+    const input = h("input", {
+      id: "token",
+      type: "password",
+      autocomplete: "off",
+      required: true,
+      "aria-describedby": "token-why",
+    });
     const dialog = h(
       "dialog",
       { class: "token", "aria-labelledby": "token-title" },
@@ -16,10 +22,20 @@ export function askForToken(again) {
         "form",
         {},
         h("h2", { id: "token-title" }, "This server asks for a token"),
-        h("p", { id: "token-why" }, again ? "The token was not accepted. " : "", "It is the one that the server was started with. It is kept in this tab only."),
+        h(
+          "p",
+          { id: "token-why" },
+          again ? "The token was not accepted. " : "",
+          "It is the one that the server was started with. It is kept in this tab only.",
+        ),
         h("label", { for: "token" }, "Token"),
         input,
-        h("div", { class: "buttons" }, h("button", { type: "submit" }, "Continue"), h("button", { type: "button", class: "quiet", on: { click: () => done(null) } }, "Not now")),
+        h(
+          "div",
+          { class: "buttons" },
+          h("button", { type: "submit" }, "Continue"),
+          h("button", { type: "button", class: "quiet", on: { click: () => done(null) } }, "Not now"),
+        ),
       ),
     );
     const done = (token) => {

@@ -1,15 +1,24 @@
 /** Like-minded: somebody's taste, and who is nearest. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import { heard, nearest } from "./nearest.js";
-import { onePicker } from "./pickers.js";
-import { region } from "./region.js";
-import { ribbons } from "./ribbons.js";
-import { href } from "./routes.js";
-import { taste } from "./taste.js";
-import { capital, count, distance, item as itemNoun, nameOf, user as userNoun, users as usersNoun, whose } from "./words.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { announce } from "../lib/live.js";
+import { href } from "../lib/routes.js";
+import {
+  capital,
+  count,
+  distance,
+  item as itemNoun,
+  nameOf,
+  user as userNoun,
+  users as usersNoun,
+  whose,
+} from "../lib/words.js";
+import { heard, nearest } from "../parts/nearest.js";
+import { onePicker } from "../parts/pickers.js";
+import { region } from "../parts/region.js";
+import { ribbons } from "../parts/ribbons.js";
+import { taste } from "../parts/taste.js";
 
 const NEAREST = 10;
 const MORE = 40;
@@ -29,8 +38,8 @@ export function draw(route, context) {
 }
 
 function drawStart(route, { model, signal }) {
-  const some = region({ label: usersNoun(), lines: 3, size: "short", signal });
-  const example = region({ label: "an example", lines: 9, size: "hero", signal });
+  const some = region({ label: usersNoun(), lines: 3, room: 6.5, signal });
+  const example = region({ label: "an example", lines: 9, room: 25, signal });
   some.show(
     (stop) => api.users("", FIRST, stop),
     (answer) => {
@@ -40,7 +49,18 @@ function drawStart(route, { model, signal }) {
       return h(
         "ul",
         { class: "chips" },
-        chosen.map((one) => h("li", {}, h("a", { href: href({ page: "like-minded", person: { id: one.id } }) }, capital(nameOf(one)), h("span", { class: "soft" }, one.n_ratings)))),
+        chosen.map((one) =>
+          h(
+            "li",
+            {},
+            h(
+              "a",
+              { href: href({ page: "like-minded", person: { id: one.id } }) },
+              capital(nameOf(one)),
+              h("span", { class: "soft" }, one.n_ratings),
+            ),
+          ),
+        ),
       );
     },
   );
@@ -55,13 +75,28 @@ function drawStart(route, { model, signal }) {
         "p",
         { class: "lead" },
         `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
-        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, and shows the plan.",
+        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, ",
+        "and shows the plan.",
       ),
       onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
-      h("section", { "aria-labelledby": "some" }, h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"), some.element),
-      h("p", { class: "invite" }, h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings")),
+      h(
+        "section",
+        { "aria-labelledby": "some" },
+        h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"),
+        some.element,
+      ),
+      h(
+        "p",
+        { class: "invite" },
+        h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings"),
+      ),
     ),
-    h("section", { class: "card", "aria-labelledby": "example" }, h("h2", { id: "example" }, "Alike, with little or nothing in common"), example.element),
+    h(
+      "section",
+      { class: "card", "aria-labelledby": "example" },
+      h("h2", { id: "example" }, "Alike, with little or nothing in common"),
+      example.element,
+    ),
   );
 }
 
@@ -75,7 +110,7 @@ function spread(all, n) {
 async function strangers(some, stop) {
   let pair = null;
   for (const user of some) {
-    const { neighbors } = await api.neighbours({ id: user.id }, NEAREST, stop);
+    const { neighbors } = await api.neighbors({ id: user.id }, NEAREST, stop);
     const other = neighbors.find((one) => one.n_common === 0);
     if (other || (!pair && neighbors.length)) pair = [user, (other ?? neighbors[0]).user];
     if (other) break;
@@ -87,7 +122,12 @@ function drawExample(answer) {
   if (answer === null) return [];
   const pair = { person: { id: answer.user.id }, other: { id: answer.other.id } };
   return [
-    h("p", { class: "soft" }, `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, ${count(answer.n_common, itemNoun())} in common.`),
+    h(
+      "p",
+      { class: "soft" },
+      `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, `,
+      `${count(answer.n_common, itemNoun())} in common.`,
+    ),
     ribbons(answer, { most: 8, compact: true }),
     h("p", {}, h("a", { href: href({ page: "why", ...pair }) }, "See the whole plan")),
   ];
@@ -95,16 +135,26 @@ function drawExample(answer) {
 
 function drawPerson(route, { model, signal }) {
   const who = nameOf(route.person);
-  const about = region({ label: `${whose(route.person)} ratings`, lines: 9, size: "glance-room", signal });
-  about.show((stop) => api.ratings(route.person, STRIPES, stop), (answer) => taste(answer, model.scale));
-  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, size: "tall", signal });
-  const more = h("button", { type: "button", class: "quiet", on: { click: () => load(MORE) } }, `Show the nearest ${MORE}`);
+  const about = region({ label: `${whose(route.person)} ratings`, lines: 9, room: 26, signal });
+  about.show(
+    (stop) => api.ratings(route.person, STRIPES, stop),
+    (answer) => taste(answer, model.scale),
+  );
+  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, room: 34, signal });
+  const more = h(
+    "button",
+    { type: "button", class: "quiet", on: { click: () => load(MORE) } },
+    `Show the nearest ${MORE}`,
+  );
   const load = (k) =>
     near.show(
-      (stop) => api.neighbours(route.person, k, stop),
+      (stop) => api.neighbors(route.person, k, stop),
       (answer) => {
         announce(heard(answer));
-        return [nearest(answer, route.person, { kind: model.kind }), k < MORE && answer.neighbors.length === k ? h("p", {}, more) : null];
+        return [
+          nearest(answer, route.person, { kind: model.kind }),
+          k < MORE && answer.neighbors.length === k ? h("p", {}, more) : null,
+        ];
       },
     );
   load(NEAREST);
@@ -114,7 +164,12 @@ function drawPerson(route, { model, signal }) {
     h(
       "div",
       { class: "split" },
-      h("section", { class: "card", "aria-labelledby": "taste" }, h("h2", { id: "taste" }, `${capital(whose(route.person))} taste`), about.element),
+      h(
+        "section",
+        { class: "card", "aria-labelledby": "taste" },
+        h("h2", { id: "taste" }, `${capital(whose(route.person))} taste`),
+        about.element,
+      ),
       h(
         "section",
         { class: "card", "aria-labelledby": "nearest" },

@@ -1,5 +1,5 @@
 /**
- * The visitor's own ratings: kept in this tab (sessionStorage), sent with requests, never stored by the server.
+ * The visitor's own ratings: kept in this tab (sessionStorage), sent with requests, never stored elsewhere.
  */
 
 const KEY = "prefmover.ratings";
@@ -19,7 +19,8 @@ export const ratingOf = (id) => ratings.get(id)?.rating ?? null;
 /** Rate an item; null takes the rating back. */
 export function rate(item, rating) {
   if (rating === null) ratings.delete(item.id);
-  else if (ratings.has(item.id) || ratings.size < MOST) ratings.set(item.id, { id: item.id, title: item.title, rating });
+  else if (ratings.has(item.id) || ratings.size < MOST)
+    ratings.set(item.id, { id: item.id, title: item.title, rating });
   save();
 }
 
@@ -32,7 +33,9 @@ export function forgetAll() {
 function load() {
   try {
     const found = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return found.filter((one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating));
+    return found.filter(
+      (one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating),
+    );
   } catch {
     return []; // no storage, or not ours
   }
