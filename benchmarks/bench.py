@@ -28,7 +28,7 @@ def arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
 def dataset(name: str) -> Any:
     """Return a data set with the default item geometry, ratings restricted to items it knows."""
     from prefmover import datasets
-    from prefmover.items import align
+    from prefmover.items.geometry import align
 
     data = datasets.load(name)
     ratings, geometry = align(data.ratings, data.geometry, "drop")

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, publish, table
+from prefmover.data.splits import Split, random_split
 from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
 from prefmover.model.user_knn import KERNEL_WEIGHT, UserKNN
-from prefmover.recommend import Centering, Shared
-from prefmover.splits import Split, random_split
+from prefmover.predict import Centering, Shared
 
 SHARES = (0.1, 0.3, 0.5, 0.8)
 OURS = "UserKNN()"
@@ -36,7 +36,7 @@ def ours(split: Split, geometry: Any, jobs: int | None) -> Iterator[tuple[str, C
 
     yield OURS, model(weight=KERNEL_WEIGHT)
     yield "the same, uniform weights", model(weight="exponential(0)")
-    yield "the same, no neighbours", model(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0))
+    yield "the same, no neighbors", model(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0))
     uniform = {"predictor": "average", "weight": "exponential(0)", "k": split.train.n_users}
     yield "bias + uniform weights, all raters", model(**uniform, shrinkage=1.0)
     yield "bias", lambda: Centering.of(split.train, "baseline").base(split.users, split.items)

@@ -18,11 +18,12 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from prefmover import datasets, features
+from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.geometry import movielens_ids, tags_of
 from prefmover.datasets.tag_genome import FILES, Genome, read_genome
+from prefmover.items import features
 
 SEED = 0
 GRID = {
@@ -98,7 +99,7 @@ class Bench:
         return both._replace(vectors=X / np.where(lengths > 0, lengths, 1))
 
     def by_ratings(self) -> features.ItemVectors:
-        """Return vectors from all ratings, in the order of the catalogue."""
+        """Return vectors from all ratings, in the order of the catalog."""
         made = features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
         X = np.zeros((len(self.ids), made.vectors.shape[1]))
         X[np.searchsorted(self.ids, made.items)] = made.vectors  # ids of MovieLens are sorted

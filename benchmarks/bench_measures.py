@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, publish, table
+from prefmover.execution.threads import resolve_jobs
 from prefmover.measures import MEASURES, blocks, similarities
 from prefmover.measures.pairwise import BLOCK_ROWS
-from prefmover.parallel import resolve_jobs
 
 
 def memory(field: str) -> float:

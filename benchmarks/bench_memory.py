@@ -21,10 +21,11 @@ START = "from bench import dataset\nimport prefmover as pm\n"
 LOAD = "from prefmover import datasets\ndata = datasets.load(NAME)\nratings = data.ratings\n"
 GEOMETRY = LOAD + "geometry = data.geometry\n"
 ALIGNED = (
-    GEOMETRY + "from prefmover.items import align\nratings, geometry = align(ratings, geometry, 'drop')\n"
+    GEOMETRY
+    + "from prefmover.items.geometry import align\nratings, geometry = align(ratings, geometry, 'drop')\n"
 )
 JOBS = (
-    ("libraries alone", "import prefmover._jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 300),
+    ("libraries alone", "import prefmover.execution.jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 300),
     ("load the ratings", LOAD, 500),
     ("and the item geometry", GEOMETRY, 800),
     ("nearest, k = 10, of some users", ALIGNED + "pm.nearest(ratings, geometry, 10, users=ratings.users[:USERS])\n", 1000),

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import ot
 from ot.lp.emd_wrap import emd_c
 
+import ot
 from bench import arguments, dataset, publish, table
-from prefmover.items import ItemGeometry
-from prefmover.preferences import preferences
-from prefmover.ratings import Ratings
+from prefmover.data.preferences import preferences
+from prefmover.data.ratings import Ratings
+from prefmover.items.geometry import ItemGeometry
 from prefmover.search import NeighborIndex, SearchStats
 
 POT_PIVOTS = 10_000_000

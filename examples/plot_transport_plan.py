@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import prefmover as pm
-from prefmover.recommend.explain import explain_users
+from prefmover.predict.explanations import explain_users
 
 
 def main(out: Path) -> list[Path]:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from prefmover import ItemGeometry, Ratings
-from prefmover.csr import check_rows
-from prefmover.preferences import preferences
-from prefmover.scale import Scale
+from prefmover.data.csr import check_rows
+from prefmover.data.preferences import preferences
+from prefmover.data.scale import Scale
 
 IDS = (
     0,

@@ -19,8 +19,8 @@ def client() -> Any:
     """Return a client of the service, in this process, on a model of four users."""
     from starlette.testclient import TestClient
 
-    from prefmover.server.answers import Answers
     from prefmover.server.app import create_app
+    from prefmover.server.handlers import Answers
 
     users = ["a", "a", "a", "b", "b", "c", "c", "d"]
     ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])

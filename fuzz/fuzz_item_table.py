@@ -9,8 +9,8 @@ oracle.load()
 
 import numpy as np
 
-from prefmover.datasets.item_table import read_item_table
-from prefmover.ids import as_ids
+from prefmover.data.ids import as_ids
+from prefmover.items.table import read_item_table
 
 CUT = b"\x00\x00"
 RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))
@@ -26,10 +26,10 @@ def target(data: bytes) -> None:
         for number, content in enumerate(choices.rest().split(CUT)[:2]):
             paths.append(Path(folder, f"items-{number}"))
             paths[-1].write_bytes(content)
-        catalogue, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
-    assert len(catalogue.ids) == geometry.n_items
+        catalog, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
+    assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()
-    catalogue.label(catalogue.ids[0])
+    catalog.label(catalog.ids[0])
 
 
 def seeds() -> list[bytes]:

@@ -8,8 +8,8 @@ import oracle
 oracle.load()
 
 from prefmover import datasets
-from prefmover.csr import check_rows
-from prefmover.datasets.files import Files
+from prefmover.data.csr import check_rows
+from prefmover.datasets.archive import Files
 from prefmover.datasets.movielens import read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from prefmover import Ratings
-from prefmover.csr import check_rows
-from prefmover.datasets.item_table import read_item_table
+from prefmover.data.csr import check_rows
+from prefmover.items.table import read_item_table
 
 TYPES = (
     *(pa.int64(), pa.int8(), pa.uint64(), pa.float64(), pa.float32(), pa.float16(), pa.string(), pa.binary()),

@@ -9,8 +9,8 @@ import oracle
 oracle.load()
 
 from prefmover import Ratings
-from prefmover.csr import check_rows
-from prefmover.preferences import preferences
+from prefmover.data.csr import check_rows
+from prefmover.data.preferences import preferences
 
 SEPARATORS = (None, None, None, ",", "\t", "::", ";", "|", " ", "é", "ab", "\\t", "\x00", "1")
 HEADERS = (None, None, True, False)

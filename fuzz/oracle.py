@@ -146,7 +146,7 @@ def load() -> None:
 
     with atheris.instrument_imports(include=["prefmover", "tomllib", "zipfile", "csv"]):
         import prefmover.datasets.install
-        import prefmover.datasets.item_table
         import prefmover.evaluation.experiment
+        import prefmover.items.table
         import prefmover.model
-        import prefmover.storage  # noqa: F401
+        import prefmover.model.storage  # noqa: F401

@@ -26,31 +26,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prefmover import datasets
+    from prefmover.data.ratings import Ratings, Scale
     from prefmover.errors import InputError, NotOptimalError, PrefmoverError
-    from prefmover.items import ItemGeometry, align
+    from prefmover.items.geometry import ItemGeometry, align
     from prefmover.measures import MEASURES, Measure, compare, register, similarities
     from prefmover.measures.pmd import distances, pmd
     from prefmover.model import UserKNN
-    from prefmover.ratings import Ratings, Scale
+    from prefmover.ot import Transport, sinkhorn
     from prefmover.search import NeighborIndex, Neighbors, nearest, nearest_raters, within
-    from prefmover.transport import Transport, sinkhorn
 
 __version__ = "0.1.0"
 
 _HOME = {
     "InputError": "errors",
-    "ItemGeometry": "items",
+    "ItemGeometry": "items.geometry",
     "MEASURES": "measures",
     "Measure": "measures",
     "NeighborIndex": "search",
     "Neighbors": "search",
     "NotOptimalError": "errors",
     "PrefmoverError": "errors",
-    "Ratings": "ratings",
-    "Scale": "ratings",
-    "Transport": "transport",
+    "Ratings": "data.ratings",
+    "Scale": "data.ratings",
+    "Transport": "ot",
     "UserKNN": "model",
-    "align": "items",
+    "align": "items.geometry",
     "compare": "measures",
     "distances": "measures.pmd",
     "nearest": "search",
@@ -58,7 +58,7 @@ _HOME = {
     "pmd": "measures.pmd",
     "register": "measures",
     "similarities": "measures",
-    "sinkhorn": "transport",
+    "sinkhorn": "ot",
     "within": "search",
 }
 

@@ -106,7 +106,7 @@ def test_bad_command_lines(run, in_shop, args, message):
         (("fit", *FILES), "--out"),
         (("distance", *FILES, "-u", 42), "--other"),
         (("neighbors", *FILES, "--usr", 42), "--usr"),
-        (("neighbours", *FILES), "neighbors"),
+        (("neighbors", *FILES), "neighbors"),
     ],
 )
 def test_options_that_typer_checks(run, args, message):
@@ -137,7 +137,7 @@ def test_options_that_typer_checks(run, args, message):
         ("tags.csv", "film,x,y\nAlien,1,2\nAliens,1,b\n", names(3, "'y'", "'b'")),
         (
             "tags.csv",
-            "film,colour\nAlien,blue\n",
+            "film,color\nAlien,blue\n",
             names("genres", "tags", "text"),
         ),
         ("tags.csv", "a,b\nAlien,blue\n", names("'item'", "'a'", "'b'")),
@@ -166,10 +166,10 @@ def test_a_damaged_model(run, in_shop):
     assert "Traceback" not in err
 
 
-def test_a_damaged_catalogue(run, in_shop):
-    (in_shop / "my-model" / "catalogue.parquet").write_bytes(b"PAR1")
+def test_a_damaged_catalog(run, in_shop):
+    (in_shop / "my-model" / "catalog.parquet").write_bytes(b"PAR1")
     code, _, err = run("recommend", *MODEL, "-u", 42)
     assert code == 2
-    assert "catalogue.parquet" in err
-    (in_shop / "my-model" / "catalogue.parquet").unlink()
+    assert "catalog.parquet" in err
+    (in_shop / "my-model" / "catalog.parquet").unlink()
     assert run("recommend", *MODEL, "-u", 42)[0] == 0

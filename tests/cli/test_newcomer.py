@@ -113,10 +113,10 @@ def test_rated_twice(run):
 
 @pytest.mark.filterwarnings("default")
 def test_items_by_id_and_ratings_by_title(run):
-    with open("catalogue.csv", "w", newline="", encoding="utf-8") as file:
+    with open("catalog.csv", "w", newline="", encoding="utf-8") as file:
         rows = [(k, film, tags) for k, (film, tags) in enumerate(FILMS.items())]
         csv.writer(file).writerows([("id", "title", "genres"), *rows])
-    source = ("-r", "my ratings.csv", "-i", "catalogue.csv", "--missing", "drop")
+    source = ("-r", "my ratings.csv", "-i", "catalog.csv", "--missing", "drop")
     code, out, err = run("recommend", *source, "--user", "007", "-n", 1)
     assert code == 0
     assert "'title'" in err

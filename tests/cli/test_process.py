@@ -18,7 +18,7 @@ PREFMOVER = [sys.executable, "-m", "prefmover.cli"]
 BUSY = """
 import sys, time
 from prefmover.cli import main
-from prefmover import parallel
+from prefmover.execution import threads as parallel
 import prefmover.cli.doctor as verb
 from numba import njit
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 
 # user, movie, stars; whole stars, so that all layouts can hold them
 RATINGS = [(1, 10, 5), (1, 20, 3), (2, 10, 4), (2, 30, 1), (3, 20, 2), (3, 30, 5), (3, 40, 4)]

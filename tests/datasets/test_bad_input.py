@@ -4,12 +4,12 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.messages import names
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.messages import names
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
@@ -11,7 +10,8 @@ from prefmover.datasets.movielens import read_items, read_movie_tags
 from prefmover.datasets.quality import agreement, summary
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
+from tests.messages import names
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_summary_and_agreement(made_up, tmp_path):
 @pytest.mark.real_data
 def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, monkeypatch):
     monkeypatch.setenv("PREFMOVER_DATA", str(real_data))
-    from prefmover.datasets.files import Files
+    from prefmover.datasets.archive import Files
 
     genome = read_genome(Files.open(real_data / "tag-genome-sample", FILES))
     for name in ("ml-1m", "ml-100k"):
@@ -118,7 +118,7 @@ def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, mon
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_is_the_same_every_time(real_data):
-    from prefmover import features
+    from prefmover.items import features
 
     known = SOURCES["ml-1m"]
     items = read_items(folders.locate(known), known)

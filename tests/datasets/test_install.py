@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.messages import names
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, install
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 def nothing_left(folder: Path, name: str = "ml-1m") -> bool:

@@ -1,21 +1,21 @@
-"""Movies of one catalogue found in another by title and year."""
+"""Movies of one catalog found in another by title and year."""
 
 import csv
 
 import pytest
-from tests.messages import unnamed
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.catalogue import Catalogue, split_year
 from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import read_items
+from prefmover.items.catalog import Catalog, split_year
+from tests.messages import unnamed
 
 
-def films(*labels: str, first: int = 1) -> Catalogue:
+def films(*labels: str, first: int = 1) -> Catalog:
     split = [split_year(label) for label in labels]
     ids = list(range(first, first + len(labels)))
-    return Catalogue(ids, [t for t, _ in split], [y for _, y in split], [[] for _ in labels])
+    return Catalog(ids, [t for t, _ in split], [y for _, y in split], [[] for _ in labels])
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_ambiguous_titles_are_reported():
 
 
 def test_the_genres_decide_between_equal_titles():
-    here = Catalogue([1], ["Hamlet"], [1996], [["Comedy"]])
-    there = Catalogue([7, 8], ["Hamlet", "Hamlet"], [1996, 1996], [["Drama"], ["Comedy"]])
+    here = Catalog([1], ["Hamlet"], [1996], [["Comedy"]])
+    there = Catalog([7, 8], ["Hamlet", "Hamlet"], [1996, 1996], [["Drama"], ["Comedy"]])
     assert match(here, there).matched == {1: 8}
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.messages import names
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, movielens
 from prefmover.errors import InputError
+from tests.messages import names
 
 NAMES = ["ml-100k", "ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small"]
 PUBLISHED = dict(SOURCES)  # before the tests forget counts and hashes

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.messages import names
 
-from prefmover.datasets import generator
-from prefmover.datasets.generator import make, synthetic
+from prefmover.data.ratings import Ratings
+from prefmover.datasets import synthetic as generator
+from prefmover.datasets.synthetic import make, synthetic
 from prefmover.errors import InputError
-from prefmover.ratings import Ratings
+from tests.messages import names
 
 
 @settings(max_examples=40, deadline=None)
@@ -48,8 +48,8 @@ def test_blocks_are_put_together_in_order(monkeypatch):
     calls = []
     made = make(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done))
     assert calls == [(64, 200), (128, 200), (192, 200), (200, 200)]
-    favourite = made.user_tastes[np.repeat(np.arange(200), np.diff(made.indptr))]
-    own = made.item_tastes[made.indices] == favourite
+    favorite = made.user_tastes[np.repeat(np.arange(200), np.diff(made.indptr))]
+    own = made.item_tastes[made.indices] == favorite
     for start in range(0, 200, 64):
         block = slice(made.indptr[start], made.indptr[min(start + 64, 200)])
         assert own[block].mean() > 0.3, "each block's ratings belong to its own users"

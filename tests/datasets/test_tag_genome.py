@@ -4,11 +4,11 @@ import gzip
 
 import numpy as np
 import pytest
-from tests.messages import names
 
 from prefmover.datasets import tag_genome
 from prefmover.datasets.tag_genome import has_genome, read_genome
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 def expected() -> np.ndarray:
@@ -113,7 +113,7 @@ def test_no_genome(made_up):
 
 @pytest.mark.real_data
 def test_the_genuine_rows(real_data, own_folders):
-    from prefmover.datasets.files import Files
+    from prefmover.datasets.archive import Files
 
     genome = read_genome(Files.open(real_data / "tag-genome-sample", tag_genome.FILES))
     assert genome.scores.shape == (208, 1128)

@@ -4,16 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover import datasets
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.splits import published_folds, random_split
 from prefmover.errors import InputError
 from prefmover.evaluation import CONTROLS, Method, Task, predict, protocol
 from prefmover.evaluation.protocol import methods_of
-from prefmover.items import ItemGeometry, align
+from prefmover.items.geometry import ItemGeometry, align
 from prefmover.measures import MEASURES, weight
-from prefmover.ratings import Ratings, Scale
-from prefmover.recommend.centering import Centering
-from prefmover.recommend.predict import Lists, average, ratings_of
+from prefmover.predict.base import Lists, average, ratings_of
+from prefmover.predict.centering import Centering
 from prefmover.search import exhaustive_raters
-from prefmover.splits import published_folds, random_split
 from tests.messages import names
 from tests.oracles import evaluation as slow
 
@@ -45,7 +45,7 @@ def test_all_k_at_once_are_the_formula(method):
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from(["mean", "baseline", "z-score", "none"]), st.floats(0, 5))
 def test_other_centerings_are_those_of_the_model(seed, centering, shrinkage):
-    """The same neighbours through prefmover.recommend, which predicts one K at a time."""
+    """The same neighbors through prefmover.predict, which predicts one K at a time."""
     split, _ = small(seed)
     train = split.train
     found = predict(
@@ -111,14 +111,14 @@ def test_mean_vectors_by_hand():
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     V = ratings.matrix.toarray() @ unit[ratings.items]
     V /= np.linalg.norm(V, axis=1, keepdims=True)
-    from prefmover.evaluation.controls import mean_vector_blocks
+    from prefmover.evaluation.baselines import mean_vector_blocks
 
     ((positions, values),) = mean_vector_blocks(ratings, geometry, np.array([3, 1]))
     assert positions.tolist() == [3, 1]
     np.testing.assert_allclose(values, V[[3, 1]] @ V.T, atol=1e-6)
 
 
-def test_without_neighbours():
+def test_without_neighbors():
     split, _ = small(2)
     mean = predict(Task(split, KS), Method("user-mean", "control"))
     bias = predict(Task(split, KS), Method("bias", "control"))
@@ -140,7 +140,7 @@ def test_users_without_training_ratings_get_the_mean():
 
 
 def test_cosine_predictions_are_surprises():
-    """KNNWithMeans with its own cosine: the same neighbours, weights, fallback and clipping."""
+    """KNNWithMeans with its own cosine: the same neighbors, weights, fallback and clipping."""
     surprise = pytest.importorskip("surprise")
     ratings = datasets.load("cinema").ratings
     split = random_split(ratings, 0.4, 1)

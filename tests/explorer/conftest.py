@@ -34,7 +34,7 @@ def some_of_cinema():
 
 @pytest.fixture(scope="session")
 def answers():
-    from prefmover.server.answers import Answers
+    from prefmover.server.handlers import Answers
 
     ratings, geometry, labels = some_of_cinema()
     return Answers(UserKNN(n_jobs=1).fit(ratings, geometry), "some of cinema", labels)
@@ -90,7 +90,7 @@ class Visitor:
         return answer.json()
 
     def guest(self, path, **body):
-        ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.ratings')"))
+        ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.data.ratings')"))
         listed = [{"item": one["id"], "rating": one["rating"]} for one in ratings]
         answer = self.client.post(f"/api/v1/guest/{path}", json={"ratings": listed, **body})
         assert answer.status_code == 200, answer.text

@@ -32,7 +32,7 @@ def main():
     """Serve cinema, open each page, and keep a picture of it."""
     from playwright.sync_api import sync_playwright
 
-    from prefmover.server.answers import Answers
+    from prefmover.server.handlers import Answers
 
     path = find_chromium()
     if path is None:
@@ -78,7 +78,7 @@ def rate(page):
 
 
 def save(png, file, tallest=None):
-    """Keep a picture in 256 colours, cut off at the bottom if it is long."""
+    """Keep a picture in 256 colors, cut off at the bottom if it is long."""
     from PIL import Image
 
     image = Image.open(BytesIO(png)).convert("RGB")

@@ -187,8 +187,8 @@ def test_recommended(visitor):
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
     assert texts(page, ".waterfall tfoot .number") == [f"{whole['total']:.3f}"]
     said = [number(text) for text in texts(page, ".voices .adds")]
-    neighbours = next(part["value"] for part in whole["parts"] if part["name"] == "neighbors")
-    assert sum(said) == pytest.approx(neighbours, abs=0.0005 * len(said))
+    neighbors = next(part["value"] for part in whole["parts"] if part["name"] == "neighbors")
+    assert sum(said) == pytest.approx(neighbors, abs=0.0005 * len(said))
     page.reload()  # a link to one explanation opens it
     visitor.settled()
     expect(page.locator(".waterfall")).to_have_count(1)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 def rated(page):
     return {
         one["title"]: one["rating"]
-        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.ratings') ?? '[]'"))
+        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.data.ratings') ?? '[]'"))
     }
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from prefmover.items import ItemGeometry
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES
-from prefmover.ratings import Ratings, Scale
 from tests.oracles.measures import Twin
 
 SCALES = {

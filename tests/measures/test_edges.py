@@ -1,11 +1,11 @@
-"""Stated behaviour at the edges: other scales, flat users, single ratings, users without ratings."""
+"""Stated behavior at the edges: other scales, flat users, single ratings, users without ratings."""
 
 import numpy as np
 import pytest
 
-from prefmover.items import ItemGeometry
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
-from prefmover.ratings import Ratings, Scale
 from tests.measures.conftest import world
 
 STARS = Scale(1, 5, 1)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure, blocks, similarities
 from tests.messages import names, unnamed
 

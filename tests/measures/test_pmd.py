@@ -8,12 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import _pmd
 from prefmover.measures.pmd import FEW, distances, pmd
-from prefmover.ratings import Ratings
-from prefmover.transport import _simplex
+from prefmover.ot import _simplex
 from tests.messages import names, unnamed
 from tests.oracles.transport import by_pot, check_proof
 
@@ -127,7 +127,7 @@ def test_a_metric(world):
 
 @settings(max_examples=60)
 @given(worlds())
-def test_cancelling_shared_mass_changes_nothing(world):
+def test_canceling_shared_mass_changes_nothing(world):
     """Bit for bit: the optimum is one exact integer, with shared items or without."""
     ratings, geometry = world
     D = distances(ratings, geometry)

@@ -14,8 +14,8 @@ So values are compared where ours are defined, and Surprise must say 0 where our
 import numpy as np
 import pytest
 
+from prefmover.data.ratings import Ratings, Scale
 from prefmover.measures import similarities
-from prefmover.ratings import Ratings, Scale
 
 
 def check(ratings):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
-from prefmover.ratings import Ratings
 from tests.measures.conftest import small_worlds
 from tests.messages import names
 
@@ -61,8 +61,8 @@ def test_rows_tell_the_truth(row, case):
 
 
 def test_the_asymmetric_ones_are():
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings, Scale
+    from prefmover.data.ratings import Ratings, Scale
+    from prefmover.items.geometry import ItemGeometry
 
     ratings = Ratings.from_arrays([1, 1, 1, 2], list("xyzx"), [5, 3, 1, 4], scale=Scale(1, 5, 1))
     geometry = ItemGeometry.from_similarity(list("xyz"), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
@@ -79,8 +79,8 @@ def test_the_asymmetric_ones_are():
 
 
 def test_pmd_reaches_its_range():
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.geometry import ItemGeometry
 
     ratings = Ratings.from_arrays([1, 2], ["x", "y"], [5, 3])
     geometry = ItemGeometry.from_vectors(["x", "y"], np.eye(2))

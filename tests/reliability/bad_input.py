@@ -32,12 +32,12 @@ from scipy import sparse
 
 import prefmover as pm
 from prefmover import ItemGeometry, Ratings, Scale, UserKNN
-from prefmover.datasets.files import Files
-from prefmover.datasets.item_table import read_item_table
+from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
+from prefmover.items.table import read_item_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 
@@ -387,7 +387,7 @@ case(IDS, "a number beyond all ids", ("item", 1000000000000000000000000000000))(
 )
 case(IDS, "one id where a list is expected", ("user", "'ann'"))(lambda _: small().user_indices("ann"))
 case(IDS, "a user without a positive rating", ("'dee'",))(lambda _: pm.pmd(small(), space(), "ann", "dee"))
-case(IDS, "neighbours of a user who is not there", ("'zoe'", 4, "'ann'"))(
+case(IDS, "neighbors of a user who is not there", ("'zoe'", 4, "'ann'"))(
     lambda _: pm.nearest(small(), space(), users=["zoe"])
 )
 case(IDS, "a rated item that the geometry does not know", (1, 4, 2, 8, "missing", "drop"))(
@@ -455,8 +455,8 @@ def items(what: str, names: Names, content: str | bytes) -> None:
 
 items(
     "a table of items without a column of ids",
-    ("items.csv", 1, "'item'", "'name'", "'colour'"),
-    "name,colour\nx,red\n",
+    ("items.csv", 1, "'item'", "'name'", "'color'"),
+    "name,color\nx,red\n",
 )
 items(
     "a table of items that describes nothing",
@@ -492,14 +492,14 @@ option("an unknown predictor", ("predictor", "'forest'", "kernel", "average"))(
 option("an unknown weight", ("weight", "'exponential(-1)'", "one-minus", "exponential(4)"))(
     lambda _: UserKNN(weight="exponential(-1)").fit(small(), space())
 )
-option("an unknown way to centre", ("centering", "'median'", "z-score", "baseline"))(
+option("an unknown way to center", ("centering", "'median'", "z-score", "baseline"))(
     lambda _: UserKNN(predictor="average", centering="median").fit(small(), space())
 )
 option("negative shrinkage", ("shrinkage", "-1.0", 0))(
     lambda _: UserKNN(shrinkage=-1.0).fit(small(), space())
 )
-option("a parameter that does not exist", ("UserKNN", "'neighbours'", "neighborhood", "n_jobs"))(
-    lambda _: UserKNN().set_params(neighbours=3)
+option("a parameter that does not exist", ("UserKNN", "'neighbors'", "neighborhood", "n_jobs"))(
+    lambda _: UserKNN().set_params(neighbors=3)
 )
 option("prediction before fitting", ("UserKNN", "fit"))(lambda _: UserKNN().predict([("ann", 1)]))
 option("pairs that are none", ("user", "item"))(lambda _: fitted().predict([1, 2, 3]))
@@ -808,11 +808,11 @@ toml("settings without a data set", ("run.toml", "dataset"), "repeats = 1")
 toml("a setting, misspelt", ("run.toml", "'repeat'", "'repeats'"), "dataset = 'cinema'\nrepeat = 1")
 toml("a share of 2", ("run.toml", "train", 2), "dataset = 'cinema'\ntrain = [2]")
 toml(
-    "neighbours without end",
+    "neighbors without end",
     ("run.toml", "k", "'1:999999999'", "10,000"),
     "dataset = 'cinema'\nks = '1:999999999'",
 )
-toml("no neighbours", ("run.toml", "k", "'0'"), "dataset = 'cinema'\nks = [0]")
+toml("no neighbors", ("run.toml", "k", "'0'"), "dataset = 'cinema'\nks = [0]")
 toml(
     "an unknown protocol",
     ("run.toml", "protocol", "'leave-one-out'", "k-fold", "published"),
@@ -897,7 +897,7 @@ def _quiet_log() -> Any:
 
 
 STARS = {"stars.csv": "who,film,stars\nann,Alien,4.5\nbob,Heat,2\n"}
-command("a verb, misspelt", ("'neighbours'", "'neighbors'"), "neighbours")
+command("a verb, misspelt", ("'neighbors'", "'neighbors'"), "neighbors")
 command("an option, misspelt", ("--forced", "--force"), "data", "get", "ml-1m", "--forced")
 command("a number that is none", ("'-n'",), "items", "near", "Alien", "-n", "many")
 command("a number below its least", ("'-n'", 1), "items", "near", "Alien", "-n", "0")
@@ -931,8 +931,8 @@ def client() -> Any:
     """Return a client of the service, in this process."""
     from starlette.testclient import TestClient
 
-    from prefmover.server.answers import Answers
     from prefmover.server.app import create_app
+    from prefmover.server.handlers import Answers
 
     app = create_app(Answers(fitted(), "small", {}))
     made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]

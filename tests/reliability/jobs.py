@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prefmover.datasets.generator import synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
 
 
@@ -99,7 +99,7 @@ class Evaluate:
     def work(self, folder, mark):
         """Run what is missing."""
         from prefmover.evaluation.experiment import Experiment
-        from prefmover.evaluation.runner import run_experiment
+        from prefmover.evaluation.run import run_experiment
 
         mark("ready")
         settings = Experiment(
@@ -239,11 +239,11 @@ JOBS = {job.name: job for job in (Nearest(), Evaluate(), Save(), Add())}
 
 
 def warm():
-    """Load what all jobs need and compile it, on one thread: what is forked afterwards has it."""
+    """Load what all jobs need and compile it, on one thread: what is forked afterward has it."""
     import pyarrow.parquet  # noqa: F401
 
     from prefmover import datasets
-    from prefmover.evaluation import runner  # noqa: F401
+    from prefmover.evaluation import run as runner  # noqa: F401
     from prefmover.measures import similarities
     from prefmover.search import nearest
 

@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prefmover import datasets
+from prefmover.data.splits import random_split
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.runner import run_experiment
-from prefmover.items import ItemGeometry
+from prefmover.evaluation.run import run_experiment
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
 from prefmover.measures.pmd import distances, pmd
 from prefmover.model import UserKNN
 from prefmover.report import write_report
 from prefmover.search import nearest, nearest_raters, within
-from prefmover.splits import random_split
 from tests.reliability.jobs import contents, digest, small
 
 

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from prefmover import atomic, datasets
+from prefmover import datasets
 from prefmover.cli import main
 from prefmover.datasets import SOURCES
 from prefmover.errors import InputError
+from prefmover.execution import atomic
 from prefmover.model import UserKNN
 from prefmover.report import write_report
 from prefmover.search import nearest
@@ -126,8 +127,8 @@ def test_evaluate_and_report(trouble):
 
 def test_data_add(trouble, monkeypatch):
     for name in ("XDG_DATA_HOME", "PREFMOVER_CACHE", "PREFMOVER_DATA"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterwards
-    monkeypatch.setitem(SOURCES, "ml-100k", SOURCES["ml-100k"])  # put back afterwards
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterward
+    monkeypatch.setitem(SOURCES, "ml-100k", SOURCES["ml-100k"])  # put back afterward
     home, troubled = trouble
     job = JOBS["data add"]
     data = home / "data"

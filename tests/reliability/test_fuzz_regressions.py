@@ -13,15 +13,15 @@ import pytest
 from scipy import sparse
 
 from prefmover import InputError, ItemGeometry, Ratings, Scale
-from prefmover.csr import check_rows
-from prefmover.datasets.files import Files
-from prefmover.datasets.item_table import read_item_table
+from prefmover.data.csr import check_rows
+from prefmover.data.ids import IdIndex, as_ids
+from prefmover.data.preferences import masses
+from prefmover.datasets.archive import Files
 from prefmover.datasets.tables import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import CELL, LISTS, RunFolder
-from prefmover.ids import IdIndex, as_ids
-from prefmover.preferences import masses
-from prefmover.recommend.user_kernel import UserKernel
+from prefmover.items.table import read_item_table
+from prefmover.predict.user_kernel import UserKernel
 from tests.messages import names
 
 
@@ -129,7 +129,7 @@ def test_parquet_with_a_name_twice(tmp_path):
 
 
 def test_more_rows_than_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.memory.SMALL", 0)
+    monkeypatch.setattr("prefmover.execution.memory.SMALL", 0)
     monkeypatch.setenv("PREFMOVER_MEMORY", "1k")
     table = pa.table({"user": ["a"] * 100, "item": list(range(100)), "rating": [1.0] * 100})
     with pytest.raises(InputError, match=names(100)):
@@ -173,8 +173,8 @@ def test_ratings_of_every_size_have_masses_without_warnings():
 
 @pytest.mark.parametrize("row", [b"--5,x", b"\xc2\xb2,x", b"9" * 5000 + b",x", b"9" * 25 + b",x"])
 def test_item_ids_that_look_like_numbers(tmp_path, row):
-    catalogue, _ = read_item_table(written(tmp_path, b"item,genres\n" + row + b"\nb,y\n"))
-    assert catalogue.ids[0] == row.split(b",")[0].decode()
+    catalog, _ = read_item_table(written(tmp_path, b"item,genres\n" + row + b"\nb,y\n"))
+    assert catalog.ids[0] == row.split(b",")[0].decode()
 
 
 def test_lists_of_tags_in_parquet(tmp_path):
@@ -186,7 +186,7 @@ def test_lists_of_tags_in_parquet(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["1:999999999999", "1:10:0", "9" * 5000, ":", "1e5"])
-def test_numbers_of_neighbours_without_end(text):
+def test_numbers_of_neighbors_without_end(text):
     with pytest.raises(InputError, match=names("k")):
         parse_ks(text)
 
@@ -264,7 +264,7 @@ def test_methods_of_packing_that_take_memory(tmp_path):
 
 
 def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.datasets.files.MOST_BYTES", 1000)
+    monkeypatch.setattr("prefmover.datasets.archive.MOST_BYTES", 1000)
     written(tmp_path, gzip.compress(bytes(5000)), "ratings.csv.gz")
     with pytest.raises(InputError, match=names("1,000")):
         Files.open(tmp_path, ["ratings.csv"]).read("ratings.csv")

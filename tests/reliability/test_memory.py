@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefmover import memory
-from prefmover.datasets.generator import synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.execution import memory
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import blocks, similarities
 from prefmover.measures.pmd import distances
 from prefmover.model import UserKNN
-from prefmover.recommend import regression
+from prefmover.predict import regression
 from prefmover.search import exhaustive, nearest
 from tests.messages import names
 
@@ -44,7 +44,7 @@ def test_a_measure_between_too_many_users(tight, crowd):
     assert sum(len(rows) for rows, _ in blocks(crowd.ratings, "jaccard")) == 400
 
 
-def test_too_many_neighbours(tight, crowd):
+def test_too_many_neighbors(tight, crowd):
     with pytest.raises(InputError, match=names(400, 2, "k")):
         exhaustive(crowd.ratings, "jaccard")
     assert nearest(crowd.ratings, measure="jaccard", k=5).counts.tolist() == [5] * 400
@@ -72,7 +72,7 @@ def test_matrices_of_items(tight):
 
 
 def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
-    monkeypatch.setattr("prefmover.recommend.likeness.similarities", None)  # nobody is compared
+    monkeypatch.setattr("prefmover.predict.similarity.similarities", None)  # nobody is compared
     with pytest.raises(InputError, match=names(400, 150)):
         UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
     monkeypatch.setattr(regression, "MOST_ITEMS", 100)
@@ -87,7 +87,7 @@ def test_what_a_regression_is_said_to_take_it_does_not_exceed():
     probe = """
 import re
 from pathlib import Path
-from prefmover.datasets.generator import synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.model import UserKNN
 
 def memory(name):

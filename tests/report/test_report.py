@@ -16,9 +16,9 @@ from prefmover.paper.figure_3 import figure_3
 from prefmover.report import Book, write_report
 from prefmover.report.figures import STYLES, draw_gaps, draw_panels
 from prefmover.report.notes import commands
-from prefmover.report.page import html_page, markdown_page
-from prefmover.report.tables import paired_p
-from prefmover.report.words import panel_words, summary_words, trend, verdict
+from prefmover.report.render import html_page, markdown_page
+from prefmover.report.results import paired_p
+from prefmover.report.text import panel_words, summary_words, trend, verdict
 from tests.messages import names, unnamed
 from tools.browser import FLAGS, MISSING, find_chromium
 
@@ -116,7 +116,7 @@ def test_words_follow_the_numbers():
     assert unnamed(summary_words(without, [without.table(without.panels()[0])])[0], "2 of 2")
 
 
-def test_what_more_neighbours_do():
+def test_what_more_neighbors_do():
     table = only_table(
         [
             cell("pmd", (0.7, 0.6)),

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from prefmover.items import ItemGeometry
-from prefmover.ratings import Ratings
+from prefmover.data.ratings import Ratings
+from prefmover.items.geometry import ItemGeometry
 
 KINDS = ("angles", "few angles", "on demand", "not a metric", "unknown")
 

@@ -10,12 +10,12 @@ import time
 import numpy as np
 import pytest
 
-from prefmover.cluster import Local
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
-from prefmover.ratings import Ratings
+from prefmover.execution import Local
+from prefmover.items.geometry import ItemGeometry
 from prefmover.search import NeighborIndex, nearest
-from prefmover.search.blocks import in_blocks
+from prefmover.search.distributed import in_blocks
 from tests.messages import names
 from tests.search.test_nearest import assert_same
 
@@ -23,8 +23,8 @@ PROGRAM = """
 import sys
 from tests.search.test_checkpoint import made
 from prefmover.search import NeighborIndex
-from prefmover.cluster import Local
-from prefmover.search.blocks import in_blocks
+from prefmover.execution import Local
+from prefmover.search.distributed import in_blocks
 print("ready", flush=True)
 in_blocks(NeighborIndex(*made()), None, 5, Local(2), sys.argv[1], blocks=20)
 """

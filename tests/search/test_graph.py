@@ -6,10 +6,10 @@ from sklearn.cluster import DBSCAN
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distances
-from prefmover.ratings import Ratings
 from prefmover.search import nearest, within
 
 
@@ -33,7 +33,7 @@ def test_rows_are_sorted_and_start_with_oneself(data):
     assert nearest(*data, 6).to_graph(include_self=False).nnz == 60 * 6
 
 
-def test_neighbours_of_the_graph_are_those_of_the_matrix(data):
+def test_neighbors_of_the_graph_are_those_of_the_matrix(data):
     D = distances(*data)
     dense = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(D)
     sparse = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(nearest(*data, 6).to_graph())

@@ -1,7 +1,6 @@
 """Pruned search equals exhaustive search, bit for bit; exhaustive search equals POT."""
 
 import numpy as np
-import ot
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -9,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ot
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure
-from prefmover.ratings import Ratings
 from prefmover.search import (
     NeighborIndex,
     exhaustive,
@@ -122,7 +122,7 @@ def test_exhaustive_is_pot(viewers):
         np.testing.assert_allclose(found.distances[u], np.sort(np.array(true)[others])[:3], rtol=0, atol=1e-9)
 
 
-def test_the_query_itself_is_never_a_neighbour(viewers):
+def test_the_query_itself_is_never_a_neighbor(viewers):
     ratings, geometry = viewers
     found = nearest(ratings, geometry, 500)
     assert (found.counts == 119).all()  # fewer than k, and visible
@@ -139,7 +139,7 @@ def test_ties_go_to_the_earlier_user():
     assert (found.values == 0).all()
 
 
-def test_users_without_a_distribution_are_nobodys_neighbour():
+def test_users_without_a_distribution_are_nobodys_neighbor():
     ratings = Ratings.from_arrays([1, 2, 3], ["x", "x", "x"], [5, 0, 3])
     geometry = ItemGeometry.from_vectors(["x"], [[1.0]])
     found = nearest(ratings, geometry, 2)
@@ -319,7 +319,7 @@ def test_64_bits_where_32_do_not_do(viewers, monkeypatch):
 @pytest.mark.parametrize(("name", "queries"), [("ml-100k", 4), ("ml-1m", 2)])
 def test_movielens_is_pot(real_data, name, queries):
     from prefmover import datasets
-    from prefmover.items import align
+    from prefmover.items.geometry import align
 
     data = datasets.load(name)
     ratings, geometry = align(data.ratings, data.geometry, "drop")

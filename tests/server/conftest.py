@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover import UserKNN, datasets
-from prefmover.server.answers import Answers
+from prefmover.server.handlers import Answers
 from prefmover.server.run import Server, address, listen
 from prefmover.server.settings import Settings
 
@@ -25,8 +25,8 @@ def model():
 
 @pytest.fixture(scope="session")
 def labels():
-    catalogue = datasets.load("cinema").items
-    names = {item: catalogue.label(item) for item in catalogue.ids.tolist()}
+    catalog = datasets.load("cinema").items
+    names = {item: catalog.label(item) for item in catalog.ids.tolist()}
     return names | {"alien-1979": HOSTILE}
 
 

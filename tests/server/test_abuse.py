@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prefmover.server.guards import CSP
+from prefmover.server.middleware import CSP
 from tests.server.conftest import HOSTILE, is_problem, listening
 
 GUEST = "/api/v1/guest/neighbors"

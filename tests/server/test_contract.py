@@ -5,7 +5,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from prefmover.scale import Scale
+from prefmover.data.scale import Scale
 from prefmover.server.app import openapi_schema
 from tests.server.conftest import listening
 

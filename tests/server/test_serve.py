@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.server import models
+from prefmover.server import loading as models
 from prefmover.server.settings import Settings
 from tests.server.conftest import wait_until_ready
 
@@ -33,11 +33,11 @@ def refused(*arguments, **environment):
 @pytest.fixture(scope="module")
 def folder(model, labels, tmp_path_factory):
     from prefmover import datasets
-    from prefmover.datasets.catalogue_file import write_catalogue
+    from prefmover.model.catalog_file import write_catalog
 
     made = tmp_path_factory.mktemp("served") / "some-films"
     model.save(made)
-    write_catalogue(made, datasets.load("cinema").items)
+    write_catalog(made, datasets.load("cinema").items)
     return made
 
 

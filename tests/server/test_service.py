@@ -8,14 +8,14 @@ import threading
 import httpx
 import pytest
 
-from prefmover.server.answers import Answers
 from prefmover.server.assets import read_assets
-from prefmover.server.directory import Names
-from prefmover.server.kept import KeptAnswers
+from prefmover.server.cache import KeptAnswers
+from prefmover.server.handlers import Answers
+from prefmover.server.labels import Names
 from prefmover.server.metrics import Metrics
 from prefmover.server.strict_json import BadJsonError, parse
 from tests.server.conftest import is_problem, listening
-from tests.server.test_answers import speaking_for
+from tests.server.test_handlers import speaking_for
 
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 

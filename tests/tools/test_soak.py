@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefmover.transport import transport
+from prefmover.ot import transport
 from tools.soak.__main__ import main, one_round
 from tools.soak.run import KINDS, batch
-from tools.soak.second import by_pot, flaw, gap, normalised
+from tools.soak.second import by_pot, flaw, gap, normalized
 from tools.soak.tally import Tally
 
 
@@ -66,7 +66,7 @@ def solved():
 def test_a_right_proof_has_no_flaw():
     assert flaw(solved()) is None
     assert gap(solved()) == pytest.approx(0, abs=1e-16)
-    assert by_pot(normalised([2, 1]), normalised([1, 1, 1]), COST) == pytest.approx(solved().cost)
+    assert by_pot(normalized([2, 1]), normalized([1, 1, 1]), COST) == pytest.approx(solved().cost)
 
 
 def test_flaws_are_seen():

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from prefmover.items import ItemGeometry
-from prefmover.ratings import Ratings
+from prefmover.data.ratings import Ratings
+from prefmover.items.geometry import ItemGeometry
 
 GEOMETRIES = ("angles", "near parallel", "twins", "on demand", "not a metric", "ties", "one-minus")
 

@@ -1,16 +1,16 @@
 """Batches of random problems, each from a seed of its own: any one can be run again alone."""
 
 import numpy as np
+from prefmover.measures.preferences import preferences
 
 from prefmover.errors import PrefmoverError
 from prefmover.measures.pmd import distances, pmd
-from prefmover.preferences import preferences
+from prefmover.ot import transport
 from prefmover.search import nearest, nearest_raters, within
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.transport import transport
 from tools.soak.people import random_people
 from tools.soak.problems import random_problem
-from tools.soak.second import by_pot, flaw, gap, normalised
+from tools.soak.second import by_pot, flaw, gap, normalized
 from tools.soak.tally import Tally
 
 AGREE = 1e-9  # of the largest cost
@@ -40,7 +40,7 @@ def _costs(rng, tally, largest):
             continue
         _read_proof(result, tally, size)
         top = float(cost.max()) or 1.0
-        _compare(result.cost / top, normalised(p), normalised(q), cost / top, 1.0, tally, size)
+        _compare(result.cost / top, normalized(p), normalized(q), cost / top, 1.0, tally, size)
 
 
 def _people(rng, tally, largest):

@@ -21,7 +21,7 @@ def by_pot(p, q, cost):
     return value if status == OPTIMAL else None
 
 
-def normalised(mass):
+def normalized(mass):
     """Return masses as floats that sum to 1, whatever their size."""
     mass = np.asarray(mass, dtype=np.float64)
     mass = mass / mass.max()
@@ -31,7 +31,7 @@ def normalised(mass):
 def flaw(result):
     """Return what is wrong with the proof of a Transport, in words; None if it holds.
 
-    Written without a look at :mod:`prefmover.transport.certificate`. Masses, costs (in units) and prices (in
+    Written without a look at :mod:`prefmover.ot.certificate`. Masses, costs (in units) and prices (in
     units) are whole numbers, so nothing here has a tolerance: the plan moves p to q to the last unit, no two
     prices exceed their cost, prices meet the cost wherever something is moved, and both sides cost the same.
     """

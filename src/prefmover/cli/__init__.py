@@ -26,7 +26,7 @@ from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 __all__ = ["VERBS", "app", "main"]
 
 VERBS = {
-    "demo": "A tour on built-in data: neighbours, reasons, recommendations.",
+    "demo": "A tour on built-in data: neighbors, reasons, recommendations.",
     "fit": "Learn from ratings and keep the model in a folder.",
     "neighbors": "Find the users most like a user, or everybody's.",
     "recommend": "Recommend items to a user, with reasons.",

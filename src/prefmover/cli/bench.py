@@ -15,8 +15,8 @@ from prefmover.cli.source import Jobs, Json
 from prefmover.cli.terminal import progress, tell
 
 if TYPE_CHECKING:
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["bench"]
 
@@ -33,14 +33,14 @@ def bench(
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Time exact distances and the search for neighbours on the built-in data.
+    """Time exact distances and the search for neighbors on the built-in data.
 
     Each figure is the best of three runs, on one thread but for the search. POT gets the same problems, laid
     out beforehand; its values must agree.
     """
     from prefmover import datasets
     from prefmover.cli.output import print_json
-    from prefmover.parallel import resolve_jobs
+    from prefmover.execution.threads import resolve_jobs
 
     data = datasets.load("cinema")
     chosen = data.ratings.users[:: max(1, data.ratings.n_users // users)][:users].tolist()
@@ -113,8 +113,8 @@ def _by_pot(
         return None
     import numpy as np
 
-    from prefmover.items import align
-    from prefmover.preferences import preferences
+    from prefmover.data.preferences import preferences
+    from prefmover.items.geometry import align
 
     aligned, block = align(ratings, geometry)
     everyone = preferences(aligned)

@@ -105,7 +105,7 @@ def _option_names(ctx: typer.Context) -> dict[str, str]:
 def _checked(
     given: Mapping[str, Any], names: Mapping[str, str], kinds: Mapping[str, Any], path: str
 ) -> Iterable[tuple[str, Any]]:
-    from prefmover.ids import close_names
+    from prefmover.data.ids import close_names
 
     for key, value in given.items():
         name = names.get(key.replace("_", "-"))

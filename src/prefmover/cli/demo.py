@@ -14,12 +14,12 @@ from prefmover.cli.recommend import ASKED, reasons
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError, MissingExtraError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.measures.pmd import UserTransport
     from prefmover.model import UserKNN
-    from prefmover.report.tour import Advice, Near, Tour
+    from prefmover.report.demo_page import Advice, Near, Tour
 
 __all__ = ["demo"]
 
@@ -35,7 +35,7 @@ SHARES = (0.05, 0.1, 0.2)
 K = 40
 NOTE = """\
 Each measure predicts as in the paper, from the {k} nearest raters of the item; UserKNN() is this package's
-default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbours.
+default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbors.
 One random split for each share."""
 
 
@@ -49,7 +49,7 @@ def demo(
 ) -> None:
     """Find like-minded viewers in the built-in data, say why, recommend, compare, and write a report.
 
-    The viewers are simulated, the films are real. Distances and neighbours are exact. The path of the report
+    The viewers are simulated, the films are real. Distances and neighbors are exact. The path of the report
     is printed last.
     """
     say = (lambda text: None) if json else typer.echo
@@ -96,7 +96,7 @@ def demo(
 
 
 def _ratings(data: Data, viewer: str) -> Tour:
-    from prefmover.report.tour import Tour
+    from prefmover.report.demo_page import Tour
 
     rated = sorted(data.ratings.of(viewer).items(), key=lambda pair: -pair[1])
     about = f"The built-in data set {data.name}: {data.ratings}. Films are real, viewers simulated."
@@ -112,9 +112,9 @@ def _show_ratings(tour: Tour, say: Any) -> None:
 
 
 def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str]:
-    from prefmover.report.tour import Near
+    from prefmover.report.demo_page import Near
 
-    few = Data(data.name, data.ratings.select(users=list(range(80))), data.catalogue, data.geometry)
+    few = Data(data.name, data.ratings.select(users=list(range(80))), data.catalog, data.geometry)
     search_users(few, None, 1, jobs=jobs)  # the first time this compiles, which is not what is timed
     start = time.perf_counter()
     found = search_users(data, None, NEAREST, jobs=jobs)
@@ -157,7 +157,7 @@ def _explain(data: Data, viewer: str, tour: Tour) -> UserTransport:
 
 
 def _recommend(data: Data, model: UserKNN, viewer: str) -> list[Advice]:
-    from prefmover.report.tour import Advice
+    from prefmover.report.demo_page import Advice
 
     best = model.recommend(viewer, n=5)
     said = model.reasons(viewer, [p.item for p in best], ASKED)
@@ -172,10 +172,10 @@ def _compare(
     """Run a small experiment, and the default model on its splits; return errors by method and share."""
     import numpy as np
 
+    from prefmover.data.splits import random_split
     from prefmover.evaluation.experiment import Experiment, share_name
-    from prefmover.evaluation.runner import run_experiment
+    from prefmover.evaluation.run import run_experiment
     from prefmover.model import UserKNN
-    from prefmover.splits import random_split
 
     tell("comparing measures where ratings are few ...")
     experiment = Experiment(
@@ -217,10 +217,10 @@ def _show_errors(tour: Tour, say: Any) -> None:
 
 def _write(tour: Tour, data: Data, answer: UserTransport, place: Path, folder: Any) -> Path:
     from prefmover.cli.output import write_text
-    from prefmover.recommend.explain import explain_users
+    from prefmover.predict.explanations import explain_users
     from prefmover.report import write_report
+    from prefmover.report.demo_page import tour_page
     from prefmover.report.plan import draw_plan
-    from prefmover.report.tour import tour_page
 
     assert data.geometry is not None
     try:

@@ -9,7 +9,7 @@ import typer
 
 from prefmover.cli.source import Convention, Data, Json, Measure, SourceOptions
 from prefmover.cli.terminal import tell
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.measures import Measure as MeasureRow

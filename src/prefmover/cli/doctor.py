@@ -84,7 +84,7 @@ def _version(name: str) -> str | None:
 
 
 def _threads() -> int:
-    from prefmover.parallel import resolve_jobs
+    from prefmover.execution.threads import resolve_jobs
 
     return resolve_jobs(None)
 
@@ -92,7 +92,7 @@ def _threads() -> int:
 def _kernels() -> dict[str, Any]:
     """Return where compiled kernels are kept, and whether there are any yet."""
     try:
-        from prefmover._jit import cache_folder
+        from prefmover.execution.jit import cache_folder
 
         folder = cache_folder()
     except (ImportError, OSError) as error:

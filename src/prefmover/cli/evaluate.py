@@ -11,8 +11,8 @@ from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.cluster import Executor
     from prefmover.evaluation.experiment import Experiment
+    from prefmover.execution import Executor
 
 EXAMPLES = (
     "prefmover evaluate --measures cos,pmd --train 1:9 --k 10,40 --repeats 1 --out few",
@@ -48,7 +48,7 @@ def evaluate(
     ] = None,
     measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
     train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
-    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbours: 10,40 or [5:60:5].")] = None,
+    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbors: 10,40 or [5:60:5].")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Random splits, or folds. [5]")] = None,
     geometry: Annotated[
         str | None, typer.Option(help="[best], genres, ratings (of each training part), or a file of items.")
@@ -134,7 +134,7 @@ def run(
 ) -> None:
     """Run an experiment and say where its records and its report are."""
     from prefmover.cli.output import print_json
-    from prefmover.evaluation.runner import run_experiment
+    from prefmover.evaluation.run import run_experiment
 
     with in_option_words():
         folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)

@@ -11,7 +11,7 @@ import typer
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.cluster import Executor
+    from prefmover.execution import Executor
 
 __all__ = ["Address", "ExecutorName", "chosen"]
 
@@ -39,7 +39,7 @@ def chosen(executor: str, address: str, jobs: int | None) -> Iterator[Executor |
             raise InputError("--address is that of a Ray cluster: add --executor ray")
         yield None
         return
-    from prefmover.cluster import RayExecutor
+    from prefmover.execution import RayExecutor
 
     with RayExecutor(address or None, cores=jobs) as made:
         yield made

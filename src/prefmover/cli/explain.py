@@ -9,11 +9,11 @@ import typer
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted, given_options
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.measures import Comparison
-    from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
+    from prefmover.predict.explanations import RecommendationExplanation, UserExplanation
 
     Explanation = UserExplanation | RecommendationExplanation | Comparison
 
@@ -49,7 +49,7 @@ def explain(
     """Show why two users are alike, or what a predicted rating is made of.
 
     For two users: the transport plan, what of one's preference corresponds to what of the other's (--measure
-    takes another measure apart). For an item: what is usual, and what each neighbour adds.
+    takes another measure apart). For an item: what is usual, and what each neighbor adds.
     """
     from prefmover.cli.output import check_writable, print_json, write_text
 
@@ -100,7 +100,7 @@ def _refuse_predictor(ctx: typer.Context, model: ModelOptions) -> None:
 
 def _for_two(data: Data, user: Any, other: Any, model: ModelOptions, n: int) -> Explanation:
     from prefmover.measures import compare
-    from prefmover.recommend.explain import explain_users
+    from prefmover.predict.explanations import explain_users
 
     row, convention = data.measure(model.measure, model.convention)
     if row.name != "pmd" or row.convention(convention) != row.default:
@@ -113,7 +113,7 @@ def _for_two(data: Data, user: Any, other: Any, model: ModelOptions, n: int) -> 
 
 
 def _text(found: Explanation, n: int) -> str:
-    from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
+    from prefmover.predict.explanations import RecommendationExplanation, UserExplanation
 
     if isinstance(found, UserExplanation):
         stays = f"{found.stays:.0%} of preference stays on items that both rated"

@@ -32,8 +32,8 @@ def fit(
     from pathlib import Path
 
     from prefmover.cli.output import print_json
-    from prefmover.datasets.catalogue_file import write_catalogue
     from prefmover.errors import InputError
+    from prefmover.model.catalog_file import write_catalog
 
     if source.model is not None:
         raise InputError("--model is fitted already; fit from --dataset or --ratings")
@@ -42,7 +42,7 @@ def fit(
     data = source.open()
     made = fitted(data, model, jobs)
     made.save(out)
-    write_catalogue(out, data.catalogue)
+    write_catalog(out, data.catalog)
     if json:
         facts = {
             "model": out,

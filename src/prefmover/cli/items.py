@@ -10,8 +10,8 @@ from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.items import ItemGeometry
+    from prefmover.items.catalog import Catalog
+    from prefmover.items.geometry import ItemGeometry
 
 app = typer.Typer(help="Look at item geometries.", no_args_is_help=True, add_completion=False)
 
@@ -49,21 +49,21 @@ def near(
     json: Json = False,
 ) -> None:
     """Show the items nearest to one, with their distances."""
-    catalogue, make_geometry = _open(dataset, items, model)
-    item = catalogue.find(title)  # first: a misspelt title should not have to wait
+    catalog, make_geometry = _open(dataset, items, model)
+    item = catalog.find(title)  # first: a misspelt title should not have to wait
     geometry = make_geometry()
     found = geometry.near(item, n)
     if json:
         from json import dumps
 
-        rows = [{"item": i, "label": catalogue.label(i), "distance": d} for i, d in found]
-        about = {"item": item, "label": catalogue.label(item), "geometry": geometry.name, "near": rows}
+        rows = [{"item": i, "label": catalog.label(i), "distance": d} for i, d in found]
+        about = {"item": item, "label": catalog.label(item), "geometry": geometry.name, "near": rows}
         typer.echo(dumps(about, indent=2))
         return
-    tell(f"{catalogue.label(item)} [{item}], by {geometry.name}")
+    tell(f"{catalog.label(item)} [{item}], by {geometry.name}")
     for i, d in found:
-        genres = ", ".join(catalogue.genres[catalogue.index(i)])
-        typer.echo(f"{d:7.4f}  {catalogue.label(i)}" + (f"  ({genres})" if genres else ""))
+        genres = ", ".join(catalog.genres[catalog.index(i)])
+        typer.echo(f"{d:7.4f}  {catalog.label(i)}" + (f"  ({genres})" if genres else ""))
 
 
 @app.command()
@@ -83,14 +83,14 @@ def summary(dataset: Where = None, items: Tables = None, model: Model = None, js
 
 def _open(
     dataset: str | None, tables: list[str] | None, model: str | None
-) -> tuple["Catalogue", Callable[[], "ItemGeometry"]]:
+) -> tuple["Catalog", Callable[[], "ItemGeometry"]]:
     if sum((dataset is not None, bool(tables), model is not None)) > 1:
         raise InputError("say which items: one of --dataset NAME, --items FILE or --model FOLDER")
     if tables:
-        from prefmover.datasets.item_table import read_item_table
+        from prefmover.items.table import read_item_table
 
-        catalogue, geometry = read_item_table(*tables)
-        return catalogue, lambda: geometry
+        catalog, geometry = read_item_table(*tables)
+        return catalog, lambda: geometry
     if model is not None:
         from prefmover.cli.source import SourceOptions
 
@@ -98,7 +98,7 @@ def _open(
         if data.geometry is None:
             raise InputError(f"the model in {model} was fitted without distances between items")
         kept = data.geometry
-        return data.catalogue, lambda: kept
+        return data.catalog, lambda: kept
     from prefmover import datasets
 
     loaded = datasets.load(dataset or "cinema")

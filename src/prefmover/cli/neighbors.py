@@ -10,12 +10,12 @@ from prefmover.cli.executor import Address, ExecutorName, chosen
 from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
 from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prefmover.cluster import Executor
+    from prefmover.execution import Executor
     from prefmover.search import Neighbors
 
 __all__ = ["neighbors", "search_users", "table_of"]
@@ -53,7 +53,7 @@ def neighbors(
     from prefmover.cli.output import check_writable, print_json, write_table
 
     if sum((bool(user), bool(rated), everybody)) != 1:
-        raise InputError("say whose neighbours: --user ID, --rated ITEM=RATING, or --all")
+        raise InputError("say whose neighbors: --user ID, --rated ITEM=RATING, or --all")
     if everybody and not out:
         raise InputError("--all is for a file: give --out neighbors.parquet (or .csv)")
     place = check_writable(out) if out else None
@@ -87,12 +87,12 @@ def search_users(
     out: Path | None = None,
     executor: Executor | None = None,
 ) -> Neighbors:
-    """Return the neighbours of users (None: of everybody, with finished parts kept beside ``out``)."""
+    """Return the neighbors of users (None: of everybody, with finished parts kept beside ``out``)."""
     from prefmover.search import nearest
 
     row, convention = data.measure(measure, convention)
     in_parts = out is not None and row.name == "pmd" and row.convention(convention) == row.default
-    with progress(f"neighbours by {row.label}") as callback:
+    with progress(f"neighbors by {row.label}") as callback:
         return nearest(
             data.ratings,
             data.geometry,
@@ -108,7 +108,7 @@ def search_users(
 
 
 def table_of(found: Neighbors) -> Any:
-    """Return neighbours as an Arrow table: user, rank, neighbor, and distance (or similarity)."""
+    """Return neighbors as an Arrow table: user, rank, neighbor, and distance (or similarity)."""
     import numpy as np
     import pyarrow as pa
 

@@ -45,7 +45,7 @@ def check_writable(path: str, endings: tuple[str, ...] = TABLES, option: str = "
 
 def write_table(table: Any, path: Path | None) -> None:
     """Write an Arrow table to a CSV or Parquet file, whole or not at all; to stdout as CSV for None."""
-    from prefmover import atomic
+    from prefmover.execution import atomic
 
     if path is not None and path.suffix.casefold() == ".parquet":
         from pyarrow import parquet
@@ -72,6 +72,6 @@ def _csv(table: Any) -> str:
 
 def write_text(text: str | bytes, path: Path) -> None:
     """Write a file, whole or not at all."""
-    from prefmover import atomic
+    from prefmover.execution import atomic
 
     atomic.write(path, text.encode() if isinstance(text, str) else text)

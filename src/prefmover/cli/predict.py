@@ -11,7 +11,7 @@ from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.recommend.predict import Predictions
+    from prefmover.predict.base import Predictions
 
 __all__ = ["predict"]
 
@@ -88,7 +88,7 @@ def _facts(data: Data, answers: Predictions) -> list[dict[str, Any]]:
 
 def _read_pairs(path: str, source: SourceOptions) -> tuple[list[str], list[str]]:
     from prefmover.cli.source import in_option_words
-    from prefmover.readers import read_pairs
+    from prefmover.data.readers import read_pairs
 
     with in_option_words():
         return read_pairs(

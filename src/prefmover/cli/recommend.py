@@ -9,10 +9,10 @@ import typer
 from prefmover.cli.source import Data, Jobs, Json, ModelOptions, Rated, SourceOptions, fitted
 from prefmover.cli.terminal import tell
 from prefmover.errors import InputError
-from prefmover.wording import counted
+from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
-    from prefmover.recommend.averaging import Parts
+    from prefmover.predict.knn import Parts
 
 __all__ = ["ASKED", "reasons", "recommend"]
 
@@ -22,7 +22,7 @@ EXAMPLES = (
     "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",
 )
 
-ASKED = 8  # neighbours among whom those who speak up for an item are looked for
+ASKED = 8  # neighbors among whom those who speak up for an item are looked for
 
 
 def recommend(
@@ -73,7 +73,7 @@ def recommend(
 
 
 def reasons(data: Data, why: Parts, n: int = 2) -> list[str]:
-    """Return, in words, the n neighbours who speak up most for a recommendation."""
+    """Return, in words, the n neighbors who speak up most for a recommendation."""
     found: list[str] = []
     for part in why.neighbors:
         if part.value <= 0 or len(found) == n:

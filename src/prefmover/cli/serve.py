@@ -63,7 +63,7 @@ def serve(
         raise MissingExtraError(
             'serving needs FastAPI and uvicorn: pip install "prefmover[server]"'
         ) from None
-    from prefmover.server import models
+    from prefmover.server import loading as models
     from prefmover.server.run import listen
     from prefmover.server.run import serve as run
     from prefmover.server.settings import MIB, Settings

@@ -15,11 +15,11 @@ from prefmover.cli.terminal import progress, tell
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.items import ItemGeometry
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.catalog import Catalog
+    from prefmover.items.geometry import ItemGeometry
     from prefmover.measures import Measure as MeasureRow
     from prefmover.model import UserKNN
-    from prefmover.ratings import Ratings
 
 __all__ = [
     "Data",
@@ -128,8 +128,8 @@ class SourceOptions:
                     )
 
     def _of_files(self) -> Data:
+        from prefmover.data.scale import Scale
         from prefmover.datasets.own import from_files
-        from prefmover.scale import Scale
 
         read = from_files(
             str(self.ratings),
@@ -153,7 +153,7 @@ class ModelOptions:
 
     measure: Measure = None
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="How many neighbours speak, for --predictor average.")
+        int | None, typer.Option("--k", min=1, help="How many neighbors speak, for --predictor average.")
     ] = None
     paper: Annotated[bool, typer.Option("--paper", help="The setting of the paper.")] = False
     predictor: Annotated[str | None, typer.Option(help="kernel (default) or average.")] = None
@@ -162,7 +162,7 @@ class ModelOptions:
     )
     centering: Annotated[str | None, typer.Option(help="none, mean, z-score or baseline (default).")] = None
     neighborhood: Annotated[str | None, typer.Option(help="raters (default) or global.")] = None
-    shrinkage: Annotated[float | None, typer.Option(min=0, help="Neighbours' worth of doubt.")] = None
+    shrinkage: Annotated[float | None, typer.Option(min=0, help="Neighbors' worth of doubt.")] = None
     convention: Convention = None
     landmarks: Annotated[int | None, typer.Option(min=1, help="Users that all are compared with.")] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Of landmarks and of --tune.")] = None
@@ -185,7 +185,7 @@ class Data:
     ----------
     name
         For people.
-    catalogue
+    catalog
         Titles, where they are known.
     model
         The fitted model, if that is where the data come from.
@@ -193,13 +193,13 @@ class Data:
 
     name: str
     ratings: Ratings
-    catalogue: Catalogue
+    catalog: Catalog
     geometry: ItemGeometry | None
     model: UserKNN | None = None
     labels: dict[Any, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.labels = self.catalogue.labels()
+        self.labels = self.catalog.labels()
 
     @cached_property
     def _users(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Data:
     def item(self, text: str) -> Any:
         """Return the id of an item, given by id or by title (a part is enough)."""
         known = self._items.get(text.strip())
-        return self.catalogue.find(text) if known is None else known
+        return self.catalog.find(text) if known is None else known
 
     def user_or_text(self, text: str) -> Any:
         """Return the id of a user, or what was typed if there is no such user."""
@@ -228,7 +228,7 @@ class Data:
 
     @cached_property
     def _items(self) -> dict[str, Any]:
-        return {str(item): item for ids in (self.ratings.items, self.catalogue.ids) for item in ids.tolist()}
+        return {str(item): item for ids in (self.ratings.items, self.catalog.ids) for item in ids.tolist()}
 
     def _as_typed(self, text: str) -> Any:
         whole = text.removeprefix("-").isdigit() and self.ratings.users.dtype != object
@@ -301,15 +301,15 @@ def fitted(data: Data, options: ModelOptions, jobs: int | None) -> UserKNN:
 
 
 def _of_model(folder: str, jobs: int | None) -> Data:
-    from prefmover.datasets.catalogue import Catalogue
-    from prefmover.datasets.catalogue_file import read_catalogue
+    from prefmover.items.catalog import Catalog
     from prefmover.model import UserKNN
+    from prefmover.model.catalog_file import read_catalog
 
     model = UserKNN.load(folder, n_jobs=jobs)
     items = model.ratings_.items
     none: list[tuple[str, ...]] = [()] * len(items)
-    catalogue = read_catalogue(folder) or Catalogue(items, list(map(str, items)), [0] * len(items), none)
-    return Data(folder, model.ratings_, catalogue, model.geometry_, model)
+    catalog = read_catalog(folder) or Catalog(items, list(map(str, items)), [0] * len(items), none)
+    return Data(folder, model.ratings_, catalog, model.geometry_, model)
 
 
 def _of_dataset(name: str) -> Data:

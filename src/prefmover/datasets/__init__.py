@@ -1,4 +1,4 @@
-"""Data sets: ratings, a catalogue of what was rated, and an item geometry.
+"""Data sets: ratings, a catalog of what was rated, and an item geometry.
 
 >>> from prefmover import datasets
 >>> films = datasets.load("cinema")
@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prefmover.datasets.catalogue import Catalogue, Dataset
-from prefmover.datasets.generator import synthetic
 from prefmover.datasets.own import from_files
 from prefmover.datasets.registry import BUILT_IN, SOURCES, Source, source
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
+from prefmover.items.catalog import Catalog, Dataset
 
 if TYPE_CHECKING:
-    from prefmover.datasets.files import Files
+    from prefmover.datasets.archive import Files
 
-__all__ = ["BUILT_IN", "SOURCES", "Catalogue", "Dataset", "from_files", "load", "read", "synthetic"]
+__all__ = ["BUILT_IN", "SOURCES", "Catalog", "Dataset", "from_files", "load", "read", "synthetic"]
 
 
 def load(name: str) -> Dataset:

@@ -6,7 +6,7 @@ to a taste group (``cinema_tastes.csv``), with a second and a third interest and
 they mostly watch what is famous and what they expect to like, and rate it in half stars.
 
 So cinema has what no collected data set has: a right answer. Who is like-minded is known, and a
-measure can be asked whether the nearest neighbours that it names are (:doc:`/guide/cinema`).
+measure can be asked whether the nearest neighbors that it names are (:doc:`/guide/cinema`).
 
 Both files and the ratings drawn from them are ours and free of rights (CC0 1.0).
 
@@ -33,9 +33,9 @@ import numpy.typing as npt
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.datasets.catalogue import Dataset
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.catalog import Dataset
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = [
     "Films",
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 TERMS = (
-    "Free of rights (CC0 1.0). The films are real, their tags our judgement. The viewers and their "
+    "Free of rights (CC0 1.0). The films are real, their tags our judgment. The viewers and their "
     "ratings are simulated: nothing in them says what anybody thinks of a film."
 )
 CITATION = "The prefmover developers. cinema: 485 tagged films and 800 simulated viewers. CC0 1.0."
@@ -131,11 +131,11 @@ def load() -> Dataset:
     >>> cinema.ratings.of("ada-b")["the-thing-1982"]
     4.0
     """
-    from prefmover.datasets.catalogue import Catalogue, Dataset
+    from prefmover.items.catalog import Catalog, Dataset
 
     f = films()
-    catalogue = Catalogue(f.ids, f.titles, f.years, f.genres)
-    return Dataset("cinema", ratings(), catalogue, TERMS, CITATION, geometry)
+    catalog = Catalog(f.ids, f.titles, f.years, f.genres)
+    return Dataset("cinema", ratings(), catalog, TERMS, CITATION, geometry)
 
 
 @cache
@@ -162,7 +162,7 @@ def vectors() -> npt.NDArray[np.float64]:
 
     A score weighs ``sqrt(log(n_films / films with the tag))``: that two films are melancholy, as
     four in ten are, says less than that both have robots. Of plain scores, this weight and its
-    square, this one gave the neighbours that a film lover would name.
+    square, this one gave the neighbors that a film lover would name.
     """
     scores = films().scores
     weights: npt.NDArray[np.float64] = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
@@ -200,7 +200,7 @@ def viewers(seed: int = SEED) -> Viewers:
     """
     dice = _Dice(seed)
     names, shares, weights = tastes()
-    catalogue = films()
+    catalog = films()
     ids = sorted(f"{name}-{initial}" for name in GIVEN_NAMES.split() for initial in INITIALS)
     n, n_tastes = len(ids), len(names)
 
@@ -213,17 +213,17 @@ def viewers(seed: int = SEED) -> Viewers:
     mixture[everyone, first] = 3 * percent
     mixture[everyone, second] += 2 * (100 - percent)
     mixture[everyone, third] += 100 - percent
-    likes = mixture @ weights + np.rint(200 * dice.bell(n, len(catalogue.tags))).astype(np.int64)
+    likes = mixture @ weights + np.rint(200 * dice.bell(n, len(catalog.tags))).astype(np.int64)
 
-    length = np.sqrt((catalogue.scores**2).sum(axis=1))
-    suits = np.floor(likes @ catalogue.scores.T / length).astype(np.int64)
-    n_films = len(catalogue.ids)
-    centred = n_films * suits - suits.sum(axis=1, keepdims=True)
-    spread = np.abs(centred).sum(axis=1, keepdims=True) / n_films
-    z = np.clip(centred / spread, -2.0, 3.0)
+    length = np.sqrt((catalog.scores**2).sum(axis=1))
+    suits = np.floor(likes @ catalog.scores.T / length).astype(np.int64)
+    n_films = len(catalog.ids)
+    centered = n_films * suits - suits.sum(axis=1, keepdims=True)
+    spread = np.abs(centered).sum(axis=1, keepdims=True) / n_films
+    z = np.clip(centered / spread, -2.0, 3.0)
 
     near = 1.0 + z / 4
-    chances = np.floor(1000 * EXPOSURE[catalogue.fame] * (near * near) * (near * near)).astype(np.int64)
+    chances = np.floor(1000 * EXPOSURE[catalog.fame] * (near * near) * (near * near)).astype(np.int64)
     u = dice.uniform(n)
     counts = np.where(dice.uniform(n) < SPARSE_SHARE, 3 + np.floor(6 * u), 9 + np.floor(72 * u * u)).astype(
         np.int64
@@ -249,8 +249,8 @@ def ratings(seed: int = SEED) -> Ratings:
     >>> ratings()
     Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
     """
-    from prefmover.ratings import Ratings
-    from prefmover.scale import Scale
+    from prefmover.data.ratings import Ratings
+    from prefmover.data.scale import Scale
 
     audience, ids = viewers(seed), films().ids
     return Ratings.from_arrays(
@@ -267,11 +267,11 @@ def geometry() -> ItemGeometry:
     >>> [film for film, _ in geometry().near("alien-1979", 3)]
     ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
     """
-    from prefmover.items import ItemGeometry
+    from prefmover.items.geometry import ItemGeometry
 
-    catalogue = films()
-    name = f"cinema: {len(catalogue.tags)} hand-scored tags, angle"
-    return ItemGeometry.from_vectors(np.array(catalogue.ids, dtype=object), vectors(), name=name)
+    catalog = films()
+    name = f"cinema: {len(catalog.tags)} hand-scored tags, angle"
+    return ItemGeometry.from_vectors(np.array(catalog.ids, dtype=object), vectors(), name=name)
 
 
 def recovery(
@@ -287,16 +287,16 @@ def recovery(
     Parameters
     ----------
     values : array of shape (n_queries, n_users)
-        A measure from some users to all; NaN where it is undefined, which makes no neighbour. A
-        user with fewer than k neighbours misses the others.
+        A measure from some users to all; NaN where it is undefined, which makes no neighbor. A
+        user with fewer than k neighbors misses the others.
     users : array of shape (n_queries,)
-        Who the rows belong to. Nobody is their own neighbour.
+        Who the rows belong to. Nobody is their own neighbor.
     truth : array of shape (n_users,)
         The group of every user.
     larger_is_closer : bool
         Whether ``values`` are similarities. Equal values come in the order of users.
     k : int
-        Number of neighbours.
+        Number of neighbors.
 
     Examples
     --------

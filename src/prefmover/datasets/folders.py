@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 

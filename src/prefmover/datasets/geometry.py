@@ -3,7 +3,7 @@
 In this order:
 
 1. the **Tag Genome**, if it is here and covers nine ratings in ten: the paper's own geometry;
-2. **tag profiles** (:func:`prefmover.features.tag_profiles`) from user tags, those of the data set or
+2. **tag profiles** (:func:`prefmover.items.features.tag_profiles`) from user tags, those of the data set or
    else of ``movie-tags``, and genres;
 3. **genres** alone.
 
@@ -15,16 +15,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from prefmover import features
+from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
-from prefmover.datasets.catalogue import Catalogue
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import Tags, read_items, read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES, Source
 from prefmover.datasets.tag_genome import has_genome, read_genome
-from prefmover.items import ItemGeometry
-from prefmover.ratings import Ratings
+from prefmover.items import features
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "tag_geometry", "tags_of"]
 
@@ -32,7 +32,7 @@ COVERAGE = 0.9
 LISTS = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # titles by MovieLens id
 
 
-def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalogue) -> ItemGeometry:
+def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry:
     """Return the geometry of a MovieLens data set."""
     return (
         genome_geometry(source, files, ratings, items)
@@ -41,7 +41,7 @@ def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog
     )
 
 
-def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catalogue) -> ItemGeometry | None:
+def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry | None:
     """Return the geometry of the Tag Genome: its own, or else the release of 2012, if it is here."""
     genome_files, origin = files, source.name
     if not has_genome(files):
@@ -62,7 +62,7 @@ def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catal
     return ItemGeometry.from_vectors(items.ids, genome.rows(ids), name=name, zero="far")
 
 
-def tag_geometry(source: Source, files: Files, items: Catalogue) -> ItemGeometry | None:
+def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry | None:
     """Return the geometry of tag profiles, or None if there are no tags, or too few."""
     found = tags_of(source, files, items)
     if found is None:
@@ -76,14 +76,14 @@ def tag_geometry(source: Source, files: Files, items: Catalogue) -> ItemGeometry
     return ItemGeometry.from_vectors(made.items, made.vectors, name=name, zero="far")
 
 
-def genre_geometry(source: Source, items: Catalogue) -> ItemGeometry:
+def genre_geometry(source: Source, items: Catalog) -> ItemGeometry:
     """Return the geometry of genres alone."""
     made = features.from_genres(items.ids, items.genres)
     name = f"{made.name} of {source.name}"
     return ItemGeometry.from_vectors(made.items, made.vectors, name=name, zero="far")
 
 
-def movielens_ids(source: Source, items: Catalogue) -> tuple[npt.NDArray[np.int64] | None, str]:
+def movielens_ids(source: Source, items: Catalog) -> tuple[npt.NDArray[np.int64] | None, str]:
     """Return the MovieLens id of each item (-1 for none), and in words how it was found.
 
     ml-100k has ids of its own; they are matched by title and year to another MovieLens data set, the
@@ -100,7 +100,7 @@ def movielens_ids(source: Source, items: Catalogue) -> tuple[npt.NDArray[np.int6
     return None, ""
 
 
-def tags_of(source: Source, files: Files, items: Catalogue) -> tuple[Tags, str] | None:
+def tags_of(source: Source, files: Files, items: Catalog) -> tuple[Tags, str] | None:
     """Return tags by the ids of the data set, and where they are from."""
     own = read_user_tags(files, source)
     if own is not None:
@@ -117,10 +117,10 @@ def tags_of(source: Source, files: Files, items: Catalogue) -> tuple[Tags, str] 
     return _renumbered(tags, ids, items), f"movie-tags{how}"
 
 
-def _renumbered(tags: Tags, ids: npt.NDArray[np.int64], items: Catalogue) -> Tags:
-    """Return tags under the ids of a catalogue, given the MovieLens id of each of its items.
+def _renumbered(tags: Tags, ids: npt.NDArray[np.int64], items: Catalog) -> Tags:
+    """Return tags under the ids of a catalog, given the MovieLens id of each of its items.
 
-    Two items may be one movie; both get its tags. Tags of movies that the catalogue lacks are kept,
+    Two items may be one movie; both get its tags. Tags of movies that the catalog lacks are kept,
     under negative ids: they still say which tags go together.
     """
     order = np.argsort(tags.items, kind="stable")

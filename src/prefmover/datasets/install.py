@@ -15,8 +15,8 @@ from pathlib import Path
 
 from prefmover import datasets
 from prefmover.datasets import folders
-from prefmover.datasets.download import Progress, digest_of, fetch
-from prefmover.datasets.files import Files, writing
+from prefmover.datasets.archive import Files, writing
+from prefmover.datasets.fetch import Progress, digest_of, fetch
 from prefmover.datasets.registry import BUILT_IN, Source, source
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError

@@ -1,4 +1,4 @@
-"""Which item of one catalogue is which of another: by title and year.
+"""Which item of one catalog is which of another: by title and year.
 
 ml-100k numbers its movies in its own way, so that tags and genome rows, which go by MovieLens ids,
 have to be found by title.
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from prefmover.datasets.catalogue import Catalogue, plain_title
+from prefmover.items.catalog import Catalog, plain_title
 
 __all__ = ["Matches", "match"]
 
 NEARLY = 0.88  # two spellings of one title; below it, sequels begin to look like each other
 NUMBER = r"\d+|\b[ivx]+\b"
-SLACK = 2  # years by which catalogues disagree about a release
+SLACK = 2  # years by which catalogs disagree about a release
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Matches:
         )
 
 
-def match(here: Catalogue, there: Catalogue) -> Matches:
-    """Return, for the items of one catalogue, their counterparts in another.
+def match(here: Catalog, there: Catalog) -> Matches:
+    """Return, for the items of one catalog, their counterparts in another.
 
     A title is compared with and without what it has in brackets ("Seven (a.k.a. Se7en)"), without
     case, accents, punctuation and articles. In order: same title and year; same title, the year off by
@@ -75,8 +75,8 @@ def match(here: Catalogue, there: Catalogue) -> Matches:
 
     Examples
     --------
-    >>> a = Catalogue([1, 2], ["Shining, The", "Solaris"], [1980, 1999], [[], []])
-    >>> b = Catalogue([70, 80, 90], ["The Shining", "Solaris", "Solaris"], [1980, 1972, 2002], [[], [], []])
+    >>> a = Catalog([1, 2], ["Shining, The", "Solaris"], [1980, 1999], [[], []])
+    >>> b = Catalog([70, 80, 90], ["The Shining", "Solaris", "Solaris"], [1980, 1972, 2002], [[], [], []])
     >>> match(a, b).matched, match(a, b).unmatched
     ({1: 70}, [2])
     """
@@ -110,7 +110,7 @@ def match(here: Catalogue, there: Catalogue) -> Matches:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """A catalogue by title and by year."""
+    """A catalog by title and by year."""
 
     by_title: dict[str, set[int]]
     by_year: dict[int, set[int]]
@@ -119,10 +119,10 @@ class _Index:
     years: list[int]
 
     @classmethod
-    def of(cls, catalogue: Catalogue) -> _Index:
-        names = [tuple(names_of(title)) for title in catalogue.titles]
-        parts = [frozenset(parts_of(title)) for title in catalogue.titles]
-        index = cls(defaultdict(set), defaultdict(set), names, parts, catalogue.years.tolist())
+    def of(cls, catalog: Catalog) -> _Index:
+        names = [tuple(names_of(title)) for title in catalog.titles]
+        parts = [frozenset(parts_of(title)) for title in catalog.titles]
+        index = cls(defaultdict(set), defaultdict(set), names, parts, catalog.years.tolist())
         for k, year in enumerate(index.years):
             index.by_year[year].add(k)
             for name in names[k]:

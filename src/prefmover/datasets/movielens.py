@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.datasets.catalogue import Catalogue, Fold, split_year
-from prefmover.datasets.files import Files
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.datasets.tables import Layout
 from prefmover.errors import InputError
-from prefmover.ratings import Ratings, Scale
+from prefmover.items.catalog import Catalog, Fold, split_year
 
 __all__ = ["Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
 
@@ -95,7 +95,7 @@ def read_folds(files: Files) -> list[Fold]:
     ]
 
 
-def read_items(files: Files, source: Source) -> Catalogue:
+def read_items(files: Files, source: Source) -> Catalog:
     """Return the movies: ids, titles, years, genres."""
     name = {"u": "u.item", "dat": "movies.dat", "csv": "movies.csv"}[source.form]
     layout = ITEMS[source.form]
@@ -119,7 +119,7 @@ def read_items(files: Files, source: Source) -> Catalogue:
     else:
         listed = columns["genres"].to_pylist()
         genres = [[g for g in some.split("|") if g and g != "(no genres listed)"] for some in listed]
-    return Catalogue(ids, [title for title, _ in split], years, genres)
+    return Catalog(ids, [title for title, _ in split], years, genres)
 
 
 def read_user_tags(files: Files, source: Source) -> Tags | None:

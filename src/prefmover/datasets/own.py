@@ -8,13 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from prefmover.datasets.catalogue import Catalogue, Dataset
-from prefmover.datasets.item_table import read_item_table
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.data.triples import Duplicates
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry, align
-from prefmover.ratings import Ratings
-from prefmover.scale import Scale
-from prefmover.triples import Duplicates
+from prefmover.items.catalog import Catalog, Dataset
+from prefmover.items.geometry import ItemGeometry, align
+from prefmover.items.table import read_item_table
 
 __all__ = ["from_files"]
 
@@ -41,8 +41,8 @@ def from_files(
     ratings
         As :meth:`prefmover.Ratings.read` takes it.
     items
-        As :func:`~prefmover.datasets.item_table.read_item_table` takes them. Without any, items are
-        compared by the ratings themselves: good for neighbours, but an experiment on the same ratings
+        As :func:`~prefmover.items.table.read_item_table` takes them. Without any, items are
+        compared by the ratings themselves: good for neighbors, but an experiment on the same ratings
         would then know its answers.
     user, item, rating, separator, encoding, duplicates, scale
         As in :meth:`prefmover.Ratings.read`; ``item`` and ``encoding`` also hold for the files of items.
@@ -74,7 +74,7 @@ def from_files(
         scale=scale,
     )
     if items:
-        catalogue, geometry = read_item_table(
+        catalog, geometry = read_item_table(
             *items, item=item, encoding=encoding, rated=read.items, missing=missing
         )
         try:
@@ -84,7 +84,7 @@ def from_files(
             raise InputError(message) from None
     else:
         names = [str(i) for i in read.items.tolist()]
-        catalogue = Catalogue(read.items, names, [0] * len(names), [()] * len(names))
+        catalog = Catalog(read.items, names, [0] * len(names), [()] * len(names))
 
     def make_geometry() -> ItemGeometry:
         if items:
@@ -95,7 +95,7 @@ def from_files(
     return Dataset(
         name=Path(ratings).name,
         ratings=read,
-        items=catalogue,
+        items=catalog,
         terms="your own",
         citation="",
         make_geometry=make_geometry,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from prefmover.datasets.tag_genome import Genome
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["agreement", "summary"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from prefmover.data.ids import close_names
 from prefmover.errors import InputError
-from prefmover.ids import close_names
 
 __all__ = ["BUILT_IN", "SOURCES", "Counts", "Source", "source"]
 
@@ -47,7 +47,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a data set comes from and how to recognise it.
+    """Where a data set comes from and how to recognize it.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.datasets.files import Files
+from prefmover.datasets.archive import Files
 from prefmover.datasets.folders import cache_folder
 from prefmover.datasets.tables import Layout
 from prefmover.errors import InputError

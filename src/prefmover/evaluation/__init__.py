@@ -10,7 +10,7 @@
 from prefmover.evaluation.experiment import Experiment, Panel
 from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.protocol import CONTROLS, Method, Predictions, Task, predict
-from prefmover.evaluation.runner import run_experiment
+from prefmover.evaluation.run import run_experiment
 
 __all__ = [
     "CONTROLS",

@@ -6,7 +6,7 @@ pass over the item's raters, and one over the list with running sums.
 
 import numpy as np
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel
@@ -28,9 +28,9 @@ def predict_rows(
     shrinkage
         λ in Σ w e / (Σ |w| + λ).
     ks
-        Ascending numbers of neighbours.
+        Ascending numbers of neighbors.
     shift, used
-        (n_pairs, len(ks)) written: what to add to the base, and by how many neighbours it is made.
+        (n_pairs, len(ks)) written: what to add to the base, and by how many neighbors it is made.
     """
     k = ks[-1]
     near = np.empty(k, np.int64)
@@ -63,7 +63,7 @@ def predict_rows(
 def predict_lists(
     indptr, neighbors, weights, items, raters_first, raters, residuals, shrinkage, ks, shift, used
 ):
-    """Predict from sorted lists of neighbours (CSR by test rating); other arguments as above."""
+    """Predict from sorted lists of neighbors (CSR by test rating); other arguments as above."""
     say, said = np.empty(ks[-1]), np.empty(ks[-1])
     for pair in range(items.size):
         i = items[pair]
@@ -77,7 +77,7 @@ def predict_lists(
 
 @kernel
 def answer(say, said, count, shrinkage, ks, pair, shift, used):
-    """Note, for every K, the mean of what the first K of ``count`` neighbours said, weighted by their say."""
+    """Note, for every K, the mean of what the first K of ``count`` neighbors said, weighted by their say."""
     total, size, t = 0.0, 0.0, 0
     for at in range(ks.size):
         while t < min(ks[at], count):

@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from prefmover.data.ids import close_names
 from prefmover.errors import InputError
-from prefmover.ids import close_names
 
 __all__ = [
     "PEERS",
@@ -77,7 +77,7 @@ def _share(text: Any) -> float:
 
 
 def parse_ks(text: str) -> tuple[int, ...]:
-    """Return numbers of neighbours from a list with ranges, such as ``"5:60:5"`` or ``"1, 5:20:5"``.
+    """Return numbers of neighbors from a list with ranges, such as ``"5:60:5"`` or ``"1, 5:20:5"``.
 
     >>> parse_ks("1, 10:30:10")
     (1, 10, 20, 30)
@@ -124,7 +124,7 @@ class Panel:
     over
         ``"train"`` or ``"k"``: what the horizontal axis has.
     train, ks
-        The shares and numbers of neighbours shown; one of the two has one entry.
+        The shares and numbers of neighbors shown; one of the two has one entry.
     claim
         What was claimed of it beforehand, if anything; the report sets the result beside it.
     """
@@ -177,7 +177,7 @@ class Experiment:
     stratify
         ``""``, or ``"user"``.
     ks
-        Numbers of neighbours; all come out of one computation.
+        Numbers of neighbors; all come out of one computation.
     measures
         Names of measures.
     conventions
@@ -218,7 +218,7 @@ class Experiment:
     def __post_init__(self) -> None:
         from prefmover.evaluation.protocol import CONTROLS
         from prefmover.measures import MEASURES, find_measure
-        from prefmover.recommend.centering import CENTERINGS
+        from prefmover.predict.centering import CENTERINGS
 
         _one_of("protocol", self.protocol, PROTOCOLS)
         _one_of("stratify", self.stratify, ("", "user"))

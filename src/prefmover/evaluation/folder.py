@@ -22,16 +22,16 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from prefmover import atomic
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
+from prefmover.execution import atomic
 
 __all__ = ["FORMAT", "Cell", "RunFolder"]
 
 FORMAT = 1
 Cell = dict[str, Any]
 
-LISTS = ("k", "mae", "rmse", "coverage", "neighbours")
+LISTS = ("k", "mae", "rmse", "coverage", "neighbors")
 CELL: dict[str, Any] = {
     **dict.fromkeys(("key", "method", "label", "kind", "convention"), str),
     **dict.fromkeys(("repeat", "n_train", "n_test", "new_users", "new_items"), int),
@@ -147,7 +147,7 @@ class RunFolder:
 
     def merge(self) -> None:
         """Put all finished cells into one file, and a flat table beside it."""
-        from prefmover.evaluation.records import write_parquet
+        from prefmover.evaluation.record import write_parquet
 
         cells = self.cells()
         atomic.write(self.path / "cells.jsonl", b"".join(_line(cell) for cell in cells.values()))

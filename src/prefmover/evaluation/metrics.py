@@ -2,7 +2,7 @@
 
 Ranked lists are given flat: ``users``, ``scores`` and what each item was worth, one entry for each
 candidate. A user's candidates are ranked by score, best first; equal scores in a fixed pseudo-random order
-(a hash of the candidate's place), because any order with a meaning, such as that of ids, would favour old or
+(a hash of the candidate's place), because any order with a meaning, such as that of ids, would favor old or
 popular items. With no ties, nDCG is scikit-learn's ``ndcg_score``; precision and recall are LensKit's, over
 the relevant among a user's candidates. (LensKit's nDCG is another one: it discounts by max(1, log2 rank),
 and its ideal list is not cut off at n.)
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.splits import hashed
 from prefmover.errors import InputError
-from prefmover.splits import hashed
 
 __all__ = [
     "TopN",
-    "catalogue_coverage",
+    "catalog_coverage",
     "coverage",
     "hit_rate",
     "mae",
@@ -53,7 +53,7 @@ def rmse(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
 
 
 def coverage(used: npt.ArrayLike) -> float:
-    """Return the share of predictions that rest on at least one neighbour.
+    """Return the share of predictions that rest on at least one neighbor.
 
     >>> coverage([3, 0, 40, 1])
     0.75
@@ -153,15 +153,15 @@ def ndcg_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, gains: npt.Arra
     return _ndcg(top_n(users, scores, n), top_n(users, gains, n), gains)
 
 
-def catalogue_coverage(
+def catalog_coverage(
     n: int, users: npt.ArrayLike, scores: npt.ArrayLike, items: npt.ArrayLike, n_items: int
 ) -> float:
-    """Return the share of a catalogue of ``n_items`` that is in at least one user's first n.
+    """Return the share of a catalog of ``n_items`` that is in at least one user's first n.
 
-    >>> catalogue_coverage(1, [1, 1, 2, 2], [2.0, 1.0, 2.0, 1.0], [5, 6, 5, 7], 4)
+    >>> catalog_coverage(1, [1, 1, 2, 2], [2.0, 1.0, 2.0, 1.0], [5, 6, 5, 7], 4)
     0.25
     """
-    return _catalogue(top_n(users, scores, n), items, n_items)
+    return _catalog(top_n(users, scores, n), items, n_items)
 
 
 def ranking(
@@ -174,7 +174,7 @@ def ranking(
     items: npt.ArrayLike,
     n_items: int,
 ) -> dict[str, float]:
-    """Return all five of them from one sorting: precision, recall, nDCG, hit rate, catalogue coverage."""
+    """Return all five of them from one sorting: precision, recall, nDCG, hit rate, catalog coverage."""
     lists = top_n(users, scores, n)
     recall, hits = _recall(lists, relevant)
     return {
@@ -182,7 +182,7 @@ def ranking(
         "recall": recall,
         "ndcg": _ndcg(lists, top_n(users, gains, n), gains),
         "hit_rate": hits,
-        "catalogue": _catalogue(lists, items, n_items),
+        "catalog": _catalog(lists, items, n_items),
     }
 
 
@@ -206,9 +206,9 @@ def _ndcg(lists: TopN, ideal: TopN, gains: npt.ArrayLike) -> float:
     return float((_discounted(lists, gain)[some] / best[some]).mean())
 
 
-def _catalogue(lists: TopN, items: npt.ArrayLike, n_items: int) -> float:
+def _catalog(lists: TopN, items: npt.ArrayLike, n_items: int) -> float:
     if n_items < 1:
-        raise InputError(f"n_items is {n_items!r}; a catalogue has at least one item")
+        raise InputError(f"n_items is {n_items!r}; a catalog has at least one item")
     return len(np.unique(np.asarray(items)[lists.chosen])) / n_items
 
 

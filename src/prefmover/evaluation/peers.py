@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from prefmover.data.splits import Split
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.experiment import PEERS
 from prefmover.evaluation.protocol import Predictions
-from prefmover.splits import Split
 
 __all__ = ["predict_by_peer"]
 
@@ -21,7 +21,7 @@ def predict_by_peer(split: Split, name: str, seed: int = 0) -> Predictions:
     ----------
     name
         ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ``"KNNWithMeans"`` or ``"BaselineOnly"``. The two of
-        them with neighbours are user-based, by MSD, with K = 40, as Surprise would have it.
+        them with neighbors are user-based, by MSD, with K = 40, as Surprise would have it.
     seed
         Of the factor models' initial values.
     """

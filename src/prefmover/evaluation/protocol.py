@@ -1,13 +1,13 @@
 """From a split and a method to predictions of the test ratings, for every K at once.
 
-The predictor is that of :mod:`prefmover.recommend.predict`,
+The predictor is that of :mod:`prefmover.predict.base`,
 
     r̂(u, i) = b(u, i) + σ_u Σ_v w(u, v) e(v, i) / (Σ_v |w(u, v)| + λ),
 
 over the K nearest among those who rated i; the base b and the deviations e are those of a
-:class:`~prefmover.recommend.centering.Centering`. The paper's has ``"mean"`` and λ = 0.
+:class:`~prefmover.predict.centering.Centering`. The paper's has ``"mean"`` and λ = 0.
 
-Similarities are weights as they are: a neighbour with a negative correlation counts with a minus sign, and
+Similarities are weights as they are: a neighbor with a negative correlation counts with a minus sign, and
 |w| below the line. Distances have a rule, stated in the table of measures: PMD exp(-4 D), MSD 1 - MSD.
 Predictions are cut off at the ends of the scale. Where no rater has a defined, non-zero weight the
 prediction is the base alone; *coverage* is the share of predictions where one had.
@@ -21,15 +21,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.splits import Split
 from prefmover.errors import InputError
-from prefmover.evaluation import controls
-from prefmover.items import ItemGeometry
+from prefmover.evaluation import baselines as controls
+from prefmover.execution.threads import Progress, run
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, blocks, find_measure, weight
-from prefmover.parallel import Progress, run
-from prefmover.recommend.centering import CENTERINGS, Centering
-from prefmover.recommend.predict import clip
+from prefmover.predict.base import clip
+from prefmover.predict.centering import CENTERINGS, Centering
 from prefmover.search import NeighborIndex
-from prefmover.splits import Split
 
 __all__ = ["CONTROLS", "Method", "Predictions", "Task", "methods_of", "predict"]
 
@@ -38,7 +38,7 @@ Index = npt.NDArray[np.int64]
 
 NO_NEIGHBORS = {"user-mean": "mean", "bias": "baseline"}
 CONTROLS = ("uniform", "mean-vector", *NO_NEIGHBORS)
-PAIRS_AT_ONCE = 620_000  # test ratings whose neighbours are held at once: 60 x 16 bytes each, three times
+PAIRS_AT_ONCE = 620_000  # test ratings whose neighbors are held at once: 60 x 16 bytes each, three times
 THREAD_ROWS = 32
 
 
@@ -95,11 +95,11 @@ class Predictions:
     Attributes
     ----------
     ks
-        Numbers of neighbours; one None if there are no neighbours.
+        Numbers of neighbors; one None if there are no neighbors.
     ratings
         (n_test, len(ks)) predictions.
     used
-        (n_test, len(ks)) how many neighbours each rests on.
+        (n_test, len(ks)) how many neighbors each rests on.
     solved
         Pairs of users whose value was computed, None if there were none.
     """
@@ -119,7 +119,7 @@ class Task:
     split
         Train and test.
     ks
-        Numbers of neighbours, ascending.
+        Numbers of neighbors, ascending.
     centering, shrinkage
         Base and deviations, and λ; see the top of this module.
     seed
@@ -191,8 +191,8 @@ def predict(
 
     Examples
     --------
-    >>> from prefmover.ratings import Ratings
-    >>> from prefmover.splits import random_split
+    >>> from prefmover.data.ratings import Ratings
+    >>> from prefmover.data.splits import random_split
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3, 3], list("ababab"), [5, 1, 4, 2, 5, 2])
     >>> task = Task(random_split(ratings, 0.7, seed=2), ks=(1, 2))
     >>> predict(task, Method("user-mean", "control")).ratings.ravel()

@@ -8,10 +8,10 @@
 
 ``table.py`` has one row for each measure; ``corated.py``, ``overlap.py``, ``distribution.py`` and
 ``item_aware.py`` have their formulas, ``pmd.py`` the paper's distance, ``weights.py`` the ways from a
-distance to a neighbour's weight.
+distance to a neighbor's weight.
 """
 
-from prefmover.measures.explain import Comparison, compare
+from prefmover.measures.breakdown import Comparison, compare
 from prefmover.measures.pairwise import blocks, similarities
 from prefmover.measures.table import MEASURES, Convention, Measure, find_measure, register
 from prefmover.measures.weights import WEIGHTS, Weight, weight

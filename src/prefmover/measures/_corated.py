@@ -9,7 +9,7 @@ query itself.
 
 import numpy as np
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel
@@ -91,7 +91,7 @@ def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
             for r in range(begins[e], indptr[i + 1]):
                 v = others[r]
                 x, y, cell = a[e] - means[v, 0], b[r] - means[v, 1], sums[v]
-                # A rating equal to the mean must centre to 0, not to a remainder of rounding.
+                # A rating equal to the mean must center to 0, not to a remainder of rounding.
                 x = x if abs(x) > tiny else 0.0
                 y = y if abs(y) > tiny else 0.0
                 cell[0] += x * y

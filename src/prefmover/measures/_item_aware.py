@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel

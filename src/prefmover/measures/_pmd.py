@@ -8,9 +8,9 @@ by row, and takes about a third of the steps with 20 rows and 200 columns that i
 
 import numpy as np
 
-from prefmover._jit import kernel
-from prefmover.transport._dual import copy
-from prefmover.transport._simplex import LIMB_BITS, OPTIMAL, solve
+from prefmover.execution.jit import kernel
+from prefmover.ot._dual import copy
+from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, solve
 
 AT_A_TIME = 16  # rows that are turned over together: one cache line of each column
 

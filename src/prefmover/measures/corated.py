@@ -30,17 +30,17 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     Parameters
     ----------
     means
-        ``"all-rated"``: each user's ratings are centred on the mean of all they rated (the usual
+        ``"all-rated"``: each user's ratings are centered on the mean of all they rated (the usual
         definition in collaborative filtering). ``"co-rated"``: on the mean over the co-rated items of
         the pair (Pearson's own; Surprise's ``pearson``).
 
     Notes
     -----
-    Undefined where a user's centred co-rated ratings are all zero: always for a single co-rated item
+    Undefined where a user's centered co-rated ratings are all zero: always for a single co-rated item
     with co-rated means, and for users who give one same rating to everything.
     """
     if means == "all-rated":
-        return _cosine_of(pairs, centred_ratings(pairs))
+        return _cosine_of(pairs, centered_ratings(pairs))
 
     from prefmover.measures._corated import pearson_rows, whole_pearson_rows
 
@@ -88,13 +88,13 @@ def squared_differences(pairs: Pairs) -> Callable[[Index], tuple[Floats, Floats]
     return rows
 
 
-def centred_ratings(pairs: Pairs) -> Floats:
+def centered_ratings(pairs: Pairs) -> Floats:
     """Return r_ui - μ_u for every rating."""
     data = pairs.matrix.data
-    centred = data - np.repeat(user_means(pairs), pairs.counts())
-    # A rating equal to its user's mean must centre to 0, not to a remainder of rounding.
-    centred[np.abs(centred) <= 1e-10 * np.abs(data).max(initial=0.0)] = 0.0
-    return centred
+    centered = data - np.repeat(user_means(pairs), pairs.counts())
+    # A rating equal to its user's mean must center to 0, not to a remainder of rounding.
+    centered[np.abs(centered) <= 1e-10 * np.abs(data).max(initial=0.0)] = 0.0
+    return centered
 
 
 def _cosine_of(pairs: Pairs, values: Floats) -> Rows:

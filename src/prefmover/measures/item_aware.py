@@ -1,4 +1,4 @@
-"""BCF, HUSM and their normalised forms: all ratings of one user against all ratings of the other.
+"""BCF, HUSM and their normalized forms: all ratings of one user against all ratings of the other.
 
 Every rating of u meets every rating of v, weighted by the similarity of the two items, so that users
 without a co-rated item can be compared. Done pair by pair this is Σ_u Σ_v |I_u| |I_v| terms (10¹² on
@@ -30,20 +30,20 @@ def bcf(
     *,
     local: str = "correlation",
     flat: str = "nothing",
-    normalised: bool = False,
+    normalized: bool = False,
 ) -> Rows:
     """BCF: J + Σ_i∈I_u Σ_j∈I_v s(i, j) · loc(r_ui, r_vj); N-BCF divides the double sum by |I_u| |I_v|.
 
     Parameters
     ----------
     local
-        ``"correlation"``: loc = (r_ui - μ_u)(r_vj - μ_v) / (σ_u σ_v). ``"median"``: ratings centred on
+        ``"correlation"``: loc = (r_ui - μ_u)(r_vj - μ_v) / (σ_u σ_v). ``"median"``: ratings centered on
         r_med, divided by the two L2 norms. ``"zero-filled"``: as the correlation, with mean and
         deviation of the whole row, unrated items counted as 0 (the reconstruction of Table 1).
     flat
         What a user with σ = 0 contributes (with ``"median"``: one whose ratings are all r_med), for whom
         loc is 0/0. ``"nothing"``: loc = 0, and the value is J. ``"one"``: loc = 1.
-    normalised
+    normalized
         Divide the double sum (not J) by |I_u| |I_v|.
     """
     counts, n = pairs.counts(), co_rated_counts(pairs)
@@ -57,7 +57,7 @@ def bcf(
         if plain_sum is not None:
             either = is_flat[users, None] | is_flat[pairs.others]
             total = np.where(either, plain_sum(users), total)
-        if normalised:
+        if normalized:
             total /= np.maximum(of_users[:, None] * of_others, 1)
         total += jaccard_of(n(users), of_users, of_others)
         return total
@@ -70,24 +70,24 @@ def local_values(pairs: Pairs, local: str) -> tuple[Floats, npt.NDArray[np.bool_
     data, n = pairs.matrix.data, pairs.counts()
     owner = np.repeat(np.arange(len(n)), n)
     if local == "correlation":
-        centre, spread = user_means(pairs), user_deviations(pairs)
+        center, spread = user_means(pairs), user_deviations(pairs)
         flat = ~(spread > 0)
     elif local == "median":
-        centre = np.full(len(n), pairs.ratings.scale.middle)
-        spread = np.sqrt(np.bincount(owner, (data - centre[owner]) ** 2, minlength=len(n)))
+        center = np.full(len(n), pairs.ratings.scale.middle)
+        spread = np.sqrt(np.bincount(owner, (data - center[owner]) ** 2, minlength=len(n)))
         flat = spread == 0
     else:
         n_items = pairs.matrix.shape[1]
-        centre = np.bincount(owner, data, minlength=len(n)) / n_items
-        rated = np.bincount(owner, (data - centre[owner]) ** 2, minlength=len(n))
-        spread = np.sqrt((rated + (n_items - n) * centre**2) / n_items)
+        center = np.bincount(owner, data, minlength=len(n)) / n_items
+        rated = np.bincount(owner, (data - center[owner]) ** 2, minlength=len(n))
+        spread = np.sqrt((rated + (n_items - n) * center**2) / n_items)
         flat = ~(user_deviations(pairs) > 0)
-    values = (data - centre[owner]) / np.where(flat, 1.0, spread)[owner]
+    values = (data - center[owner]) / np.where(flat, 1.0, spread)[owner]
     values[flat[owner]] = 0.0
     return values, flat
 
 
-def husm(pairs: Pairs, *, normalised: bool = False) -> Rows:
+def husm(pairs: Pairs, *, normalized: bool = False) -> Rows:
     """HUSM: [Σ_i Σ_j s(i, j) · PSS(r_ui, r_vj)] · sig(n / |I_u|) · URP; N-HUSM divides by |I_u| |I_v|.
 
     PSS is that of NHSM, with (μ_i + μ_j)/2 in place of μ_i. Not symmetric: the second factor is the
@@ -101,7 +101,7 @@ def husm(pairs: Pairs, *, normalised: bool = False) -> Rows:
     def rows(users: Index) -> Floats:
         of_users, of_others = counts[users, None], counts[pairs.others]
         total = double_sum(users)
-        if normalised:
+        if normalized:
             total /= np.maximum(of_users * of_others, 1)
         total *= expit(n(users) / np.maximum(of_users, 1))
         total *= alike(users)  # NaN where a user has no ratings

@@ -3,8 +3,8 @@
 import numpy as np
 
 from prefmover.errors import NotOptimalError
+from prefmover.execution.threads import Progress
 from prefmover.measures.pairs import Floats, Index, Pairs
-from prefmover.parallel import Progress
 
 __all__ = ["preference_mover"]
 
@@ -47,7 +47,7 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
         return values
 
     def _entropic(self, u: int, v: int) -> float:
-        from prefmover.transport import sinkhorn
+        from prefmover.ot import sinkhorn
 
         assert self.pairs.geometry is not None
         (i, p), (j, q) = self._preference(u), self._preference(v)
@@ -66,7 +66,7 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
         return float(plan.cost)
 
     def _preference(self, user: int) -> tuple[Index, Floats]:
-        """Return the items that a user gave more than 0, and the ratings: masses, not yet normalised."""
+        """Return the items that a user gave more than 0, and the ratings: masses, not yet normalized."""
         matrix = self.pairs.matrix
         own = slice(matrix.indptr[user], matrix.indptr[user + 1])
         liked = matrix.data[own] > 0

@@ -16,8 +16,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["Floats", "Index", "Kernel", "Pairs", "Raters", "Rows"]
 
@@ -78,7 +78,7 @@ class Pairs:
         values
             Numbers to carry in place of the ratings, one for each, in the order of ``matrix.data``.
         """
-        from prefmover._jit import announce_compilation
+        from prefmover.execution.jit import announce_compilation
 
         announce_compilation()  # every compiled kernel of ours walks over raters
         rows, spots = select_rows(self.matrix.indptr, self.others)

@@ -7,15 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.errors import InputError
+from prefmover.execution.memory import require
+from prefmover.execution.threads import Progress, run
 from prefmover.measures.mover import preference_mover
 from prefmover.measures.pairs import Floats, Index, Pairs, Rows
 from prefmover.measures.table import Measure, find_measure
-from prefmover.memory import require
-from prefmover.parallel import Progress, run
 
 if TYPE_CHECKING:
-    from prefmover.items import ItemGeometry
-    from prefmover.ratings import Ratings
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["BLOCK_ROWS", "bind", "blocks", "similarities"]
 
@@ -51,7 +51,7 @@ def similarities(
         A name in :data:`~prefmover.measures.MEASURES`, in any case, or a
         :class:`~prefmover.measures.Measure` of your own.
     geometry
-        Item similarities, for BCF, HUSM, their normalised forms, and PMD.
+        Item similarities, for BCF, HUSM, their normalized forms, and PMD.
     users, others
         Ids; None means all users.
     convention
@@ -67,7 +67,7 @@ def similarities(
     Returns
     -------
     array of shape (len(users), len(others))
-        NaN where the measure is undefined: such a user is never a neighbour.
+        NaN where the measure is undefined: such a user is never a neighbor.
 
     See Also
     --------
@@ -76,7 +76,7 @@ def similarities(
 
     Examples
     --------
-    >>> from prefmover.ratings import Ratings
+    >>> from prefmover.data.ratings import Ratings
     >>> ratings = Ratings.from_arrays(
     ...     ["ann", "ann", "bob", "bob", "cid"], ["x", "y", "y", "z", "z"], [5, 3, 3, 1, 2]
     ... )
@@ -128,7 +128,7 @@ def blocks(
     --------
     The closest other user of each, in the memory of a block:
 
-    >>> from prefmover.ratings import Ratings
+    >>> from prefmover.data.ratings import Ratings
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3, 3], list("xyxyyz"), [5, 3, 4, 3, 1, 5])
     >>> for positions, values in blocks(ratings, "jmsd", block_rows=2):
     ...     values[np.arange(len(positions)), positions] = -1  # not oneself
@@ -164,7 +164,7 @@ def bind(
                 f"measure {row.name!r} compares different items and needs their similarities: "
                 "pass geometry=ItemGeometry.from_vectors(...) or another geometry"
             )
-        from prefmover.items import align
+        from prefmover.items.geometry import align
 
         ratings, geometry = align(ratings, geometry)
     rows, columns = ratings.user_indices(users), ratings.user_indices(others)

@@ -15,13 +15,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.preferences import Preferences, preferences, undefined_because
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
-from prefmover.items import ItemGeometry, align
-from prefmover.memory import require
-from prefmover.parallel import Progress, resolve_jobs, run
-from prefmover.preferences import Preferences, preferences, undefined_because
-from prefmover.ratings import Ratings
-from prefmover.transport import Transport, TransportProblem, solve
+from prefmover.execution.memory import require
+from prefmover.execution.threads import Progress, resolve_jobs, run
+from prefmover.items.geometry import ItemGeometry, align
+from prefmover.ot import Transport, TransportProblem, solve
 
 __all__ = ["Flow", "UserTransport", "distances", "pmd"]
 
@@ -203,7 +203,7 @@ def distances_of(
 ) -> npt.NDArray[np.float64]:
     """Return the distances between the user at position u and those at positions ``others``."""
     from prefmover.measures import _pmd as kernels
-    from prefmover.transport._simplex import workspace
+    from prefmover.ot._simplex import workspace
 
     out = np.empty(others.size)
     if not others.size:

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.ids import IdIndex, as_ids, close_names
 from prefmover.errors import InputError
-from prefmover.ids import IdIndex, as_ids, close_names
 from prefmover.measures import corated, distribution, item_aware, mover, overlap
 from prefmover.measures.pairs import Floats, Index, Kernel, Pairs, Rows
 
@@ -75,7 +75,7 @@ class Measure:
     halves
         Whether the kernel can leave out the lower half of a symmetric result (``pairs.upper``).
     weight
-        The rule that makes a neighbour's weight of a value; see :mod:`prefmover.measures.weights`.
+        The rule that makes a neighbor's weight of a value; see :mod:`prefmover.measures.weights`.
     reference
         Where it was published.
     """
@@ -148,7 +148,7 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover.ratings import Ratings
+        >>> from prefmover.data.ratings import Ratings
         >>> from prefmover.measures import similarities
         >>> def shared(u, v):
         ...     return len(u.keys() & v.keys())
@@ -184,7 +184,7 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover.ratings import Ratings
+        >>> from prefmover.data.ratings import Ratings
         >>> from prefmover.measures import similarities
         >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
         >>> friends = Measure.from_matrix("friends", [[1, 0.5], [0.25, 1]], users=["bob", "ann"])
@@ -401,13 +401,13 @@ def _row(
     )
 
 
-def _bcf_conventions(normalised: bool) -> tuple[Convention, dict[str, Convention]]:
+def _bcf_conventions(normalized: bool) -> tuple[Convention, dict[str, Convention]]:
     def options(**chosen: Any) -> dict[str, Any]:
-        return {"normalised": normalised, **chosen}
+        return {"normalized": normalized, **chosen}
 
     return Convention("loc_cor over the rated items; a flat user adds nothing to J", options()), {
         "median": Convention(
-            "loc_med: ratings centred on the middle of the scale, over the L2 norms", options(local="median")
+            "loc_med: ratings centered on the middle of the scale, over the L2 norms", options(local="median")
         ),
         TABLE_1: Convention(
             "mean and deviation of the zero-filled row over all items; loc = 1 for a flat user",
@@ -428,8 +428,8 @@ WANG = "Wang, Deng, Gao, Zhang: A hybrid user similarity model, Information Scie
 MENG = "Meng, Liu, Liao, Guo, Chen: PMD: a new user distance for recommender systems"
 
 _PLAIN = Convention("as defined")
-_BCF, _BCF_OTHERS = _bcf_conventions(normalised=False)
-_NBCF, _NBCF_OTHERS = _bcf_conventions(normalised=True)
+_BCF, _BCF_OTHERS = _bcf_conventions(normalized=False)
+_NBCF, _NBCF_OTHERS = _bcf_conventions(normalized=True)
 _SIG_1 = 1 / (1 + exp(-1))
 
 _ROWS = [
@@ -440,8 +440,8 @@ _ROWS = [
     _row(
         "pcc", "PCC", "correlation of the co-rated ratings",
         corated.pearson, (-1, 1), BREESE,
-        Convention("centred on the mean of all of a user's ratings"),
-        {"co-rated-means": Convention("centred on the mean over the co-rated items", {"means": "co-rated"})},
+        Convention("centered on the mean of all of a user's ratings"),
+        {"co-rated-means": Convention("centered on the mean over the co-rated items", {"means": "co-rated"})},
         needs_overlap=True, halves=True,
     ),
     _row(
@@ -480,13 +480,13 @@ _ROWS = [
     _row(
         "husm", "HUSM", "NHSM's likeness of all pairs of ratings, weighted by item similarity",
         item_aware.husm, (0, inf), WANG,
-        Convention("as defined", {"normalised": False}),
+        Convention("as defined", {"normalized": False}),
         needs_geometry=True, symmetric=False,
     ),
     _row(
         "n-husm", "N-HUSM", "HUSM with the mean over all pairs of ratings in place of their sum",
         item_aware.husm, (0, _SIG_1 / 8), MENG,
-        Convention("as defined", {"normalised": True}),
+        Convention("as defined", {"normalized": True}),
         needs_geometry=True, symmetric=False,
     ),
     _row(

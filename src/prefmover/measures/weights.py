@@ -1,4 +1,4 @@
-"""How a distance becomes a neighbour's weight: a choice of its own, with a name.
+"""How a distance becomes a neighbor's weight: a choice of its own, with a name.
 
 The paper derives a similarity from PMD "easily" and prints ``1 - PMD``, but with d = arccos(s) a distance
 can reach π/2, where that is negative. Three named rules:
@@ -9,7 +9,7 @@ name                   weight          remarks
 ``one-minus``          1 - D           the paper's; negative where D > 1, and left so
 ``cosine``             cos D           undoes the arccos: for two users with one item each, the
                                        similarity of the two items; 0 from a right angle on
-``exponential(g)``     exp(-g D)       always positive; g sets how fast a neighbour's say fades
+``exponential(g)``     exp(-g D)       always positive; g sets how fast a neighbor's say fades
 ``as-is``              the value       for measures that are similarities already
 =====================  ==============  ==========================================================
 """

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prefmover.ids import IdIndex
-from prefmover.ratings import Ratings
-from prefmover.recommend.asked import listed, places
-from prefmover.recommend.averaging import Answer, Parts, Placed
-from prefmover.recommend.centering import Index
-from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
-from prefmover.recommend.likeness import stacked
-from prefmover.recommend.predict import Prediction, Predictions
-from prefmover.recommend.top_n import best
+from prefmover.data.ids import IdIndex
+from prefmover.data.ratings import Ratings
+from prefmover.execution.format import counted
+from prefmover.predict.base import Prediction, Predictions
+from prefmover.predict.centering import Index
+from prefmover.predict.explanations import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.predict.inputs import listed, places
+from prefmover.predict.knn import Answer, Parts, Placed
+from prefmover.predict.similarity import stacked
+from prefmover.predict.top_n import best
 from prefmover.search import Neighbor
-from prefmover.wording import counted
 
 if TYPE_CHECKING:
     from prefmover.model.user_knn import UserKNN
@@ -24,7 +24,7 @@ __all__ = ["Guest"]
 
 
 class Guest:
-    """Somebody who is not in the data: neighbours, predictions, recommendations and reasons all the same.
+    """Somebody who is not in the data: neighbors, predictions, recommendations and reasons all the same.
 
     Made by :meth:`UserKNN.for_ratings`. The model stays as it is.
     """
@@ -83,7 +83,7 @@ class Guest:
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
     def reasons(self, items: Iterable[Any], most: int = 3) -> list[Parts]:
-        """Return the neighbours who speak most for each item; :meth:`UserKNN.reasons` tells more."""
+        """Return the neighbors who speak most for each item; :meth:`UserKNN.reasons` tells more."""
         at = IdIndex("item", self.model.ratings_.items).positions(items)
         return self.model._fitted().reasons(self._placed, at, most)
 

@@ -1,6 +1,6 @@
 """A fitted model to and from a folder: what of it is kept, and how it stands up again.
 
-:mod:`prefmover.storage` knows files, checksums and versions; this knows what a :class:`UserKNN` consists of.
+:mod:`prefmover.model.storage` knows files, checksums and versions; this knows what :class:`UserKNN` is.
 Whatever a folder says is checked before it is used: a model from a stranger gives an error at worst.
 """
 
@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from prefmover import storage
+from prefmover.data.ratings import Ratings, Scale
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
-from prefmover.ratings import Ratings, Scale
-from prefmover.recommend.lending import Lending
-from prefmover.recommend.likeness import Likeness
-from prefmover.recommend.regression import Regression, Shared
-from prefmover.recommend.user_kernel import UserKernel, check_array
+from prefmover.model import storage
+from prefmover.predict.kernel import Lending
+from prefmover.predict.regression import Regression, Shared
+from prefmover.predict.similarity import Likeness
+from prefmover.predict.user_kernel import UserKernel, check_array
 
 if TYPE_CHECKING:
     from prefmover.model.user_knn import UserKNN

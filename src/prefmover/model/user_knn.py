@@ -1,4 +1,4 @@
-"""UserKNN: fit, predict, recommend, neighbours, explain, save, load.
+"""UserKNN: fit, predict, recommend, neighbors, explain, save, load.
 
 >>> from prefmover import ItemGeometry, Ratings
 >>> ratings = Ratings.from_arrays(
@@ -21,29 +21,29 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from prefmover.data.ids import IdIndex
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.ids import IdIndex
-from prefmover.items import ItemGeometry
+from prefmover.execution.threads import Progress
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Comparison, Measure, Weight, compare, find_measure, weight
 from prefmover.model.guest import Guest
-from prefmover.parallel import Progress
-from prefmover.ratings import Ratings
-from prefmover.recommend.asked import columns_of, guest_ratings, places
-from prefmover.recommend.averaging import Answer, Averaging, Neighborhood, Parts
-from prefmover.recommend.centering import Centering, CenteringName, Floats, Index
-from prefmover.recommend.explain import Labels, RecommendationExplanation, UserExplanation, explain_users
-from prefmover.recommend.item_space import on_items, over_geometry
-from prefmover.recommend.lending import Lending, fit_lending, landmark_values
-from prefmover.recommend.likeness import Likeness, stacked
-from prefmover.recommend.predict import Prediction, Predictions, clip, how_made
-from prefmover.recommend.regression import Shared
-from prefmover.recommend.top_n import best
+from prefmover.predict.base import Prediction, Predictions, clip, how_made
+from prefmover.predict.centering import Centering, CenteringName, Floats, Index
+from prefmover.predict.explanations import Labels, RecommendationExplanation, UserExplanation, explain_users
+from prefmover.predict.inputs import columns_of, guest_ratings, places
+from prefmover.predict.item_space import on_items, over_geometry
+from prefmover.predict.kernel import Lending, fit_lending, landmark_values
+from prefmover.predict.knn import Answer, Averaging, Neighborhood, Parts
+from prefmover.predict.regression import Shared
+from prefmover.predict.similarity import Likeness, stacked
+from prefmover.predict.top_n import best
 from prefmover.search import Neighbor
 
 __all__ = ["UserKNN"]
 
 KERNEL_WEIGHT = "exponential(2.5)"
-"""PMD to covariance, for the default predictor; chosen with :class:`~prefmover.recommend.Shared`."""
+"""PMD to covariance, for the default predictor; chosen with :class:`~prefmover.predict.Shared`."""
 
 GUEST = "you"
 
@@ -56,17 +56,17 @@ class UserKNN:
     measure
         How alike users are: a name of the table of measures, or a measure of your own.
     k
-        How many neighbours speak, for ``predictor="average"``.
+        How many neighbors speak, for ``predictor="average"``.
     predictor
-        ``"kernel"``: neighbours lend their opinions on this and on similar items, all at once
-        (:mod:`prefmover.recommend.regression`); the most accurate. ``"average"``: a weighted mean over the k
-        nearest (:mod:`prefmover.recommend.predict`).
+        ``"kernel"``: neighbors lend their opinions on this and on similar items, all at once
+        (:mod:`prefmover.predict.regression`); the most accurate. ``"average"``: a weighted mean over the k
+        nearest (:mod:`prefmover.predict.base`).
     weight
-        From the measure to a neighbour's say; by default the measure's own rule, and ``"exponential(2.5)"``
+        From the measure to a neighbor's say; by default the measure's own rule, and ``"exponential(2.5)"``
         for PMD with the kernel predictor.
     centering, neighborhood, shrinkage
         Of the average: what deviations are measured from, among whom the k nearest are sought, and how
-        many neighbours of weight 1 the doubt is worth (a neighbour by PMD weighs a few hundredths).
+        many neighbors of weight 1 the doubt is worth (a neighbor by PMD weighs a few hundredths).
     shared
         Of the kernel predictor: how much ratings have in common.
     convention
@@ -84,7 +84,7 @@ class UserKNN:
     Attributes
     ----------
     ratings_, geometry_
-        What was learnt from, over the same items.
+        What was learned from, over the same items.
     predictor_
         The fitted predictor.
     tuning_
@@ -144,7 +144,7 @@ class UserKNN:
 
     @classmethod
     def paper(cls, measure: str | Measure = "pmd", k: int = 40, **others: Any) -> Self:
-        """Return the paper's setting: mean-centred, the k nearest among the raters of the item."""
+        """Return the paper's setting: mean-centered, the k nearest among the raters of the item."""
         settings: dict[str, Any] = {"predictor": "average", "centering": "mean", "shrinkage": 0.0, **others}
         return cls(measure, k, **settings)
 
@@ -209,7 +209,7 @@ class UserKNN:
         settings = self._settings(row)
         likeness = Likeness(ratings, geometry, row, self.convention, self.n_jobs)
         if tune:
-            from prefmover.recommend.tuning import tuned
+            from prefmover.predict.tuning import tuned
 
             given = {name for name in settings if name in self._given()}
             settings, self.tuning_ = tuned(likeness, settings, given, self._build, self.landmarks, self.seed)
@@ -262,7 +262,7 @@ class UserKNN:
         if not 0 <= self.shrinkage < np.inf:
             raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
         if self.shared is not None and not isinstance(self.shared, Shared):
-            raise InputError(f"shared is {self.shared!r}; give a prefmover.recommend.Shared")
+            raise InputError(f"shared is {self.shared!r}; give a prefmover.predict.Shared")
         if self.weight is not None:
             weight(self.weight)
         return row
@@ -287,7 +287,7 @@ class UserKNN:
         --------
         >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
         >>> UserKNN("jaccard", predictor="average", centering="mean").fit(ratings).predict([("bob", "y")])[0]
-        Prediction('bob', 'y': 3.000 from 1 neighbour)
+        Prediction('bob', 'y': 3.000 from 1 neighbor)
         """
         predictor = self._fitted()
         users, items = columns_of(pairs)
@@ -354,14 +354,14 @@ class UserKNN:
     def explain_recommendation(
         self, user: Any, item: Any, *, labels: Labels | None = None
     ) -> RecommendationExplanation:
-        """Return what a predicted rating is made of: what is usual, and what each neighbour adds."""
+        """Return what a predicted rating is made of: what is usual, and what each neighbor adds."""
         predictor = self._fitted()
         prediction = self.predict_one(user, item)
         parts = predictor.parts(self._users.get(user, -1), self._items.get(item, -1))
         return RecommendationExplanation(prediction, parts.base, parts.neighbors, parts.through, labels or {})
 
     def reasons(self, user: Any, items: Iterable[Any], most: int = 3) -> list[Parts]:
-        """Return the neighbours who speak most for each item: reasons to recommend it.
+        """Return the neighbors who speak most for each item: reasons to recommend it.
 
         Cheaper than :meth:`explain_recommendation` for each, which lists everybody; the parts of those who
         are not named are missing from the sum. Where too few speak for an item, those who say most against
@@ -372,7 +372,7 @@ class UserKNN:
         user, items
             Known ids.
         most
-            How many neighbours to name.
+            How many neighbors to name.
         """
         predictor = self._fitted()
         at = IdIndex("item", self.ratings_.items).positions(items)

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover.items import ItemGeometry
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
-from prefmover.ratings import Ratings, Scale
 
 __all__ = ["PRESETS", "Agreement", "Cell", "Table1", "agreement", "table_1"]
 

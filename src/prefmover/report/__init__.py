@@ -4,7 +4,7 @@
 ``page.py`` writes it all down.
 """
 
-from prefmover.report.page import write_report
-from prefmover.report.tables import Book
+from prefmover.report.render import write_report
+from prefmover.report.results import Book
 
 __all__ = ["Book", "write_report"]

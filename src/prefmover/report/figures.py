@@ -1,7 +1,7 @@
-"""Pictures of panels: one colour, dash and marker for each method, everywhere.
+"""Pictures of panels: one color, dash and marker for each method, everywhere.
 
-Colours are those of Okabe and Ito, which people with any kind of colour blindness can tell apart; where
-there are more methods than colours, dash and marker differ as well. In black and white, markers remain.
+Colors are those of Okabe and Ito, which people with any kind of color blindness can tell apart; where
+there are more methods than colors, dash and marker differ as well. In black and white, markers remain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover.errors import MissingExtraError
-from prefmover.report.tables import OURS, Line, PanelTable
+from prefmover.report.results import OURS, Line, PanelTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["STYLES", "draw_gaps", "draw_panels", "png", "svg"]
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, RED, PURPLE, GREY = "#B8A800", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+YELLOW, BLUE, RED, PURPLE, GRAY = "#B8A800", "#0072B2", "#D55E00", "#CC79A7", "#777777"
 
 STYLES: dict[str, tuple[str, str, str]] = {
     "pmd": (BLACK, "-", "o"),
@@ -35,17 +35,17 @@ STYLES: dict[str, tuple[str, str, str]] = {
     "n-bcf": (BLUE, "-", "h"),
     "husm": (ORANGE, "-", "*"),
     "n-husm": (RED, "-", "p"),
-    "uniform": (GREY, ":", "s"),
-    "mean-vector": (GREY, "-.", "D"),
-    "user-mean": (GREY, ":", ""),
-    "bias": (GREY, "-.", ""),
+    "uniform": (GRAY, ":", "s"),
+    "mean-vector": (GRAY, "-.", "D"),
+    "user-mean": (GRAY, ":", ""),
+    "bias": (GRAY, "-.", ""),
     "SVD": (GREEN, ":", "1"),
     "SVDpp": (PURPLE, ":", "2"),
     "KNNBaseline": (ORANGE, ":", "3"),
     "KNNWithMeans": (SKY, ":", "4"),
     "BaselineOnly": (RED, ":", "+"),
 }
-"""Colour, dash and marker by method; a measure of your own gets purple crosses."""
+"""Color, dash and marker by method; a measure of your own gets purple crosses."""
 
 NEAR = 0.025  # of PMD's error
 OTHER = (PURPLE, "-", "x")
@@ -124,13 +124,13 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
 
 
 def _plot(axis: Any, table: PanelTable, line: Line, values: Any, deviation: Any) -> None:
-    colour, dash, marker = STYLES.get(line.method, OTHER)
+    color, dash, marker = STYLES.get(line.method, OTHER)
     ours = line.method == OURS
     axis.errorbar(
         range(len(table.heads)),
         values,
         yerr=deviation if deviation.any() and marker else None,
-        color=colour,
+        color=color,
         linestyle=dash,
         marker=marker,
         markersize=4.5 if ours else 3.5,
@@ -145,7 +145,7 @@ def _plot(axis: Any, table: PanelTable, line: Line, values: Any, deviation: Any)
 def _finish(axis: Any, table: PanelTable, what: str) -> None:
     heads = table.heads
     axis.set_xticks(range(len(heads)), heads)
-    axis.set_xlabel("train:test" if table.panel.over == "train" else "K, neighbours among the item's raters")
+    axis.set_xlabel("train:test" if table.panel.over == "train" else "K, neighbors among the item's raters")
     axis.set_ylabel(what)
     axis.set_title(f"({table.panel.name}) {table.panel.title}", fontsize=9, loc="left")
     axis.grid(axis="y", color="#dddddd", linewidth=0.6)

@@ -8,22 +8,22 @@ from dataclasses import replace
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name, share_text
-from prefmover.report.tables import LEVEL, Book
-from prefmover.wording import counted
+from prefmover.execution.format import counted
+from prefmover.report.results import LEVEL, Book
 
 __all__ = ["commands", "notes", "provenance"]
 
 CONTROLS = (
-    "Controls: uniform draws K raters at random and weights them equally; mean-vector takes neighbours by "
-    "the cosine of users' mean item vectors; user-mean and bias have no neighbours."
+    "Controls: uniform draws K raters at random and weights them equally; mean-vector takes neighbors by "
+    "the cosine of users' mean item vectors; user-mean and bias have no neighbors."
 )
 SHRINKAGE = (
-    "Shrinkage is in units of weight, and a neighbour weighs 1 under uniform, up to 1 by a similarity, a few "
+    "Shrinkage is in units of weight, and a neighbor weighs 1 under uniform, up to 1 by a similarity, a few "
     "hundredths by PMD: the same number is more doubt for PMD than for others. To compare measures, use 0."
 )
 CONVENTIONS = (
     "Measures with several conventions are shown, panel by panel, under the one with the lowest mean error "
-    "on the test ratings, which favours them; PMD has one."
+    "on the test ratings, which favors them; PMD has one."
 )
 
 
@@ -33,8 +33,8 @@ def notes(book: Book) -> list[str]:
     shrunk = f", shrinkage {e.shrinkage:g}" if e.shrinkage else ""
     predictor = (
         "Every method predicts the same test ratings from the same training ratings. Prediction: the K "
-        f"nearest among those who rated the item, centring “{e.centering}”{shrunk}, cut off at the ends of "
-        "the scale; where no neighbour has a defined weight, what is expected without one. Similarities are "
+        f"nearest among those who rated the item, centering “{e.centering}”{shrunk}, cut off at the ends of "
+        "the scale; where no neighbor has a defined weight, what is expected without one. Similarities are "
         "weights as they are (negative ones too, their absolute value below the line); PMD has the weight "
         "exp(-4 D), MSD 1 - MSD. All of this was fixed before this run; the 4 comes from a prototype on "
         "other splits of MovieLens-100K."

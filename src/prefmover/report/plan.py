@@ -7,8 +7,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover.errors import InputError, MissingExtraError
-from prefmover.recommend.explain import RecommendationExplanation, UserExplanation
-from prefmover.report.shell import page
+from prefmover.predict.explanations import RecommendationExplanation, UserExplanation
+from prefmover.report.html import page
 
 if TYPE_CHECKING:
     from prefmover.measures import Comparison

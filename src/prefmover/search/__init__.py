@@ -17,9 +17,9 @@ pair. With PMD both give the same answer, bit for bit: distances are exact, ties
 """
 
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.search.find import nearest, nearest_raters, within
 from prefmover.search.index import NeighborIndex, RaterNeighbors
-from prefmover.search.neighbors import Neighbor, Neighbors, SearchStats
+from prefmover.search.nearest import nearest, nearest_raters, within
+from prefmover.search.result import Neighbor, Neighbors, SearchStats
 
 __all__ = [
     "Neighbor",

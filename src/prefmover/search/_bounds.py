@@ -11,8 +11,8 @@ whatever room there is); the prices of a solved pair are tight for that pair and
 
 import numpy as np
 
-from prefmover._jit import kernel
-from prefmover.transport._dual import row_minimum
+from prefmover.execution.jit import kernel
+from prefmover.ot._dual import row_minimum
 
 STRIP = 16
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 from prefmover.measures._pmd import as_distance, gather, gather_turned, reduce_pair
+from prefmover.ot._dual import ascend, copy, transform_columns
+from prefmover.ot._simplex import OPTIMAL, Workspace, finish, solve, workspace
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._climb import climb
 from prefmover.search._queue import sift
 from prefmover.search._topk import offer_to, reach_of
-from prefmover.transport._dual import ascend, copy, transform_columns
-from prefmover.transport._simplex import OPTIMAL, Workspace, finish, solve, workspace
 
 # What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
@@ -24,7 +24,7 @@ MARGIN = 1e-9
 SLACK = 2.0**-6
 
 STEPS = np.array([6])  # dual steps on one pair, in place; a second go costs more than it saves;
-EXACT_STEPS = 16  # further ones, on what is left after cancelling, to start the simplex from
+EXACT_STEPS = 16  # further ones, on what is left after canceling, to start the simplex from
 EXACT_RATE = 0.4
 
 ROWS = 512  # pairs whose prices are kept between goes; others begin with the crowd's
@@ -135,7 +135,7 @@ def membership(targets, raters_first, raters, itself, first, member):
                 first[raters[t] + 1] += 1
     for v in range(1, first.size):
         first[v] += first[v - 1]
-    for a in range(targets.size):  # afterwards first[v] is where v's lists end
+    for a in range(targets.size):  # afterward first[v] is where v's lists end
         for t in range(raters_first[targets[a]], raters_first[targets[a] + 1]):
             if raters[t] != itself:
                 member[first[raters[t]]] = a

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from prefmover._jit import kernel
-from prefmover.transport._dual import copy, row_minimum
+from prefmover.execution.jit import kernel
+from prefmover.ot._dual import copy, row_minimum
 
 AIM = 1.005  # of the limit: steps aim a little beyond it,
 BEYOND = 1.0 + 1e-8  # and end as soon as they are; with one unit, more than the margins of `exceeds`

@@ -1,6 +1,6 @@
 """Users who wait, the one with the least bound first: a heap of positions."""
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel

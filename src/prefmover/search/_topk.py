@@ -6,7 +6,7 @@ each item whose raters are ranked).
 
 import numpy as np
 
-from prefmover._jit import kernel
+from prefmover.execution.jit import kernel
 
 
 @kernel

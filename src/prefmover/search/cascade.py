@@ -6,7 +6,7 @@
       one pass        (one set of prices       (how near       (again, while that     dual steps on the pair,
                        bounds everybody)        is near?)       pays)                 abandoned or solved
 
-The crowd is the mean of the likeliest users left. The prices that maximise the *sum* of their bounds are
+The crowd is the mean of the likeliest users left. The prices that maximize the *sum* of their bounds are
 those of the transport from the query to that mean; it is solved on the items that carry most of it.
 """
 

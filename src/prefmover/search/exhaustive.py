@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry
+from prefmover.execution.memory import require
+from prefmover.execution.threads import Progress
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, blocks, find_measure
-from prefmover.memory import require
-from prefmover.parallel import Progress
-from prefmover.ratings import Ratings
 from prefmover.search.index import RaterNeighbors
-from prefmover.search.neighbors import Floats, Index, Neighbors, SearchStats
+from prefmover.search.result import Floats, Index, Neighbors, SearchStats
 
 __all__ = ["exhaustive", "exhaustive_raters", "rank"]
 

@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.cluster import Executor
+from prefmover.data.preferences import Preferences, preferences
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.items import ItemGeometry, align
-from prefmover.memory import require
-from prefmover.parallel import Progress
-from prefmover.preferences import Preferences, preferences
-from prefmover.ratings import Ratings
-from prefmover.search.neighbors import Floats, Index, Neighbors, SearchStats
+from prefmover.execution import Executor
+from prefmover.execution.memory import require
+from prefmover.execution.threads import Progress
+from prefmover.items.geometry import ItemGeometry, align
+from prefmover.search.result import Floats, Index, Neighbors, SearchStats
 from prefmover.search.shard import Askers, Exchange, Found, Scratches, Shard, ask, empty_lists, nearest_items
 
 __all__ = ["Asked", "NeighborIndex", "RaterNeighbors"]
@@ -47,7 +47,7 @@ class RaterNeighbors:
     reference
         Ids of the users searched.
     indptr, neighbors, values
-        CSR: the k-th pair's neighbours, nearest first, ties in user order.
+        CSR: the k-th pair's neighbors, nearest first, ties in user order.
     """
 
     users: npt.NDArray[Any]
@@ -136,8 +136,8 @@ class NeighborIndex:
             require(16 * self.ratings.n_users * k, what, "ask for a smaller k, or for fewer users")
         if executor is None and checkpoint is None:
             return self._search(users, k, np.inf, n_jobs, progress)
-        from prefmover.cluster import opened
-        from prefmover.search.blocks import in_blocks
+        from prefmover.execution import opened
+        from prefmover.search.distributed import in_blocks
 
         with opened(executor, n_jobs) as opened_executor:
             return in_blocks(self, users, k, opened_executor, checkpoint, progress=progress)
@@ -258,7 +258,7 @@ class NeighborIndex:
         progress: Progress | None,
     ) -> tuple[dict[int, Found], SearchStats]:
         """Run one query for each asker on threads; count the time of the table too."""
-        from prefmover._jit import announce_compilation
+        from prefmover.execution.jit import announce_compilation
 
         announce_compilation()
         start = time.perf_counter()

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.items import ItemGeometry
+from prefmover.data.preferences import Preferences
+from prefmover.execution.threads import Progress, run
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import query_major, wide_distance
-from prefmover.parallel import Progress, run
-from prefmover.preferences import Preferences
-from prefmover.search.neighbors import Floats, Index, SearchStats
+from prefmover.search.result import Floats, Index, SearchStats
 
 __all__ = [
     "Askers",

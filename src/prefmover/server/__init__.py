@@ -8,7 +8,7 @@
               host              cancellation
 
 A model is loaded once and never changed, so answers may be kept. The event loop only reads and writes;
-whatever computes runs in :mod:`prefmover.server.pool`, whose kernels release the GIL. Every error is a
+whatever computes runs in :mod:`prefmover.server.workers`, whose kernels release the GIL. Every error is a
 problem in the shape of RFC 9457 (:mod:`prefmover.server.problems`).
 
 Needs the extra ``server``.

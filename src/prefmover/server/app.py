@@ -12,15 +12,15 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
-from prefmover.scale import Scale
+from prefmover.data.scale import Scale
 from prefmover.server import problems, schemas
-from prefmover.server.answers import Answers
 from prefmover.server.assets import Asset, read_assets
-from prefmover.server.guards import OPENAPI, App, Guards
-from prefmover.server.pool import StoppedError
+from prefmover.server.handlers import Answers
+from prefmover.server.middleware import OPENAPI, App, Guards
 from prefmover.server.routes import api, health
 from prefmover.server.service import Service
 from prefmover.server.settings import Settings
+from prefmover.server.workers import StoppedError
 
 __all__ = ["create_app", "openapi_schema"]
 

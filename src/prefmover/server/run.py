@@ -13,9 +13,9 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from prefmover.errors import InputError
-from prefmover.server.answers import Answers
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
+from prefmover.server.handlers import Answers
 from prefmover.server.settings import Settings
 
 __all__ = ["Server", "address", "listen", "serve"]

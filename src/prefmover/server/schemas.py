@@ -178,7 +178,7 @@ class Through(_Out):
 
 
 class NeighborReason(_Out):
-    """What one neighbour adds to a predicted rating."""
+    """What one neighbor adds to a predicted rating."""
 
     user: User
     distance: float | None
@@ -194,8 +194,8 @@ class Recommendation(_Out):
 
     item: Item
     rating: float
-    fallback: str | None = Field(description="Null if neighbours spoke; else why not.")
-    reasons: list[NeighborReason] = Field(description="The neighbours who say most, the most first.")
+    fallback: str | None = Field(description="Null if neighbors spoke; else why not.")
+    reasons: list[NeighborReason] = Field(description="The neighbors who say most, the most first.")
 
 
 class Recommendations(_Out):
@@ -231,7 +231,7 @@ class Part(_Out):
 
 
 class Others(_Out):
-    """Neighbours who are not listed, together."""
+    """Neighbors who are not listed, together."""
 
     count: Count
     contribution: float
@@ -244,7 +244,7 @@ class Explanation(_Out):
     item: Item
     rating: float
     total: float = Field(description="The sum of the parts: the rating before it is cut off at the scale.")
-    base: float = Field(description="What was expected before neighbours spoke.")
+    base: float = Field(description="What was expected before neighbors spoke.")
     parts: list[Part]
     neighbors: list[NeighborReason]
     others: Others
@@ -387,7 +387,7 @@ class Guest(_In):
 
 
 class GuestNeighbors(Guest):
-    """Whose neighbours, and how many."""
+    """Whose neighbors, and how many."""
 
     k: Whole = Field(default=10, ge=1, le=MOST_NEIGHBORS)
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Hashable
 from fastapi import Request, Response
 from pydantic import BaseModel
 
-from prefmover.server.answers import Answers
-from prefmover.server.kept import KeptAnswers
+from prefmover.server.cache import KeptAnswers
+from prefmover.server.handlers import Answers
 from prefmover.server.metrics import Metrics, Sample, resident_bytes
-from prefmover.server.pool import Budget, Pool
 from prefmover.server.problems import ProblemError
 from prefmover.server.settings import Settings
+from prefmover.server.workers import Budget, Pool
 
 __all__ = ["Service"]
 

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from prefmover.errors import InputError
-from prefmover.parallel import resolve_jobs
+from prefmover.execution.threads import resolve_jobs
 
 __all__ = ["MIB", "Settings", "is_loopback"]
 

@@ -1,0 +1,1 @@
+"""The door: anything in, checked ratings out."""

@@ -1,0 +1,296 @@
+"""Ids of users and items: what they may be, how they become positions, how one is found again.
+
+Outside prefmover a user or an item is an id, an integer or a string; inside it is a position
+in a sorted array of ids. Both directions live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError, UnknownIdError
+
+__all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "integers_if_canonical", "show"]
+
+Ids = npt.NDArray[Any]  # int64, or object holding str
+
+CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
+
+
+def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
+    """Return the names that resemble `name`, nearest first, whatever their case.
+
+    >>> close_names("user", ["userId", "movieId", "rating"], n=1)
+    ['userId']
+    """
+    by_folded: dict[str, str] = {}
+    for candidate in names:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    return [by_folded[f] for f in get_close_matches(name.casefold(), by_folded, n, cutoff=0.5)]
+
+
+def show(id_: Any) -> str:
+    """Return an id as Python would write it, for messages: 10 or 'ann', not np.int64(10)."""
+    return repr(id_.item() if isinstance(id_, np.generic) else id_)
+
+
+def from_arrow(array: Any) -> npt.NDArray[Any]:
+    """Return the values of an Arrow array of numbers without nulls, not copied.
+
+    Arrow's own ``to_numpy`` imports pandas where it is installed, which takes longer than reading a file.
+    """
+    return np.from_dlpack(array)
+
+
+def as_ids(values: Any, kind: str) -> Ids:
+    """Return `values` as a read-only array of unique ids, in the order given.
+
+    Parameters
+    ----------
+    values : sequence, array or Arrow array
+        Integers, or strings.
+    kind : str
+        "user" or "item", for the error message.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        int64, or object holding str.
+
+    Examples
+    --------
+    >>> as_ids(["b", "a"], "item")
+    array(['b', 'a'], dtype=object)
+    """
+    ids = _checked(_to_arrow(values, kind), kind, lambda k: f"{kind} {k + 1} of the list of ids")
+    out = _to_numpy(ids)
+    if len(ids.unique()) < len(ids):
+        _, first, counts = np.unique(out, return_index=True, return_counts=True)
+        twice = out[first[counts > 1].min()]
+        raise InputError(f"{kind} id {show(twice)} is given more than once; ids must be unique")
+    out.flags.writeable = False
+    return out
+
+
+def encode(
+    values: Any, kind: str, where: Callable[[int], str], *, parse: bool = False
+) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """Return the sorted distinct ids of a column, and the position of each row's id in them.
+
+    Integers sort by value and strings by code point, so that the result does not depend on the
+    order of the rows.
+
+    Parameters
+    ----------
+    values : sequence, array or Arrow array of shape (n,)
+        One id per row.
+    kind : str
+        "user" or "item", for error messages.
+    where : callable
+        Says in words where row k (from 0) is, for error messages.
+    parse : bool
+        The column is text from a file: surrounding blanks are cut off, and when every id is a
+        canonical integer ("7", not "007" or "+7") the ids become integers.
+
+    Returns
+    -------
+    ids : ndarray of shape (m,)
+    codes : int64 ndarray of shape (n,)
+        ``ids[codes]`` is the column.
+
+    Examples
+    --------
+    >>> encode(["30", "4", "30"], "user", str, parse=True)
+    (array([ 4, 30]), array([1, 0, 1]))
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = _to_arrow(values, kind)
+    try:
+        encoded = column.dictionary_encode()
+    except pa.ArrowException:  # lists and the like have no dictionary
+        raise InputError(
+            f"{where(0)}: {kind} ids must be integers or strings, not {column.type}; convert the column"
+        ) from None
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes, distinct = encoded.indices, encoded.dictionary
+    if codes.null_count:
+        first = pc.index(codes.is_null(), True).as_py()
+        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
+
+    def where_value(k: int) -> str:
+        return where(int(np.argmax(from_arrow(codes) == k)))
+
+    if parse:
+        # Different texts may become one id (" a" and "a"), hence the second encoding.
+        distinct = pc.utf8_trim_whitespace(distinct)
+        _checked(distinct, kind, where_value)
+        encoded = integers_if_canonical(distinct).dictionary_encode()
+        inner, distinct = from_arrow(encoded.indices), encoded.dictionary
+    else:
+        distinct = _checked(distinct, kind, where_value)
+        inner = np.arange(len(distinct))
+    order = pc.array_sort_indices(distinct)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[from_arrow(order)] = np.arange(len(order))
+    ids = _to_numpy(distinct.take(order))
+    ids.flags.writeable = False
+    return ids, rank[inner][from_arrow(codes)]
+
+
+def integers_if_canonical(texts: Any) -> Any:
+    """Return an Arrow array of strings as int64 if each one is how Python would write an integer.
+
+    "007" and "+7" are not: turning them into 7 would merge ids that the data keeps apart.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(texts) and pc.all(pc.match_substring_regex(texts, CANONICAL_INTEGER)).as_py():
+        with suppress(pa.ArrowInvalid):  # 19 digits may be more than 64 bits hold
+            return texts.cast(pa.int64())
+    return texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdIndex:
+    """Finds ids in an array of unique ids.
+
+    >>> index = IdIndex("user", as_ids(["ann", "bob"], "user"))
+    >>> index.position("bob")
+    1
+    >>> index.position("bop")
+    Traceback (most recent call last):
+    prefmover.errors.UnknownIdError: there is no user 'bop'; close: 'bob'
+    """
+
+    kind: str
+    ids: Ids
+    _positions: dict[Any, int] = field(default_factory=dict, init=False, repr=False)
+
+    def position(self, id_: Any) -> int:
+        """Return the position of one id."""
+        if not self._positions:  # built on first use: files are often read without looking up
+            self._positions.update(zip(self.ids.tolist(), range(len(self.ids)), strict=True))
+        try:
+            return self._positions[id_]
+        except (KeyError, TypeError):
+            raise UnknownIdError(self._unknown(id_)) from None
+
+    def positions(self, ids: Iterable[Any] | None) -> npt.NDArray[np.int64]:
+        """Return the positions of many ids, in their order; None means all."""
+        if ids is None:
+            return np.arange(len(self.ids))
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise InputError(f"expected a list of {self.kind} ids, got the single value {ids!r}")
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        return np.array([self.position(i) for i in listed], dtype=np.int64)
+
+    def get(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """Return the positions of many ids, -1 for those that are not known.
+
+        >>> IdIndex("user", as_ids(["ann", "bob"], "user")).get(["bob", "zoe"])
+        array([ 1, -1])
+        """
+        if not self._positions:
+            self._positions.update(zip(self.ids.tolist(), range(len(self.ids)), strict=True))
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        return np.array([self._positions.get(i, -1) for i in listed], dtype=np.int64)
+
+    def _unknown(self, id_: Any) -> str:
+        sentence = f"there is no {self.kind} {show(id_)}"
+        if not len(self.ids):
+            return f"{sentence}; there are no {self.kind}s at all"
+        integers = self.ids.dtype == np.int64
+        if integers and not isinstance(id_, int | np.integer):
+            same = [i for i in (self.ids if isinstance(id_, str) else ()) if str(i) == id_]
+            found = f", and {same[0]} is among them" if same else ""
+            return f"{sentence}; {self.kind} ids are integers here{found}"
+        if not integers and not isinstance(id_, str):
+            found = f", and {str(id_)!r} is among them" if str(id_) in self._positions else ""
+            return f"{sentence}; {self.kind} ids are strings here{found}"
+        close: Sequence[Any]
+        if integers:
+            apart = np.abs(self.ids.astype(np.float64) - float(max(min(id_, 2**63), -(2**63))))
+            close = self.ids[np.argsort(apart, kind="stable")[:3]].tolist()
+        else:
+            close = close_names(str(id_), self.ids.tolist())
+        if close:
+            return f"{sentence}; close: {', '.join(map(repr, close))}"
+        few = ", ".join(map(repr, self.ids[:3].tolist()))
+        return f"{sentence}; there are {len(self.ids):,}, such as {few}"
+
+
+def _to_arrow(values: Any, kind: str) -> Any:
+    """Return a column as an Arrow array (a chunked one stays chunked), or explain why not."""
+    import pyarrow as pa
+
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        if isinstance(values, str | bytes):
+            raise InputError(f"expected a column of {kind} ids, got the single value {values!r}")
+        try:
+            values = pa.array(values, from_pandas=True)
+        except OverflowError as error:
+            raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
+        except UnicodeEncodeError as error:
+            raise InputError(f"a {kind} id is not text that can be written: {error}; replace it") from None
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return values
+
+
+def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
+    """Return ids as int64 or string Arrow array; other types, nulls and "" are errors."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(ids, pa.ChunkedArray):
+        ids = ids.combine_chunks()
+    if ids.null_count:
+        first = pc.index(ids.is_null(), True).as_py()
+        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
+    if pa.types.is_integer(ids.type) or not len(ids):
+        try:
+            return ids.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"{kind} ids must fit 64-bit signed integers; make them strings ({error})"
+            ) from error
+    is_view = pa.types.is_string_view(ids.type)
+    if is_view or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
+        try:
+            ids.validate(full=True)
+            if is_view:
+                ids = pa.array(ids.to_pylist(), pa.string())  # to cast needs a newer Arrow; these are few
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise InputError(f"{kind} ids are not UTF-8 text ({error}); write them anew") from error
+        empty = from_arrow(pc.binary_length(ids)) == 0
+        if empty.any():
+            raise InputError(
+                f"{where(int(np.argmax(empty)))}: the {kind} id is missing; fill it in or drop the row"
+            )
+        return ids.cast(pa.string())
+    example = f" such as {ids[0].as_py()!r}" if len(ids) else ""
+    raise InputError(
+        f"{where(0)}: {kind} ids must be integers or strings, not {ids.type}{example}; convert the column"
+    )
+
+
+def _to_numpy(ids: Any) -> Ids:
+    """Return checked Arrow ids as the numpy array that prefmover keeps."""
+    import pyarrow as pa
+
+    if pa.types.is_int64(ids.type):
+        return from_arrow(ids).copy()
+    return np.array(ids.to_pylist(), dtype=object)

@@ -1,0 +1,176 @@
+"""A rating row as a distribution over items, in whole numbers.
+
+The paper turns user u's ratings into a distribution, p_u(i) = r_ui / Σ_j r_uj. Here it is kept as integer
+*masses* that are exactly in these proportions, and their total. Integers add up exactly, so a transport
+between two users can be checked to the last unit of mass, and no tolerance decides what is optimal.
+
+>>> masses(np.array([4.5, 0.0, 3.0]))
+array([3, 0, 2])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.data.ids import show
+from prefmover.data.ratings import Ratings
+from prefmover.errors import InputError, UndefinedDistanceError
+
+__all__ = ["Preferences", "masses", "preferences", "undefined_because"]
+
+BINARY = 2.0**20  # grids on which ratings are taken as exact: multiples of 2^-20 ...
+DECIMAL = 1e6  # ... and of 10^-6
+
+# Two users' masses are brought to one total by multiplying each with the other's, so the product of two
+# totals must fit 63 bits with a bit to spare.
+LARGEST_TOTAL = 2**31 - 1
+ROUNDED_TOTAL = 2**30  # one unit is 0.93e-9 of the total
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preferences:
+    """The masses of all users: CSR without zeros.
+
+    Attributes
+    ----------
+    indptr
+        (n_users + 1,) int64; user u's items and masses are at ``indptr[u]:indptr[u + 1]``.
+    indices
+        Columns of the ratings, sorted within a user; of the type of ``ratings.matrix.indices``.
+    mass
+        int64, positive.
+    total
+        (n_users,) int64 sum of a user's masses, below 2^31; 0 if the user has no distribution.
+    """
+
+    indptr: Ints
+    indices: npt.NDArray[Any]
+    mass: Ints
+    total: Ints
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.mass, self.total):
+            array.flags.writeable = False
+
+
+def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
+    """Return whole numbers in the proportions of one user's ratings.
+
+    Parameters
+    ----------
+    values
+        (n,) ratings, none negative.
+    user
+        Whose they are, for the error message.
+
+    Returns
+    -------
+    (n,) int64, without a common divisor
+        Exact if the ratings are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole numbers total
+        less than 2³¹. Otherwise rounded to a total of 2³⁰ so that each share is right within 10⁻⁹
+        (largest remainders go up). Ratings of 0 have mass 0.
+
+    Raises
+    ------
+    UndefinedDistanceError
+        If no rating is positive: there is nothing to divide by.
+
+    Examples
+    --------
+    >>> masses([1, 2.5, 5])
+    array([ 2,  5, 10])
+    >>> masses([0.1, 0.2])
+    array([1, 2])
+    """
+    row = np.array(values, dtype=np.float64)
+    if row.ndim != 1 or not np.isfinite(row).all() or (row < 0).any():
+        raise InputError("ratings of a user must be a list of finite numbers, none negative")
+    positive = row > 0
+    if not positive.any():
+        raise UndefinedDistanceError(undefined_because(len(row), user))
+    out = np.zeros(len(row), dtype=np.int64)
+    out[positive], _ = _integer_rows(row[positive], np.zeros(1, dtype=np.int64))
+    return out
+
+
+def preferences(ratings: Ratings) -> Preferences:
+    """Return the masses of all users; see :func:`masses`.
+
+    Users without a positive rating are kept, with total 0.
+
+    >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [4, 2, 0])
+    >>> p = preferences(ratings)
+    >>> p.mass, p.total
+    (array([2, 1]), array([3, 0]))
+    """
+    data = ratings.matrix.data
+    positive = data > 0
+    kept = np.concatenate(([0], np.cumsum(positive)))
+    indptr = kept[ratings.matrix.indptr].astype(np.int64)
+    indices, values = ratings.matrix.indices[positive], data[positive]
+    has_mass = np.diff(indptr) > 0
+    total = np.zeros(ratings.n_users, dtype=np.int64)
+    mass = np.empty(0, dtype=np.int64)
+    if len(values):
+        mass, total[has_mass] = _integer_rows(values, indptr[:-1][has_mass])
+    if (mass == 0).any():  # a share too small for the rounded total
+        seen = np.concatenate(([0], np.cumsum(mass > 0)))
+        indptr, indices, mass = seen[indptr], indices[mass > 0], mass[mass > 0]
+    return Preferences(indptr, indices, mass, total)
+
+
+def undefined_because(n_ratings: int, user: Any = None) -> str:
+    """Return the sentence that tells why a user has no distribution."""
+    who = "a user" if user is None else f"user {show(user)}"
+    why = "has no ratings" if n_ratings == 0 else f"has no positive rating among {n_ratings:,}"
+    return f"{who} {why}, hence no distribution over items and no distance; leave this user out"
+
+
+def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
+    """Return masses and totals of rows of positive ratings; row k begins at starts[k]."""
+    lengths = np.diff(np.append(starts, len(values)))
+
+    def spread(per_row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.repeat(per_row, lengths)
+
+    small = values < 2.0**53 / BINARY / 2
+    ordinary = np.where(small, values, 0.0)  # the rest would overflow
+    on_binary = small & (ordinary * BINARY % 1 == 0)
+    decimal = np.round(ordinary * DECIMAL)
+    on_decimal = small & (decimal / DECIMAL == values)
+    all_binary = np.logical_and.reduceat(on_binary, starts)
+    on_grid = all_binary | np.logical_and.reduceat(on_decimal, starts)
+
+    units = np.where(spread(all_binary), ordinary * BINARY, decimal)
+    units = np.where(spread(on_grid), units, 1).astype(np.int64)
+    units //= spread(np.gcd.reduceat(units, starts))
+    # In floats first: the sum of many large integers could wrap around.
+    on_grid &= np.add.reduceat(units.astype(np.float64), starts) <= LARGEST_TOTAL
+    off = spread(~on_grid)
+    if off.any():
+        first = np.concatenate(([0], np.cumsum(lengths[~on_grid])[:-1]))
+        rounded = _rounded_rows(values[off], first)
+        units[off] = rounded // np.repeat(np.gcd.reduceat(rounded, first), lengths[~on_grid])
+    return units, np.add.reduceat(units, starts)
+
+
+def _rounded_rows(values: Floats, starts: Ints) -> Ints:
+    """Return masses that total 2^30 in each row: floors, plus 1 where the remainder is largest."""
+    lengths = np.diff(np.append(starts, len(values)))
+    row = np.repeat(np.arange(len(starts)), lengths)
+    share = values / np.maximum.reduceat(values, starts)[row]  # no overflow in the sums below
+    share *= (ROUNDED_TOTAL / np.add.reduceat(share, starts))[row]
+    floors = np.floor(share)
+    missing = ROUNDED_TOTAL - np.add.reduceat(floors.astype(np.int64), starts)
+    order = np.lexsort((floors - share, row))  # stable: of equal remainders the first goes up
+    place = np.arange(len(values)) - starts[row]  # within the row, in the order of remainders
+    out = floors.astype(np.int64)
+    out[order] += place < missing[row]
+    return out

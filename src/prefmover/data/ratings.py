@@ -1,0 +1,430 @@
+"""Ratings: users x items, sparse inside, original ids outside.
+
+Everything else in prefmover starts from a :class:`Ratings`. It is checked once, here, so that
+the code after it need not ask whether a rating is missing, negative or there twice.
+
+>>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], [10, 20, 10], [5, 3, 4])
+>>> ratings
+Ratings(2 users x 2 items, 3 ratings from 3 to 5 in steps of 1)
+>>> ratings.of("ann")
+{10: 5.0, 20: 3.0}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.data.columns import find_column
+from prefmover.data.csr import check_rows, checked_coo
+from prefmover.data.ids import IdIndex, Ids, as_ids, encode
+from prefmover.data.readers import Columns, Origin, read_columns
+from prefmover.data.scale import Scale
+from prefmover.data.triples import Duplicates, Triples, numbers
+from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Duplicates", "Ratings", "Scale"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ratings:
+    """An immutable table of ratings, users x items.
+
+    Build one with :meth:`read`, :meth:`from_frame`, :meth:`from_arrays` or :meth:`from_csr`.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array of shape (n_users, n_items)
+        float64, indices sorted within rows, buffers read-only. A stored 0 is a rating of 0,
+        which is not the same as no rating.
+    users, items : ndarray
+        Ids of rows and columns, int64 or strings, read-only. Sorted, except where the caller
+        gave an order (:meth:`from_csr`, :meth:`select`).
+    scale : Scale
+        The scale of the ratings, inferred from them unless given.
+
+    Notes
+    -----
+    Row order of the input never matters: ids are sorted, integers by value and strings by code
+    point.
+    """
+
+    matrix: csr_array[Any, tuple[int, int]]
+    users: Ids
+    items: Ids
+    scale: Scale
+    _user_index: IdIndex = field(init=False)
+    _item_index: IdIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.matrix.shape != (len(self.users), len(self.items)):
+            raise InputError(
+                f"a matrix of shape {self.matrix.shape} does not fit "
+                f"{len(self.users):,} users and {len(self.items):,} items"
+            )
+        check_rows(self.matrix)
+        object.__setattr__(self, "_user_index", IdIndex("user", self.users))
+        object.__setattr__(self, "_item_index", IdIndex("item", self.items))
+        for buffer in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
+            buffer.flags.writeable = False
+
+    def __repr__(self) -> str:
+        s = self.scale
+        kind = f"in steps of {s.step:g}" if s.step else "on a continuous scale"
+        return (
+            f"Ratings({self.n_users:,} users x {self.n_items:,} items, "
+            f"{self.n_ratings:,} ratings from {s.lowest:g} to {s.highest:g} {kind})"
+        )
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings, those of 0 included."""
+        return len(self.matrix.data)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        user: str | int | None = None,
+        item: str | int | None = None,
+        rating: str | int | None = None,
+        separator: str | None = None,
+        header: bool | None = None,
+        encoding: str = "utf-8",
+        duplicates: Duplicates = "error",
+        scale: Scale | None = None,
+    ) -> Ratings:
+        r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
+
+        Gzip is unpacked. Whether a file is gzip or Parquet is seen from its content, not its
+        name.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        user, item, rating : str, int or None
+            Names of the columns, or their positions from 0. By default the usual names are
+            looked for (user, userId, user_id, item, movieId, rating, ...); a file without a
+            header has user, item and rating first, in this order.
+        separator : str, optional
+            One or two characters; found out by default. Fields may be quoted as in CSV if it
+            is one byte.
+        header : bool, optional
+            Whether the first line names the columns; found out by default.
+        encoding : str
+            Encoding of the text.
+        duplicates : {"error", "last", "mean"}
+            What to do when a user rated an item more than once.
+        scale : Scale, optional
+            Scale of the ratings; inferred by default.
+
+        Notes
+        -----
+        Ids are integers if all of a column's are written as Python would write them; one "007"
+        makes the column strings. Blanks around ids are cut off.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ratings.dat")
+        ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
+        ...     Ratings.read(path).of(1)
+        {661: 3.0, 1193: 5.0}
+        """
+        columns = read_columns(
+            path,
+            user=user,
+            item=item,
+            rating=rating,
+            separator=separator,
+            header=header,
+            encoding=encoding,
+        )
+        return _assemble(cls, columns, duplicates, scale)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        user: str = "user",
+        item: str = "item",
+        rating: str = "rating",
+        *,
+        duplicates: Duplicates = "error",
+        scale: Scale | None = None,
+    ) -> Ratings:
+        """Take ratings from a data frame, one row per rating.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame, Arrow table, or anything else that narwhals knows
+            Lazy frames are collected (the three columns only).
+        user, item, rating : str
+            Names of the columns.
+        duplicates, scale
+            As in :meth:`read`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"user": ["ann", "bob"], "item": [7, 7], "rating": [4.5, 2]})
+        >>> Ratings.from_frame(table).of("bob")
+        {7: 2.0}
+        """
+        import narwhals as nw
+
+        try:
+            known: Any = nw.from_native(frame)
+        except TypeError:
+            raise InputError(
+                f"expected a pandas or polars frame or an Arrow table, got {type(frame).__name__}; "
+                "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
+            ) from None
+        names = known.collect_schema().names()
+        asked = {user: "user", item: "item", rating: "rating"}
+        for name, role in asked.items():
+            find_column(name, names, role, "the frame")
+        if len(asked) < 3:
+            raise InputError("user, item and rating must be three different columns")
+        known = known.select(*asked)
+        if isinstance(known, nw.LazyFrame):
+            known = known.collect()
+        users, items, values = (_column(known[name]) for name in asked)
+        columns = Columns(users, items, values, (user, item, rating), Origin(), are_texts=False)
+        return _assemble(cls, columns, duplicates, scale)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: Any,
+        items: Any,
+        ratings: Any,
+        *,
+        duplicates: Duplicates = "error",
+        scale: Scale | None = None,
+    ) -> Ratings:
+        """Take ratings from three equally long sequences.
+
+        Parameters
+        ----------
+        users, items : sequence of int or of str, of shape (n,)
+            Who rated what.
+        ratings : sequence of float, of shape (n,)
+            How.
+        duplicates, scale
+            As in :meth:`read`.
+
+        Examples
+        --------
+        >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last").of(1)
+        {7: 5.0}
+        """
+        try:
+            sizes = (len(users), len(items), len(ratings))
+        except TypeError:
+            kinds = ", ".join(type(given).__name__ for given in (users, items, ratings))
+            raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
+        if len(set(sizes)) > 1:
+            raise InputError(f"users, items and ratings have different lengths: {sizes}")
+        names = ("users", "items", "ratings")
+        columns = Columns(users, items, ratings, names, Origin(), are_texts=False)
+        return _assemble(cls, columns, duplicates, scale)
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: Any,
+        users: Any = None,
+        items: Any = None,
+        *,
+        scale: Scale | None = None,
+    ) -> Ratings:
+        """Take ratings from a sparse matrix, users x items; stored zeros are ratings of 0.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse array or matrix of shape (n_users, n_items)
+            CSR, or any other format. It is copied.
+        users, items : sequence of int or of str, optional
+            Ids of the rows and columns, whose order is kept; 0, 1, 2, ... by default.
+        scale : Scale, optional
+            As in :meth:`read`.
+
+        Examples
+        --------
+        >>> from scipy.sparse import csr_array
+        >>> Ratings.from_csr(csr_array([[5, 0], [1, 2]]), items=["tea", "milk"]).of(1)
+        {'tea': 1.0, 'milk': 2.0}
+        """
+        from scipy import sparse
+
+        is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
+        if not is_sparse:
+            raise InputError(
+                f"expected a scipy.sparse matrix, got {type(matrix).__name__}; "
+                "scipy.sparse.csr_array(dense) makes one, in which zeros are no ratings"
+            )
+        if matrix.ndim != 2:
+            raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
+        entries = checked_coo(matrix)
+        n_users, n_items = matrix.shape
+        user_ids = as_ids(np.arange(n_users) if users is None else users, "user")
+        item_ids = as_ids(np.arange(n_items) if items is None else items, "item")
+        for ids, n, kind in ((user_ids, n_users, "user"), (item_ids, n_items, "item")):
+            if len(ids) != n:
+                raise InputError(f"{len(ids):,} {kind} ids for a matrix with {n:,} {kind}s")
+        if not len(entries.data):
+            raise InputError("the matrix has no ratings")
+        origin = Origin("the matrix", "stored value")
+        values = numbers(entries.data, origin, None)
+        triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)
+        return _build(cls, triples, "error", scale)
+
+    def user_index(self, user: Any) -> int:
+        """Return the row of a user; raises `UnknownIdError`, which names close ids."""
+        return self._user_index.position(user)
+
+    def item_index(self, item: Any) -> int:
+        """Return the column of an item; raises `UnknownIdError`, which names close ids."""
+        return self._item_index.position(item)
+
+    def user_indices(self, users: Iterable[Any] | None) -> npt.NDArray[np.int64]:
+        """Return the rows of some users, in the order given; None means all."""
+        return self._user_index.positions(users)
+
+    def of(self, user: Any) -> dict[Any, float]:
+        """Return one user's ratings as a dictionary from item id to rating."""
+        u = self.user_index(user)
+        row = slice(self.matrix.indptr[u], self.matrix.indptr[u + 1])
+        rated = self.items[self.matrix.indices[row]]
+        return dict(zip(rated.tolist(), self.matrix.data[row].tolist(), strict=True))
+
+    def select(self, users: npt.ArrayLike | None = None, items: npt.ArrayLike | None = None) -> Ratings:
+        """Return the ratings of some users on some items, on the same scale.
+
+        Parameters
+        ----------
+        users, items : array of bool or of int, optional
+            A mask over the rows (columns), or indices, whose order the result has. All by
+            default. Users and items that are left without ratings stay.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4])
+        >>> ratings.select(users=[1]).of("b")
+        {2: 4.0}
+        """
+        rows = _positions(users, self.n_users, "users")
+        columns = _positions(items, self.n_items, "items")
+        part = self.matrix[rows][:, columns] if items is not None else self.matrix[rows]
+        part.sort_indices()
+        chosen_users, chosen_items = self.users[rows], self.items[columns]
+        chosen_users.flags.writeable = chosen_items.flags.writeable = False
+        return Ratings(part, chosen_users, chosen_items, self.scale)
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Return the user position of every stored rating, in the order of ``matrix.data``."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
+
+    def with_items(self, items: Ids) -> Ratings:
+        """Return these ratings over other items, which must include all that are rated here.
+
+        >>> ratings = Ratings.from_arrays(["ann"], ["x"], [5])
+        >>> ratings.with_items(np.array(["y", "x"], dtype=object)).matrix.toarray()
+        array([[0., 5.]])
+        """
+        from scipy.sparse import csr_array
+
+        if items is self.items or np.array_equal(items, self.items):
+            return self
+        at = IdIndex("item", items).positions(self.items).astype(self.matrix.indices.dtype)
+        m = self.matrix
+        moved = csr_array((m.data, at[m.indices], m.indptr), shape=(self.n_users, len(items)))
+        moved.sort_indices()
+        return Ratings(moved, self.users, items, self.scale)
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
+
+        ``polars.from_arrow(table)`` and ``table.to_pandas()`` take it from there.
+        """
+        import pyarrow as pa
+
+        rows = np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
+        return pa.table(
+            {
+                "user": pa.array(self.users).take(pa.array(rows)),
+                "item": pa.array(self.items).take(pa.array(self.matrix.indices)),
+                "rating": pa.array(self.matrix.data),
+            }
+        )
+
+
+def _assemble(cls: type[Ratings], columns: Columns, duplicates: Duplicates, scale: Scale | None) -> Ratings:
+    """Encode the ids of three columns and build the table."""
+    origin, (user, item, rating) = columns.origin, columns.names
+    if not len(columns.rating):
+        raise InputError(f"{origin.file or 'the table'} has no ratings")
+    parse = columns.are_texts
+    users, rows = encode(columns.user, "user", lambda k: origin.at(k, user), parse=parse)
+    items, cols = encode(columns.item, "item", lambda k: origin.at(k, item), parse=parse)
+    values = numbers(columns.rating, origin, rating)
+    return _build(cls, Triples(rows, cols, values, users, items, origin, rating), duplicates, scale)
+
+
+def _build(cls: type[Ratings], triples: Triples, duplicates: Duplicates, scale: Scale | None) -> Ratings:
+    triples.check(scale)
+    matrix = triples.to_csr(duplicates)
+    return cls(matrix, triples.users, triples.items, scale or Scale.of(matrix.data))
+
+
+def _column(series: Any) -> Any:
+    """Return a narwhals series as an Arrow array, or as a list if Arrow refuses its mixture."""
+    import pyarrow as pa
+
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError):
+        return series.to_list()
+
+
+def _positions(chosen: npt.ArrayLike | None, n: int, what: str) -> npt.NDArray[np.int64]:
+    """Return a mask or an array of indices as checked indices."""
+    if chosen is None:
+        return np.arange(n)
+    array = np.asarray(chosen)
+    if array.dtype == np.bool_:
+        if array.shape != (n,):
+            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {what}")
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{what} are chosen by a mask or by indices, not by {array.dtype} values")
+    if array.min() < 0 or array.max() >= n:
+        raise InputError(f"indices of {what} run from 0 to {n - 1:,}, got {array.min()}..{array.max()}")
+    if len(np.unique(array)) < len(array):
+        raise InputError(f"the same index of {what} is chosen more than once")
+    return array.astype(np.int64)

@@ -1,0 +1,124 @@
+"""The scale that ratings are given on: its ends, its step, its levels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+__all__ = ["Scale"]
+
+GRID = 1e9  # steps are recognized on a grid of 1e-9
+MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale that ratings are given on.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        The ends of the scale.
+    step : float
+        Distance from one level to the next; 0 if the scale is continuous.
+
+    Examples
+    --------
+    >>> stars = Scale(0.5, 5.0, 0.5)
+    >>> stars.middle
+    2.75
+    >>> len(stars.levels())
+    10
+    """
+
+    lowest: float
+    highest: float
+    step: float
+
+    def __post_init__(self) -> None:
+        values = (self.lowest, self.highest, self.step)
+        if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
+            raise InputError(f"scale {values} will not do: expected three numbers: lowest, highest, step")
+        if not all(map(_finite, values)) or not 0 <= self.lowest <= self.highest or self.step < 0:
+            raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
+        if self.step:
+            steps = (float(self.highest) - float(self.lowest)) / float(self.step)
+            if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
+                raise InputError(
+                    f"scale {values} will not do: {self.highest:g} cannot be reached from "
+                    f"{self.lowest:g} in steps of {self.step:g}"
+                )
+
+    @property
+    def middle(self) -> float:
+        """The middle of the scale, halfway between its ends (r_med in the literature)."""
+        return (self.lowest + self.highest) / 2
+
+    def levels(self) -> npt.NDArray[np.float64]:
+        """Return all the levels from the lowest to the highest."""
+        if not self.step:
+            raise InputError(
+                f"the scale from {self.lowest:g} to {self.highest:g} is continuous and has no "
+                "levels; pass scale=Scale(lowest, highest, step) if it should have them"
+            )
+        n = round((self.highest - self.lowest) / self.step)
+        if n > MOST_LEVELS:
+            raise InputError(f"the scale has {n + 1:,} levels: continuous in all but name; pass step=0")
+        return np.round((self.lowest + self.step * np.arange(n + 1)) * GRID) / GRID
+
+    @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Return the scale in ``"LOWEST:HIGHEST:STEP"``; the step is 1 if it is left out.
+
+        >>> Scale.parse("0.5:5:0.5"), Scale.parse("1:5")
+        (Scale(lowest=0.5, highest=5.0, step=0.5), Scale(lowest=1.0, highest=5.0, step=1.0))
+        """
+        try:
+            lowest, highest, *step = (float(part) for part in text.split(":"))
+            (only,) = step or [1.0]
+        except ValueError:
+            raise InputError(
+                f"scale is {text!r}; give it as LOWEST:HIGHEST:STEP, such as 0.5:5:0.5"
+            ) from None
+        return cls(lowest, highest, only)
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float64]) -> Scale:
+        """Return the scale that a collection of ratings shows.
+
+        The ends are the lowest and the highest rating seen. The step is the greatest one with
+        which every rating can be reached from the lowest, 0 if the ratings are not on a grid
+        of 1e-9, or if there would be more than a million levels.
+
+        >>> Scale.of(np.array([1.0, 2.5, 4.0, 4.5]))
+        Scale(lowest=1.0, highest=4.5, step=0.5)
+        >>> Scale.of(np.array([1.0, 2**0.5]))
+        Scale(lowest=1.0, highest=1.4142135623730951, step=0.0)
+        """
+        levels = np.unique(values)
+        lowest, highest = float(levels[0]), float(levels[-1])
+        grid = GRID
+        while highest * grid > 2.0**40:  # beyond, floats lie too far apart to tell
+            grid /= 10
+        units = np.round(levels * grid)
+        if grid < 1 or (np.abs(levels * grid - units) > 4 * np.spacing(units)).any():
+            return cls(lowest, highest, 0.0)
+        units = np.unique(units)  # ratings that differ by a rounding are one level
+        # One level alone shows no step; that of the whole numbers is the likeliest.
+        steps = np.diff(units if len(units) > 1 else np.array([0, units[0], grid])).astype(np.int64)
+        step = int(np.gcd.reduce(steps))
+        if (units[-1] - units[0]) / step > MOST_LEVELS:
+            return cls(lowest, highest, 0.0)
+        return cls(lowest, highest, step / grid)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of 400 digits
+        return False

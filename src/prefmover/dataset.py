@@ -1,0 +1,207 @@
+"""Dataset: ratings, items and the distances between items, over the same items in the same order.
+
+A :class:`Dataset` is what every function of prefmover takes. It is aligned once, when it is made: column j of
+the ratings, row j of the geometry and entry j of the catalog are the same item. Ids become positions at the
+door of a public function; the code behind it uses positions only.
+
+>>> from prefmover import ItemGeometry, Ratings
+>>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "z"], [5, 4])
+>>> geometry = ItemGeometry.from_vectors(["z", "y", "x"], [[1, 0], [1, 1], [0, 1]])
+>>> data = Dataset(ratings, geometry)
+>>> data
+Dataset(2 users x 3 items, 2 ratings from 4 to 5 in steps of 1)
+>>> data.ratings.items.tolist(), data.geometry.items.tolist()  # rated items first
+(['x', 'z', 'y'], ['x', 'z', 'y'])
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from prefmover.data.ids import Ids
+from prefmover.data.preferences import Preferences, preferences
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import Split
+from prefmover.errors import InputError, MissingItemsWarning
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
+
+__all__ = ["Dataset"]
+
+MakeGeometry = Callable[[Ratings], ItemGeometry]
+Missing = Literal["error", "drop"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Dataset:
+    """Ratings, items and item distances, aligned.
+
+    Parameters
+    ----------
+    ratings
+        The ratings.
+    geometry
+        The distances between items; ``None`` for measures that need none. Items that only the geometry knows
+        are part of the data set too: they can be predicted and recommended. A function of the ratings is
+        called when distances are first needed, and again for the training part of a split.
+    items
+        Titles, years and genres; ids serve as titles by default.
+    missing
+        What to do with rated items that the geometry lacks: ``"error"``, or ``"drop"`` their ratings with a
+        :class:`~prefmover.errors.MissingItemsWarning`.
+    name, terms, citation
+        What the data set is called, under which terms it may be used, and what to cite.
+    folds
+        Reads the publisher's own splits, where there are some.
+
+    Attributes
+    ----------
+    ratings : Ratings
+        Over all items of the data set, the rated ones first.
+    items : Catalog
+        In the same order.
+    """
+
+    ratings: Ratings
+    items: Catalog
+    name: str
+    terms: str
+    citation: str
+    _geometry: ItemGeometry | MakeGeometry | None = field(repr=False)
+    _folds: Callable[[Ratings], list[Split]] | None = field(repr=False)
+
+    def __init__(
+        self,
+        ratings: Ratings,
+        geometry: ItemGeometry | MakeGeometry | None = None,
+        items: Catalog | None = None,
+        *,
+        missing: Missing = "error",
+        name: str = "",
+        terms: str = "",
+        citation: str = "",
+        folds: Callable[[Ratings], list[Split]] | None = None,
+    ) -> None:
+        if missing not in ("error", "drop"):
+            raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
+        if not isinstance(ratings, Ratings):
+            raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
+        if isinstance(geometry, ItemGeometry):
+            ratings = _known_items(ratings, geometry, missing)
+            everything = geometry.items
+        else:
+            everything = ratings.items if items is None else items.ids
+        ratings = ratings.with_items(_rated_first(ratings.items, everything))
+        if isinstance(geometry, ItemGeometry):
+            geometry = geometry.take(geometry.positions(ratings.items))
+        catalog = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
+        values = {
+            "ratings": ratings,
+            "items": catalog,
+            "name": name,
+            "terms": terms,
+            "citation": citation,
+            "_geometry": geometry,
+            "_folds": folds,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @cached_property
+    def geometry(self) -> ItemGeometry | None:
+        """The distances between items, in the order of ``ratings.items``; None if there are none."""
+        if self._geometry is None or isinstance(self._geometry, ItemGeometry):
+            return self._geometry
+        made = self._geometry(self.ratings)
+        return made.take(made.positions(self.ratings.items))
+
+    def require_geometry(self, what: str) -> ItemGeometry:
+        """Return the geometry, or raise an error that names what needs it."""
+        if self.geometry is None:
+            raise InputError(
+                f"{what} needs distances between items: Dataset(ratings, geometry), where "
+                "ItemGeometry.from_vectors(ids, vectors) makes a geometry"
+            )
+        return self.geometry
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """Every user as a distribution over items, in whole numbers."""
+        return preferences(self.ratings)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.ratings.n_users
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, rated or not."""
+        return self.ratings.n_items
+
+    def with_ratings(self, ratings: Ratings) -> Dataset:
+        """Return the same items with other ratings, such as the training part of a split.
+
+        A geometry that is made from ratings is made again from these.
+        """
+        geometry = self._geometry
+        if isinstance(geometry, ItemGeometry):
+            geometry = self.geometry
+        return Dataset(
+            ratings.with_items(self.ratings.items),
+            geometry,
+            self.items,
+            name=self.name,
+            terms=self.terms,
+            citation=self.citation,
+        )
+
+    def folds(self) -> list[Split]:
+        """Return the publisher's own splits, such as u1 to u5 of ml-100k."""
+        if self._folds is None:
+            raise InputError(
+                f"{self.name or 'this data set'} has no published folds; make splits with random_split"
+            )
+        return self._folds(self.ratings)
+
+    def __repr__(self) -> str:
+        inside = repr(self.ratings).removeprefix("Ratings")
+        return f"Dataset{inside}" if not self.name else f"Dataset({self.name}: {inside[1:]}"
+
+
+def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> Ratings:
+    """Return the ratings of items that the geometry has; others are an error, or are dropped."""
+    known = geometry.has(ratings.items)
+    if known.all():
+        return ratings
+    lost = ratings.items[~known]
+    n_lost = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
+    names = ", ".join(map(repr, lost[:5].tolist())) + (", ..." if len(lost) > 5 else "")
+    report = (
+        f"{len(lost):,} of {ratings.n_items:,} rated items ({n_lost:,} of {ratings.n_ratings:,} ratings) "
+        f"are not in the item geometry ({geometry.name}): {names}"
+    )
+    if not known.any():
+        mixed = " (integer and string ids do not match)" if lost.dtype != geometry.items.dtype else ""
+        raise InputError(f"{report}. None of the rated items is{mixed}, so no distance can be computed")
+    if missing == "error":
+        raise InputError(f'{report}. Add them to the geometry, or pass missing="drop"')
+    warnings.warn(f"{report}. Their ratings are dropped", MissingItemsWarning, stacklevel=3)
+    return ratings.select(items=known)
+
+
+def _rated_first(rated: Ids, everything: Ids) -> Ids:
+    """Return all ids, those that are rated first, both in their own order."""
+    seen = set(rated.tolist())
+    rest = [item for item in everything.tolist() if item not in seen]
+    if not rest:
+        return rated
+    out = np.empty(len(rated) + len(rest), rated.dtype)
+    out[: len(rated)], out[len(rated) :] = rated, rest
+    return out

@@ -1,0 +1,278 @@
+"""Made-up ratings of any size, for tests of scale: a million users in minutes.
+
+Items belong to tastes: each taste is a direction in a space of features, none of them negative,
+and an item is its taste's direction plus noise. Within a taste popularity falls off as 1 / rank,
+so that few items are rated by many and most by few. A user has a favorite taste, another one, and
+now and then follows the crowd; what suits the user's mixture of tastes gets more stars.
+
+Everything is drawn in blocks of users, each with its own stream of random numbers, and written
+straight into the arrays of the sparse matrix: besides the result (12 bytes a rating) only one block
+is in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prefmover.items.catalog import Dataset
+
+__all__ = ["Made", "make", "synthetic"]
+
+BLOCK = 20_000  # users; part of what a seed means, not to be tuned
+FAVORITE, OTHER = 0.6, 0.85  # cumulative: favorite taste, second taste, and the rest the crowd
+
+
+def synthetic(
+    users: int = 1000,
+    items: int = 500,
+    *,
+    ratings: tuple[int, int] = (20, 60),
+    tastes: int = 24,
+    features: int = 32,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Dataset:
+    """Return a made-up data set: ``users`` users with known tastes and ``items`` items.
+
+    The parameters are those of :func:`make`, which also tells the tastes of the users. Ids are
+    0, 1, 2, ...; an item's only genre is its taste.
+
+    Examples
+    --------
+    >>> crowd = synthetic(1000, 200, ratings=(30, 30))
+    >>> crowd.ratings
+    Ratings(1,000 users x 200 items, 30,000 ratings from 1 to 5 in steps of 0.5)
+    >>> crowd.geometry
+    ItemGeometry(synthetic: 32 features, angle: 200 items, dense, metric by construction)
+    """
+    from scipy.sparse import csr_array
+
+    from prefmover.data.ids import as_ids
+    from prefmover.data.ratings import Ratings
+    from prefmover.data.scale import Scale
+    from prefmover.items.catalog import Catalog, Dataset
+    from prefmover.items.geometry import ItemGeometry
+
+    made = make(users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress)
+    width = np.int32 if len(made.stars) < 2**31 else np.int64
+    user_ids, item_ids = (as_ids(np.arange(n), kind) for n, kind in ((users, "user"), (items, "item")))
+    # Not through from_csr, which sorts and copies what is known to be in order.
+    matrix: csr_array[Any, tuple[int, int]] = csr_array(
+        (made.stars, made.indices.astype(width, copy=False), made.indptr.astype(width)),
+        shape=(users, items),
+    )
+    catalog = Catalog(
+        item_ids,
+        [f"Item {i}" for i in range(items)],
+        np.zeros(items, np.int64),
+        [(f"taste {t}",) for t in made.item_tastes],
+    )
+    return Dataset(
+        f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
+        Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
+        catalog,
+        "Free of rights (CC0 1.0): users, items and ratings are made up.",
+        "The prefmover developers. Synthetic ratings.",
+        lambda: ItemGeometry.from_vectors(
+            item_ids, made.vectors, name=f"synthetic: {features} features, angle"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """What :func:`make` made.
+
+    Attributes
+    ----------
+    indptr, indices, stars
+        The CSR matrix of users x items: int64 (n_users + 1,), int32 and float64 (n_ratings,).
+    vectors : float64 array of shape (n_items, features)
+        The items, none of them negative, of length 1.
+    item_tastes : int64 array of shape (n_items,)
+    user_tastes : int64 array of shape (n_users,)
+        The favorite taste of each user: the right answer.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    stars: npt.NDArray[np.float64]
+    vectors: npt.NDArray[np.float64]
+    item_tastes: npt.NDArray[np.int64]
+    user_tastes: npt.NDArray[np.int64]
+
+
+def make(
+    users: int,
+    items: int,
+    *,
+    ratings: tuple[int, int] = (20, 60),
+    tastes: int = 24,
+    features: int = 32,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Made:
+    """Make item vectors and the ratings of users whose tastes are known.
+
+    Parameters
+    ----------
+    users, items : int
+        How many.
+    ratings : (int, int)
+        Fewest and most ratings of a user; all numbers between are equally likely.
+    tastes : int
+        Number of taste clusters.
+    features : int
+        Dimensions of an item vector.
+    seed : int
+        The same seed and sizes give the same ratings (with the same version of NumPy).
+    progress : callable, optional
+        Called with (users done, users in all).
+
+    Examples
+    --------
+    >>> made = make(100, 50, ratings=(3, 8), tastes=4)
+    >>> made.vectors.shape, sorted(set(np.diff(made.indptr).tolist()))
+    ((50, 32), [3, 4, 5, 6, 7, 8])
+    """
+    fewest, most = ratings
+    _check(users=users, items=items, tastes=tastes, features=features, ratings=fewest)
+    if not fewest <= most <= items:
+        raise InputError(
+            f"ratings=({fewest}, {most}) will not do for {items:,} items: a user has at least the "
+            "first and at most the second number of them, and rates none twice"
+        )
+    if tastes > items:
+        raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs one")
+    world = np.random.default_rng([seed, 0])
+    catalog = _Catalog.make(items, tastes, features, world)
+    counts = world.integers(fewest, most, endpoint=True, size=users)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indices = np.empty(indptr[-1], np.int32)
+    stars = np.empty(indptr[-1])
+    favorites = np.empty(users, np.int64)
+    for start in range(0, users, BLOCK):
+        stop = min(start + BLOCK, users)
+        block = slice(start, stop)
+        random = np.random.default_rng([seed, 1, start])
+        mixture = _mixture(stop - start, tastes, random)
+        favorites[block] = mixture[:, 0]
+        seen, kept = _seen(catalog, mixture, counts[block], random)
+        part = slice(indptr[start], indptr[stop])
+        indices[part] = seen[kept]
+        stars[part] = _stars(catalog, mixture, seen, random)[kept]
+        if progress is not None:
+            progress(stop, users)
+    return Made(indptr, indices, stars, catalog.vectors, catalog.tastes, favorites)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Catalog:
+    """Items sorted by taste, so that a draw from a taste is a draw from an interval."""
+
+    vectors: npt.NDArray[np.float64]  # (n_items, features)
+    tastes: npt.NDArray[np.int64]  # (n_items,), not sorted: ids say nothing
+    order: npt.NDArray[np.int64]  # items, taste after taste
+    up_to: npt.NDArray[np.float64]  # cumulated popularity along that order; the last is 1
+    start: npt.NDArray[np.int64]  # (n_tastes + 1,) where a taste begins in the order
+    quality: npt.NDArray[np.float32]
+    suits: npt.NDArray[np.float32]  # (n_tastes, n_items), standardized within a taste
+
+    @classmethod
+    def make(cls, items: int, tastes: int, features: int, random: np.random.Generator) -> _Catalog:
+        centres = random.exponential(size=(tastes, features)) ** 2
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        taste = random.permutation(np.arange(items) % tastes)
+        vectors = centres[taste] + 0.5 * random.exponential(size=(items, features)) / features**0.5
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        order = np.argsort(taste, kind="stable")
+        start = np.searchsorted(taste[order], np.arange(tastes + 1))
+        rank = np.arange(items) - start[taste[order]]
+        popularity = 1.0 / (rank + 10)  # the head flattened: no item is seen by everybody
+        up_to = np.cumsum(popularity)
+        suits = centres @ vectors.T
+        suits = (suits - suits.mean(axis=1, keepdims=True)) / (suits.std(axis=1, keepdims=True) + 1e-9)
+        quality = 0.3 * random.standard_normal(items, np.float32)
+        return cls(vectors, taste, order, up_to / up_to[-1], start, quality, suits.astype(np.float32))
+
+    def draw(self, taste: npt.NDArray[np.int64], random: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw an item of each given taste, by popularity; of any taste where it is -1."""
+        edges = np.concatenate([[0.0], self.up_to])
+        low = np.where(taste < 0, 0.0, edges[self.start[taste]])
+        high = np.where(taste < 0, 1.0, edges[self.start[taste + 1]])
+        at = low + random.random(taste.shape) * (high - low)
+        place = np.searchsorted(self.up_to, at, side="right")
+        return np.asarray(self.order[np.minimum(place, len(self.order) - 1)], np.int32)
+
+
+def _mixture(users: int, tastes: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """(users, 2): the favorite taste and the other one of each user."""
+    # Tastes differ in size, the largest having about three times the followers of the smallest.
+    weight = np.linspace(3.0, 1.0, tastes)
+    return random.choice(tastes, size=(users, 2), p=weight / weight.sum())
+
+
+def _seen(
+    catalog: _Catalog,
+    mixture: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    random: np.random.Generator,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    """Return a table (users, most) of distinct items, sorted within users, and which are wanted."""
+    n, most, n_items = len(counts), int(counts.max()), len(catalog.tastes)
+    width = min(2 * most, n_items)
+    which = random.random((n, width))
+    taste = np.where(which < FAVORITE, mixture[:, :1], mixture[:, 1:])
+    drawn = catalog.draw(np.where(which < OTHER, taste, -1), random)
+    fresh = _first_times(drawn)
+    for u in np.flatnonzero(fresh.sum(axis=1) < counts):  # narrow tastes: fill up with anything
+        rest = random.permutation(np.setdiff1d(np.arange(n_items), drawn[u]))
+        gaps = np.flatnonzero(~fresh[u])
+        use = min(len(gaps), len(rest))
+        drawn[u, gaps[:use]] = rest[:use]
+        fresh[u, gaps[:use]] = True
+    chosen = fresh & (np.cumsum(fresh, axis=1) <= counts[:, None])
+    # Items that are not wanted sort behind the others: int32 has room above every item.
+    table = np.sort(np.where(chosen, drawn, np.int32(2**31 - 1)), axis=1)[:, :most]
+    kept = np.arange(most) < counts[:, None]
+    return np.where(kept, table, 0), kept
+
+
+def _first_times(drawn: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Mark where an item occurs for the first time in its row."""
+    order = np.argsort(drawn, axis=1, kind="stable")
+    ranked = np.take_along_axis(drawn, order, axis=1)
+    again = np.zeros(drawn.shape, bool)
+    again[:, 1:] = ranked[:, 1:] == ranked[:, :-1]
+    fresh = np.empty(drawn.shape, bool)
+    np.put_along_axis(fresh, order, ~again, axis=1)
+    return fresh
+
+
+def _stars(
+    catalog: _Catalog,
+    mixture: npt.NDArray[np.int64],
+    seen: npt.NDArray[np.int32],
+    random: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    """Return half stars from 1 to 5 for a table of items."""
+    suits = 0.7 * catalog.suits[mixture[:, :1], seen] + 0.3 * catalog.suits[mixture[:, 1:], seen]
+    leniency = 0.35 * random.standard_normal((len(seen), 1), np.float32)
+    chance = 0.6 * random.standard_normal(seen.shape, np.float32)
+    stars = 3.3 + 0.4 * suits + leniency + catalog.quality[seen] + chance
+    return np.asarray(np.clip(np.rint(2 * stars) / 2, 1.0, 5.0), np.float64)
+
+
+def _check(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {size!r}")

@@ -1,0 +1,1 @@
+"""What is known about items: vectors, distances, titles."""

@@ -1,0 +1,86 @@
+"""Kernels on item distances: angles between unit vectors, and the triangle inequality.
+
+Sums run over the coordinates in order, one accumulator per pair, so that d(i, j) has the same bits
+as d(j, i), in a small block or in a large one (a BLAS product promises neither).
+"""
+
+import math
+
+import numpy as np
+
+from prefmover.execution.jit import kernel
+
+# Above this cosine the angle is taken from the chord: arccos would lose digits.
+NEARLY_PARALLEL = 1.0 - 1e-3
+# Of a unit, 1e-10 rad: more than rounding moves an angle by (in 15,000 dimensions at the worst). If computed
+# angles obey the triangle inequality to within the slack, ⌈angle + slack⌉ obeys it exactly.
+SLACK = 2.0**-8
+STRIP = 512
+
+
+@kernel
+def angle_grid(rows, columns, vectors, transposed, unit, out):
+    """Fill out[a, b] = ⌈angle(rows[a], columns[b]) / unit + slack⌉, angles cut off at a right angle.
+
+    ``vectors`` (n, d) has unit rows, or zero rows for items without features; ``transposed`` (d, c)
+    holds the vectors of ``columns`` as columns. Vectors that are equal to the last bit are at distance 0.
+    """
+    d, c = transposed.shape
+    cosine = np.empty(STRIP)
+    used, x = np.zeros(d + 3, np.int64), np.zeros(d + 3)
+    right_angle = math.ceil(0.5 * math.pi / unit)
+    for a in range(rows.size):
+        i = rows[a]
+        n_used = 0
+        for k in range(d):  # many features are zero
+            if vectors[i, k] != 0.0:
+                used[n_used], x[n_used] = k, vectors[i, k]
+                n_used += 1
+        x[n_used : n_used + 3] = 0.0  # products with what follows add nothing
+        for start in range(0, c, STRIP):
+            stop = min(start + STRIP, c)
+            width = stop - start
+            cosine[:] = 0.0
+            for s in range(0, n_used, 4):
+                x0, x1, x2, x3 = x[s], x[s + 1], x[s + 2], x[s + 3]
+                t0, t1 = transposed[used[s], start:stop], transposed[used[s + 1], start:stop]
+                t2, t3 = transposed[used[s + 2], start:stop], transposed[used[s + 3], start:stop]
+                for b in range(width):
+                    cosine[b] = cosine[b] + x0 * t0[b] + x1 * t1[b] + x2 * t2[b] + x3 * t3[b]
+            for b in range(width):
+                j = columns[start + b]
+                if i == j:
+                    out[a, start + b] = 0
+                elif cosine[b] <= 0.0:
+                    out[a, start + b] = right_angle
+                else:
+                    angle = math.acos(cosine[b]) if cosine[b] < NEARLY_PARALLEL else chord(vectors, i, j, d)
+                    steps = 0 if angle < 0.0 else math.ceil(angle / unit + SLACK)
+                    out[a, start + b] = min(steps, right_angle)
+
+
+@kernel
+def chord(vectors, i, j, d):
+    """Return the angle from the length of the chord, or -1 for equal vectors."""
+    square, equal = 0.0, True
+    for k in range(d):
+        square += (vectors[i, k] - vectors[j, k]) ** 2
+        equal &= vectors[i, k] == vectors[j, k]
+    return -1.0 if equal else 2.0 * math.asin(0.5 * math.sqrt(square))
+
+
+@kernel
+def broken_triangle(grid):
+    """Return (i, k, j) with d(i, j) > d(i, k) + d(k, j), or (-1, -1, -1) when there is none."""
+    n = grid.shape[0]
+    for i in range(n):
+        for k in range(n):
+            detour = grid[i, k]
+            broken = False
+            for j in range(n):
+                broken |= grid[i, j] > detour + grid[k, j]
+            if broken:
+                for j in range(n):
+                    if grid[i, j] > detour + grid[k, j]:
+                        return i, k, j
+    return -1, -1, -1

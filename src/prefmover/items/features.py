@@ -1,0 +1,467 @@
+"""Item vectors from what people have: tags, genres, texts or ratings.
+
+Every function takes plain arrays and returns :class:`ItemVectors`. The angle between two rows is the
+distance between two items; a row of zeros says that nothing is known of an item, and the geometry
+places it at a right angle to every other item (not at distance 0 from its likes).
+
+The vectors are the same bytes on every call: vocabularies are sorted, the truncated SVD starts from a
+fixed vector, and the sign of each of its columns is fixed.
+
+:func:`tag_profiles` is the best that was found without the Tag Genome, and what the MovieLens data
+sets use: the figures are in ``docs/guide/data.md``, the experiment in ``benchmarks/bench_geometry.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from prefmover.data.ids import Ids, as_ids, encode
+from prefmover.errors import InputError
+
+__all__ = [
+    "ItemVectors",
+    "combine",
+    "from_genres",
+    "from_ratings",
+    "from_tags",
+    "from_text",
+    "tag_profiles",
+    "term_counts",
+    "tf_idf",
+    "truncated_svd",
+]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
+
+
+class ItemVectors(NamedTuple):
+    """Vectors of items.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n,)
+        Item ids.
+    vectors : float64 ndarray of shape (n, d)
+        Unit rows, or rows of zeros.
+    known : bool ndarray of shape (n,)
+        False for the rows of zeros: items of which nothing is known.
+    name : str
+        What the vectors were made from.
+    """
+
+    items: Ids
+    vectors: Floats
+    known: npt.NDArray[np.bool_]
+    name: str
+
+
+def from_tags(
+    items: Any,
+    tags: Sequence[str],
+    counts: npt.ArrayLike | None = None,
+    *,
+    of: Any = None,
+    dimensions: int | None = 100,
+    min_items: int = 2,
+    name: str = "tags",
+) -> ItemVectors:
+    """Return item vectors from tags: tf-idf, then a truncated SVD (latent semantic analysis).
+
+    Parameters
+    ----------
+    items, tags, counts
+        One entry per (item, tag) pair: ids, words or phrases (case does not count), and how often the
+        tag was given (once, by default). Pairs may repeat; their counts add up.
+    of : sequence of ids, optional
+        The items wanted, in this order; by default all that have a tag, sorted. Tags of other items
+        still help to learn which tags go together.
+    dimensions : int, optional
+        Length of the vectors; None for the sparse tf-idf as it is, one dimension for each tag.
+    min_items : int
+        Tags of fewer items than this are left out.
+
+    Examples
+    --------
+    >>> tags = ["space", "robot", "Space", "robot", "love"]
+    >>> v = from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
+    >>> v.items, v.known
+    (array([1, 2, 3]), array([ True,  True,  True]))
+    >>> (v.vectors @ v.vectors.T).round(6) + 0.0
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    rows, matrix, _ = term_counts(items, tags, counts, of=of)
+    n = len(rows) if of is None else len(of)
+    weighted = tf_idf(matrix, min_items=min_items)
+    if dimensions is None:
+        return _result(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
+    X = truncated_svd(weighted, dimensions)[:n]
+    return _result(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
+
+
+def from_genres(items: Any, genres: Sequence[str | Sequence[str]], *, name: str = "genres") -> ItemVectors:
+    """Return item vectors from genres: one dimension for each genre.
+
+    Parameters
+    ----------
+    items : sequence of ids
+        All different; their order is kept.
+    genres : sequence
+        Genres of each item: a list of names, or one string with ``|`` between them.
+
+    Examples
+    --------
+    >>> v = from_genres([3, 1, 2], ["Horror|Sci-Fi", ["Horror"], []])
+    >>> v.vectors.round(4) + 0.0
+    array([[0.7071, 0.7071],
+           [1.    , 0.    ],
+           [0.    , 0.    ]])
+    >>> v.known
+    array([ True,  True, False])
+    """
+    ids = as_ids(items, "item")
+    names, X = _genre_matrix(len(ids), genres)
+    return _result(ids, X, f"{name}: {len(names)}")
+
+
+def from_text(
+    items: Any,
+    texts: Sequence[str],
+    *,
+    dimensions: int | None = 100,
+    min_items: int = 2,
+    name: str = "text",
+) -> ItemVectors:
+    """Return item vectors from free text, one text for each item: words as tags.
+
+    A word is two or more letters or digits; case does not count. Words that are everywhere get no
+    weight from tf-idf, so that there is no list of stop words, and no language is preferred.
+
+    Examples
+    --------
+    >>> plots = ["A robot learns to love.", "The robot revolts!", "They love, they part."]
+    >>> v = from_text(["a", "b", "c"], plots, dimensions=None)
+    >>> (v.vectors @ v.vectors.T).round(2) + 0.0
+    array([[1.  , 0.71, 0.71],
+           [0.71, 1.  , 0.  ],
+           [0.71, 0.  , 1.  ]])
+    """
+    ids = as_ids(items, "item")
+    if len(texts) != len(ids):
+        raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one for each")
+    words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
+    long_items = [i for i, found in zip(ids.tolist(), words, strict=True) for _ in found]
+    if not long_items:
+        return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
+    return from_tags(
+        long_items,
+        [word for found in words for word in found],
+        of=ids,
+        dimensions=dimensions,
+        min_items=min_items,
+        name=name,
+    )
+
+
+def from_ratings(
+    matrix: Any, items: Any, *, dimensions: int = 50, name: str = "training ratings"
+) -> ItemVectors:
+    """Return item vectors from ratings: what users thought of an item, beyond their own mean.
+
+    The matrix with each user's mean taken off is cut to ``dimensions`` by an SVD, E ≈ U S Vᵀ, and the
+    vector of an item is its row of V S. For experiments, pass **training** ratings only: vectors that
+    have seen test ratings give the answer away.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse array of shape (users, items)
+        Stored entries are ratings, zeros among them too.
+    items : sequence of ids
+        Of the columns.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> v = from_ratings(csr_array([[5, 4, 1], [1, 1, 5], [4, 4, 2]]), ["a", "b", "c"], dimensions=2)
+    >>> cosines = v.vectors @ v.vectors.T
+    >>> bool(cosines[0, 1] > 0.9), bool(cosines[0, 2] < 0)
+    (True, True)
+    """
+    ids = as_ids(items, "item")
+    R = sparse.csr_array(matrix, dtype=np.float64)
+    if R.shape[1] != len(ids):
+        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids")
+    counts = np.diff(R.indptr)
+    means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1)
+    E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)
+    X = truncated_svd(sparse.csr_array(E.T), dimensions)
+    return _result(ids, X, f"{name}: SVD to {X.shape[1]}")
+
+
+def combine(
+    *parts: ItemVectors, weights: Sequence[float] | None = None, name: str | None = None
+) -> ItemVectors:
+    """Return the vectors of several kinds side by side, each kind with a weight.
+
+    The cosine of two items becomes the weighted mean of their cosines by each kind,
+    ``Σ w_k cos_k / Σ w_k``, for items that have all kinds. Where a kind is missing, the others stand.
+
+    Parameters
+    ----------
+    parts
+        Two or more; items are matched by id, and kept in the order in which they first appear.
+    weights : sequence of float, optional
+        All 1 by default.
+
+    Examples
+    --------
+    >>> genres = from_genres([1, 2], ["Horror", "Comedy"])
+    >>> tags = from_tags([1, 2, 3], ["dark", "dark", "light"], dimensions=None, min_items=1)
+    >>> both = combine(genres, tags, weights=[3, 1])
+    >>> both.items, both.name
+    (array([1, 2, 3]), '3 x genres: 2 + 1 x tags: tf-idf')
+    >>> float((both.vectors[0] @ both.vectors[1]).round(6))
+    0.25
+    """
+    if len(parts) < 2:
+        raise InputError(f"combine needs two or more kinds of vectors, got {len(parts)}")
+    w = [1.0] * len(parts) if weights is None else [float(x) for x in weights]
+    if len(w) != len(parts) or not all(0 < x < np.inf for x in w):
+        raise InputError(f"weights are {w} for {len(parts)} kinds; expected one positive number for each")
+    order: dict[Any, int] = {}
+    for part in parts:
+        for item in part.items.tolist():
+            order.setdefault(item, len(order))
+    if len({type(item) for item in order}) > 1:
+        raise InputError("some item ids are integers and some are strings; make them the same kind")
+    blocks = []
+    for part, weight in zip(parts, w, strict=True):
+        block = np.zeros((len(order), part.vectors.shape[1]))
+        block[[order[item] for item in part.items.tolist()]] = _unit_rows(part.vectors)
+        blocks.append(np.sqrt(weight) * block)
+    label = name or " + ".join(f"{x:g} x {p.name}" for x, p in zip(w, parts, strict=True))
+    ids = as_ids(list(order), "item")
+    return _result(ids, np.hstack(blocks), label)
+
+
+def tag_profiles(
+    items: Any,
+    tags: Sequence[str],
+    counts: npt.ArrayLike | None = None,
+    *,
+    of: Any,
+    genres: Sequence[str | Sequence[str]],
+    dimensions: int = 50,
+    min_items: int = 20,
+    tag_weight: float = 1.5,
+    ridge: float = 0.025,
+    common: float = 0.4,
+    name: str = "tag profiles",
+) -> ItemVectors:
+    """Return vectors of items by the tags that they would get: a small, self-made tag genome.
+
+    People give few tags, and most pairs of items have none in common, though it is plain from genre
+    and other tags which they could have. So predict them:
+
+    1. Each item gets features f: its genres, and ``tag_weight`` times its latent tag vector
+       (:func:`from_tags`). They are centered.
+    2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
+       items that have tags. The predicted profile of an item is fB; only its inner products matter,
+       so the profile is kept as f(BBᵀ)^½, no longer than f.
+    3. One more coordinate, the same for all items, stands for what any two items have in common.
+       Items whose profile is weak lie near it, and so near each other.
+
+    Tags and genres are all that is used: no ratings, and nothing of the Tag Genome.
+
+    Parameters
+    ----------
+    items, tags, counts
+        As in :func:`from_tags`.
+    of, genres : sequence
+        The items wanted, and the genres of each (:func:`from_genres`).
+    dimensions : int
+        Of the latent tag vectors.
+    min_items : int
+        Tags of fewer items than this are not predicted; they still shape the latent vectors.
+    tag_weight, ridge, common : float
+        Weight of tags against genres in the features; penalty of the regression, per item; size of the
+        common coordinate, in units of the root mean square length of a profile.
+
+    Examples
+    --------
+    >>> v = tag_profiles([1, 1, 2, 2, 3], ["space", "robot", "space", "robot", "love"], of=[1, 2, 3, 4, 5],
+    ...     genres=["Sci-Fi", "Sci-Fi", "Drama", "Drama", ""], dimensions=2, min_items=1)
+    >>> cosines = v.vectors @ v.vectors.T
+    >>> bool(cosines[3, 2] > cosines[3, 1]), v.known
+    (True, array([ True,  True,  True,  True, False]))
+    """
+    ids = as_ids(of, "item")
+    names, G = _genre_matrix(len(ids), genres)
+    _, matrix, _ = term_counts(items, tags, counts, of=ids)
+    latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
+    own = matrix[: len(ids)]
+    targets = tf_idf(own, min_items=min_items)
+    tagged = np.diff(targets.indptr) > 0
+    if not tagged.any():
+        raise InputError(
+            f"no tag is shared by {min_items} of the {len(ids):,} items; lower min_items, or use from_genres"
+        )
+    known = G.any(axis=1) | latent.any(axis=1)
+    features = np.hstack([G, tag_weight * latent])
+    features -= features[tagged].mean(axis=0)
+    F = features[tagged]
+    penalty = ridge * len(F) * np.eye(F.shape[1])
+    B = np.linalg.solve(F.T @ F + penalty, (targets[tagged].T @ F).T)
+    strengths, axes = np.linalg.eigh(B @ B.T)
+    keep = strengths > strengths[-1] * 1e-12
+    profiles = features @ _fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
+    size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
+    X = np.hstack([np.full((len(ids), 1), common * size), profiles])
+    X[~known] = 0.0
+    label = f"{name} ({len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]})"
+    return _result(ids, X, label)
+
+
+def term_counts(
+    items: Any, terms: Sequence[str], counts: npt.ArrayLike | None = None, *, of: Any = None
+) -> tuple[Ids, sparse.csr_array, list[str]]:
+    """Return item ids, the matrix of counts (items, terms), and the terms, sorted.
+
+    The rows are the items of ``of`` in their order (or all items, sorted), and then those that are not
+    in ``of``. Terms are compared without case and surrounding blanks; empty ones are left out.
+
+    Examples
+    --------
+    >>> ids, matrix, terms = term_counts([2, 1, 2], ["Noir", "noir ", "cats"], [3, 1, 1], of=[2])
+    >>> ids, matrix.toarray(), terms
+    (array([2, 1]), array([[1., 3.],
+           [0., 1.]]), ['cats', 'noir'])
+    """
+    weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
+    if not len(items) == len(terms) == len(weights):
+        raise InputError(
+            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected as many of each"
+        )
+    bad = ~(np.isfinite(weights) & (weights > 0))
+    if bad.any():
+        k = int(bad.argmax())
+        raise InputError(f"the count of {terms[k]!r} in row {k + 1} is {weights[k]}; it must be positive")
+    plain = [str(term).strip().casefold() for term in terms]
+    vocabulary = sorted(set(plain) - {""})
+    column = {term: k for k, term in enumerate(vocabulary)}
+    columns = np.array([column.get(term, -1) for term in plain], dtype=np.int64)
+    seen, codes = encode(items, "item", lambda k: f"row {k + 1}")
+    ids = seen
+    if of is not None:
+        wanted = as_ids(of, "item")
+        if len(seen) and len(wanted) and seen.dtype != wanted.dtype:
+            raise InputError("the tags have other ids (integers or strings) than the items wanted")
+        place = {item: k for k, item in enumerate(wanted.tolist())}
+        others = [item for item in seen.tolist() if item not in place]
+        place.update({item: len(place) + k for k, item in enumerate(others)})
+        codes = np.array([place[item] for item in seen.tolist()], dtype=np.int64)[codes]
+        ids = as_ids([*wanted.tolist(), *others], "item") if others else wanted
+    kept = columns >= 0
+    shape = (len(ids), len(vocabulary))
+    matrix = sparse.coo_array((weights[kept], (codes[kept], columns[kept])), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    return ids, matrix, vocabulary
+
+
+def tf_idf(matrix: sparse.csr_array, *, min_items: int = 1) -> sparse.csr_array:
+    """Return rows of unit length with entries log₂(1 + count) · log(n / items with the term).
+
+    Terms of fewer than ``min_items`` rows are left out; rows without a term stay empty. With a single
+    row, or a term in all rows, the logarithm would be zero: one is added to n, so that a term keeps a
+    little weight rather than none.
+    """
+    items_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    kept = sparse.csr_array(matrix[:, np.flatnonzero(items_with >= min_items)])
+    n_tagged = np.count_nonzero(np.diff(matrix.indptr))
+    idf = np.log((1 + n_tagged) / items_with[items_with >= min_items])
+    weighted = np.log2(1 + kept.data) * idf[kept.indices]
+    X = sparse.csr_array((weighted, kept.indices, kept.indptr), shape=kept.shape)
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ X)
+
+
+def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
+    """Return U S of the best approximation of a matrix with at most ``dimensions`` columns.
+
+    Small matrices go through a dense SVD. Large ones go through ARPACK, which starts from a fixed
+    vector; each column is turned so that its largest entry is positive.
+    """
+    if dimensions < 1:
+        raise InputError(f"dimensions is {dimensions}; expected 1 or more")
+    smaller = min(matrix.shape)
+    if smaller == 0 or not matrix.nnz:
+        return np.zeros((matrix.shape[0], 1))
+    d = min(dimensions, smaller)
+    if smaller <= 500 or d > smaller // 2:
+        U, S, _ = np.linalg.svd(matrix.toarray(), full_matrices=False)
+    else:
+        from scipy.sparse.linalg import svds
+
+        start = np.ones(smaller) / np.sqrt(smaller)
+        U, S, _ = svds(matrix, k=d, v0=start, solver="arpack")
+        U, S = U[:, ::-1], S[::-1]
+    kept = S[:d] > S[0] * 1e-12
+    X = _fixed_signs(np.asarray((U[:, :d] * S[:d])[:, kept], dtype=np.float64))
+    # A row that has no part in the kept dimensions comes out as rounding noise, which would pass for
+    # a direction.
+    X[np.linalg.norm(X, axis=1) < S[0] * 1e-10] = 0.0
+    return X
+
+
+def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[str], Floats]:
+    if len(genres) != n:
+        raise InputError(f"{len(genres)} lists of genres for {n} items; expected one for each")
+    listed = [_split(g) for g in genres]
+    names = sorted({g for some in listed for g in some})
+    column = {g: k for k, g in enumerate(names)}
+    if n * len(names) > MOST_DENSE:
+        raise InputError(
+            f"{len(names):,} genres for {n:,} items would take {n * len(names) * 8 / 1e9:,.1f} GB; "
+            "are these tags? from_tags has no such limit"
+        )
+    X = np.zeros((n, max(len(names), 1)))
+    for k, some in enumerate(listed):
+        X[k, [column[g] for g in some]] = 1.0
+    return names, X
+
+
+def _split(genres: str | Iterable[str]) -> set[str]:
+    parts = genres.split("|") if isinstance(genres, str) else genres
+    return {g.strip() for g in parts} - {"", "(no genres listed)", "unknown"}
+
+
+def _fixed_signs(X: Floats) -> Floats:
+    """Return X with each column turned so that its entry of largest size is positive."""
+    peaks = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
+    signs: Floats = np.where(peaks < 0, -1.0, 1.0)
+    return X * signs
+
+
+def _unit_rows(X: Floats) -> Floats:
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1.0
+    unit: Floats = X / lengths
+    return unit
+
+
+def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:
+    vectors = _unit_rows(X)
+    known = np.asarray(vectors.any(axis=1))
+    for array in (ids, vectors, known):
+        array.flags.writeable = False
+    return ItemVectors(ids, vectors, known, name)

@@ -1,0 +1,456 @@
+"""Items and the ground distance between them.
+
+A distance is kept as a whole number of a small *unit* (a power of two, 2⁻²⁵ for angles), in four bytes,
+rounded **up**. Three things follow. Transport on these numbers is integer arithmetic, so a distance
+between users is exact and does not depend on the order of the sums. Rounding up keeps the triangle
+inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for the rounding of a and b; see
+``_angles.py``). And nothing is lost that four bytes of floating point would have kept.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.data.ids import IdIndex, as_ids, show
+from prefmover.errors import InputError
+from prefmover.execution.memory import require
+from prefmover.execution.threads import run
+
+if TYPE_CHECKING:
+    from prefmover.data.ratings import Ratings
+    from prefmover.items.features import ItemVectors
+
+__all__ = ["ItemGeometry", "align"]
+
+ANGLE_UNIT = 2.0**-25
+GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials in 32 bits
+NOISE = 2.0**-11  # of a unit: smaller distances are what rounding leaves between equal items
+BUDGET = 2**30
+ROWS = 256  # of the dense matrix, that a thread computes at a time
+SQUARE_BYTES = 32  # a matrix as given, made whole numbers: per cell, in all
+CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemGeometry:
+    """Item ids and the ground distance d(i, j) between them.
+
+    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`; or from what is
+    known of the items with :meth:`from_tags`, :meth:`from_genres`, :meth:`from_text`, :meth:`from_ratings`.
+
+    Attributes
+    ----------
+    items
+        Item ids, integers or strings.
+    name
+        What the distances were made from; every figure that rests on them quotes it.
+    is_metric
+        True, False, or None when it is not known. Shortcuts that need the triangle inequality are
+        taken only when it is True.
+    metric_by
+        How that is known: ``"construction"``, ``"check"``, or ``"unknown"``.
+    to_distance
+        ``"arccos"``, ``"one-minus"`` or ``"given"``; the way back gives :meth:`similarity`.
+    unit
+        The size of one step of the grid that distances lie on.
+    grid
+        (n, n) int32 distances in units, or None when they are computed from ``vectors`` on demand.
+    vectors
+        (n, d) unit vectors, or None.
+
+    Examples
+    --------
+    >>> geometry = ItemGeometry.from_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
+    >>> geometry.block([0], [0, 1, 2]).round(4)
+    array([[0.    , 0.7854, 1.5708]])
+    >>> geometry.is_metric, geometry.metric_by
+    (True, 'construction')
+    """
+
+    items: npt.NDArray[Any]
+    name: str
+    is_metric: bool | None
+    metric_by: Literal["construction", "check", "unknown"]
+    to_distance: Literal["arccos", "one-minus", "given"]
+    unit: float
+    grid: npt.NDArray[np.int32] | None = None
+    vectors: npt.NDArray[np.float64] | None = None
+    _index: IdIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", IdIndex("item", self.items))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise unless kernels, which check no bounds and no overflow, may have these arrays."""
+        n, unit = len(self.items), self.unit
+        if not isinstance(unit, float) or not 0 < unit < 1e300:
+            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not an ordinary number")
+        if self.is_metric not in (True, False, None):
+            raise InputError(f"the geometry is damaged: is_metric is {self.is_metric!r}")
+        if self.grid is None and self.vectors is None:
+            raise InputError("the geometry is damaged: it has neither distances nor vectors")
+        if self.grid is not None:
+            if self.grid.shape != (n, n) or self.grid.dtype != np.int32:
+                raise InputError(
+                    f"the geometry is damaged: distances are {self.grid.dtype} of shape {self.grid.shape} "
+                    f"for {n:,} items; expected int32, a row and a column for each"
+                )
+            if n and not 0 <= self.grid.min() <= self.grid.max() <= 2**GRID_BITS:
+                raise InputError(f"the geometry is damaged: distances are not from 0 to 2**{GRID_BITS} units")
+        if self.vectors is not None:
+            if self.vectors.ndim != 2 or len(self.vectors) != n or self.vectors.dtype != np.float64:
+                raise InputError(
+                    f"the geometry is damaged: vectors are {self.vectors.dtype} of shape "
+                    f"{self.vectors.shape} for {n:,} items; expected float64, one row for each"
+                )
+            # Written so that NaN fails; the kernels count on unit vectors, or zero ones.
+            lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+            if not (np.abs(lengths[lengths != 0] - 1) < 1e-6).all():
+                raise InputError("the geometry is damaged: its vectors are not of length 1")
+
+    @classmethod
+    def from_vectors(
+        cls,
+        items: npt.ArrayLike,
+        vectors: npt.ArrayLike,
+        *,
+        name: str = "vectors",
+        zero: Literal["error", "far"] = "error",
+        budget: int = BUDGET,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Return the geometry d(i, j) = arccos of the cosine of the two vectors (the paper's).
+
+        Angles beyond a right angle (negative cosines) are cut off there; a metric cut off at a constant
+        is a metric. Equal vectors are at distance 0, all others at one unit or more.
+
+        Parameters
+        ----------
+        items
+            n ids, all different.
+        vectors
+            (n, d) array, any real type.
+        zero
+            An item whose vector is zero has no direction: ``"error"``, or ``"far"`` to place it at a
+            right angle to every other item.
+        budget
+            Bytes that the dense matrix may take (4 n²); above it, distances are computed when needed.
+        n_jobs
+            Threads that compute it; None means all cores.
+        """
+        if zero not in ("error", "far"):
+            raise InputError(f'zero is {zero!r}; choose "error" or "far"')
+        ids = as_ids(items, "item")
+        X = _finite("vectors", vectors, ids)
+        # Scaling by the largest entry first keeps the squares of huge and denormal numbers in range.
+        peak = np.abs(X).max(axis=1, initial=0.0)
+        empty = peak == 0
+        if zero == "error" and empty.any():
+            raise InputError(
+                f"the vector of item {_first(ids, empty)} is zero and has no direction "
+                f'({empty.sum()} such items); leave these items out, or pass zero="far"'
+            )
+        X = X / np.where(empty, 1.0, peak)[:, None]
+        X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
+        lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
+        if 4 * len(ids) ** 2 > budget:
+            return lazy
+        require(4 * len(ids) ** 2, f"the distances of {len(ids):,} items", "pass budget=0 for none")
+        return replace(lazy, grid=_frozen(lazy._dense(n_jobs)), vectors=None)
+
+    @classmethod
+    def from_similarity(
+        cls,
+        items: npt.ArrayLike,
+        similarity: npt.ArrayLike,
+        to_distance: Literal["arccos", "one-minus"] = "arccos",
+        *,
+        name: str = "similarity",
+    ) -> Self:
+        """Return the geometry of a symmetric matrix of similarities in [0, 1], ones on the diagonal.
+
+        ``"arccos"`` gives a metric whenever the matrix is a matrix of cosines (positive semidefinite);
+        ``"one-minus"`` may or may not. Either is checked where the number of items allows.
+        """
+        if to_distance not in ("arccos", "one-minus"):
+            raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
+        ids = as_ids(items, "item")
+        S = _square("similarity", similarity, ids)
+        slack = 1e-6  # what float32 cosines exceed 1 by
+        bad = (-slack > S) | (1 + slack < S)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise InputError(
+                f"the similarity of items {show(ids[i])} and {show(ids[j])} is {S[i, j]:g}; expected 0 to 1"
+            )
+        off = np.abs(np.diagonal(S) - 1) > slack
+        if off.any():
+            raise InputError(
+                f"item {_first(ids, off)} is not fully similar to itself "
+                f"(diagonal {np.diagonal(S)[off][0]:g}); the diagonal must be 1"
+            )
+        S = np.clip(S, 0.0, 1.0)
+        if to_distance == "arccos":
+            D, unit = np.arccos(S), ANGLE_UNIT
+        else:
+            D, unit = 1.0 - S, 2.0**-GRID_BITS
+        np.fill_diagonal(D, 0.0)
+        geometry = cls(ids, name, None, "unknown", to_distance, unit, _on_grid(D, unit))
+        return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+
+    @classmethod
+    def from_distance(cls, items: npt.ArrayLike, distance: npt.ArrayLike, *, name: str = "distance") -> Self:
+        """Return the geometry of a symmetric matrix of distances, zero on the diagonal.
+
+        Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less.
+        """
+        ids = as_ids(items, "item")
+        D = _square("distance", distance, ids)
+        if (D < 0).any():
+            i, j = np.argwhere(D < 0)[0]
+            raise InputError(
+                f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g}); "
+                "distances begin at 0"
+            )
+        if np.diagonal(D).any():
+            off = np.diagonal(D) != 0
+            raise InputError(
+                f"item {_first(ids, off)} is at distance {np.diagonal(D)[off][0]:g} from itself; "
+                "the diagonal must be 0"
+            )
+        largest = D.max(initial=0.0)
+        if not 1e-300 < largest < 1e300 and largest:
+            raise InputError(f"the largest distance is {largest:g}; scale the distances to ordinary numbers")
+        unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
+        geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
+        return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+
+    @classmethod
+    def from_features(cls, features: "ItemVectors", *, budget: int = BUDGET) -> Self:
+        """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
+
+        An item of which nothing is known lies at a right angle to every other.
+        """
+        return cls.from_vectors(
+            features.items, features.vectors, name=features.name, zero="far", budget=budget
+        )
+
+    @classmethod
+    def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
+        """Return the geometry of tags given to items: :func:`prefmover.items.features.from_tags`.
+
+        With ``genres`` (and ``of``, the items that they belong to) tags and genres are combined to tag
+        profiles, the best that was found for films: :func:`prefmover.items.features.tag_profiles`.
+
+        Examples
+        --------
+        >>> tags = ["space", "robot", "space", "robot", "love"]
+        >>> geometry = ItemGeometry.from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
+        >>> geometry.block([0], [1, 2]).round(3)
+        array([[0.   , 1.571]])
+        """
+        from prefmover.items import features
+
+        make = features.tag_profiles if "genres" in options else features.from_tags
+        return cls.from_features(make(items, tags, counts, **options))
+
+    @classmethod
+    def from_genres(cls, items: Any, genres: Any, **options: Any) -> Self:
+        """Return the geometry of genres: :func:`prefmover.items.features.from_genres`."""
+        from prefmover.items import features
+
+        return cls.from_features(features.from_genres(items, genres, **options))
+
+    @classmethod
+    def from_text(cls, items: Any, texts: Any, **options: Any) -> Self:
+        """Return the geometry of descriptions: :func:`prefmover.items.features.from_text`."""
+        from prefmover.items import features
+
+        return cls.from_features(features.from_text(items, texts, **options))
+
+    @classmethod
+    def from_ratings(cls, train: "Ratings", **options: Any) -> Self:
+        """Return the geometry of training ratings: :func:`prefmover.items.features.from_ratings`."""
+        from prefmover.items import features
+
+        return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
+
+    @classmethod
+    def combine(cls, *parts: "ItemVectors", weights: Any = None, name: str | None = None) -> Self:
+        """Return the geometry of several vectors together: :func:`prefmover.items.features.combine`."""
+        from prefmover.items import features
+
+        return cls.from_features(features.combine(*parts, weights=weights, name=name))
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.items)
+
+    def item_index(self, item: object) -> int:
+        """Return the position of an item id; :class:`~prefmover.errors.UnknownIdError` if it is not there."""
+        return self._index.position(item)
+
+    def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
+        """Return distances in units as an int32 array (rows, columns); None means all items."""
+        r, c = self._indices(rows), self._indices(columns)
+        if self.grid is not None:
+            if rows is None and columns is None:
+                return self.grid
+            # Rows first: whole rows are contiguous, and the second gather stays in cache.
+            whole_rows = self.grid.take(r, axis=0)
+            return whole_rows if columns is None else whole_rows.take(c, axis=1)
+        from prefmover.items._angles import angle_grid
+
+        assert self.vectors is not None
+        out = np.empty((r.size, c.size), np.int32)
+        angle_grid(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
+        return out
+
+    def _dense(self, n_jobs: int | None) -> npt.NDArray[np.int32]:
+        """Return all distances, one triangle computed and mirrored (they are symmetric to the last bit)."""
+        n = self.n_items
+        out = np.empty((n, n), np.int32)
+
+        def work(start: int) -> None:
+            stop = min(start + ROWS, n)
+            part = self.grid_block(np.arange(start, stop), np.arange(start, n))
+            out[start:stop, start:] = part
+            out[start:, start:stop] = part.T
+
+        run(work, range(0, n, ROWS), n_jobs=n_jobs)
+        return out
+
+    def block(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
+        r = self.n_items if rows is None else np.size(rows)
+        c = self.n_items if columns is None else np.size(columns)
+        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "ask for fewer rows at a time")
+        return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
+
+    def similarity(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the similarities s(i, j) in [0, 1]: 1 - d for ``"one-minus"``, else cos d.
+
+        A given distance is read as an angle; beyond a right angle the similarity is 0.
+        """
+        D = self.block(rows, columns)
+        if self.to_distance == "one-minus":
+            return np.maximum(1.0 - D, 0.0)
+        return np.maximum(np.cos(np.minimum(D, np.pi / 2)), 0.0)
+
+    def near(self, item: object, n: int = 10) -> list[tuple[Any, float]]:
+        """Return the ``n`` items nearest to an item, with their distances, nearest first."""
+        i = self.item_index(item)
+        d = self.grid_block([i], None)[0]
+        order = np.argsort(d, kind="stable")
+        nearest = order[order != i][:n]
+        return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
+
+    def positions(self, items: npt.NDArray[Any]) -> Index:
+        """Return the positions of item ids; an unknown one is an error."""
+        return self._index.positions(items)
+
+    def has(self, items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which of some item ids the geometry knows."""
+        return self._index.get(items) >= 0
+
+    def take(self, positions: npt.ArrayLike) -> Self:
+        """Return the geometry of the items at ``positions``, in that order."""
+        p = self._indices(positions)
+        if np.unique(p).size < p.size:
+            raise InputError("an item is taken more than once; give each position once")
+        if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
+            return self
+        return replace(
+            self,
+            items=_frozen(self.items[p]),
+            grid=None if self.grid is None else _frozen(self.grid.take(p, axis=0).take(p, axis=1)),
+            vectors=None if self.vectors is None else _frozen(self.vectors[p]),
+        )
+
+    def check_metric(self) -> Self:
+        """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
+        from prefmover.items._angles import broken_triangle
+
+        if self.metric_by == "construction" or self.grid is None:
+            return self
+        return replace(self, is_metric=broken_triangle(self.grid)[0] < 0, metric_by="check")
+
+    def _indices(self, positions: npt.ArrayLike | None) -> Index:
+        if positions is None:
+            return np.arange(self.n_items)
+        given = np.asarray(positions)
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError(f"expected positions of items (whole numbers), not {given.dtype}")
+        index = given.astype(np.int64).reshape(-1)
+        wrong = index[(index < 0) | (index >= self.n_items)]
+        if wrong.size:
+            raise InputError(f"there is no item at position {wrong[0]}; there are {self.n_items:,} items")
+        return index
+
+    def __repr__(self) -> str:
+        """Name, size, how distances are kept, and whether they are a metric."""
+        kept = "dense" if self.grid is not None else "from vectors on demand"
+        metric = "metric" if self.is_metric else "not a metric"
+        known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
+        return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {known})"
+
+
+def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what} must be real numbers, not {array.dtype}")
+    array = array.astype(np.float64)
+    if array.ndim != 2 or len(array) != len(ids):
+        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise InputError(
+            f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number; "
+            "fill it in, or leave the item out"
+        )
+    return array
+
+
+def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    require(
+        SQUARE_BYTES * len(ids) ** 2,
+        f"a geometry of a {what} matrix of {len(ids):,} items",
+        "leave items out, or make the geometry from vectors",
+    )
+    M = _finite(what, values, ids)
+    if M.shape[1] != len(ids):
+        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {len(ids)} items")
+    uneven = M != M.T
+    if uneven.any():
+        i, j = np.argwhere(uneven)[0]
+        raise InputError(
+            f"{what} is not symmetric: {show(M[i, j])} from item {show(ids[i])} to {show(ids[j])} but "
+            f"{show(M[j, i])} back; if rounding alone did that, pass (M + M.T) / 2"
+        )
+    return M
+
+
+def _on_grid(D: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.int32]:
+    steps = np.ceil(D / unit)
+    steps[NOISE * unit > D] = 0
+    return _frozen(steps.astype(np.int32))
+
+
+def _first(ids: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> str:
+    return show(ids[np.flatnonzero(mask)[0]])
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array.flags.writeable = False
+    return array

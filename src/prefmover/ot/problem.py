@@ -1,0 +1,148 @@
+"""A transport problem in whole numbers."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import InputError
+
+__all__ = ["TransportProblem"]
+
+Ints = npt.NDArray[np.int64]
+
+MASS_LIMIT = 2**62
+ROUNDED_MASS = 2**52
+NARROW_BITS = 26  # costs that fit go through the 32-bit kernel
+WIDE_BITS = 40
+LARGEST_COST = 1e300  # sums of costs must be finite
+SMALLEST_EXPONENT = -1074  # of a floating-point number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TransportProblem:
+    """Masses p (n) and q (m) with equal sums, and the cost (n, m) of moving a unit from i to j.
+
+    Attributes
+    ----------
+    p, q
+        Whole masses, Σp = Σq = ``total``.
+    whole
+        Costs in units of ``unit``, rounded down: int32, or int64 where they need more than 26 bits.
+    unit
+        A power of two.
+    cost
+        The costs as given, or None if ``whole * unit`` is exactly that.
+    same
+        Pairs (row, column) that are the same point, in a cost that obeys the triangle inequality:
+        mass they share stays where it is.
+    """
+
+    p: Ints
+    q: Ints
+    whole: npt.NDArray[np.signedinteger[Any]]
+    unit: float
+    cost: npt.NDArray[np.float64] | None = None
+    same: tuple[Ints, Ints] | None = None
+
+    def __post_init__(self) -> None:
+        # The kernels trust these.
+        if self.whole.shape != (self.p.size, self.q.size):
+            raise InputError(
+                f"costs of shape {self.whole.shape} do not fit {self.p.size} x {self.q.size} masses"
+            )
+        bits = NARROW_BITS if self.whole.dtype == np.int32 else WIDE_BITS
+        if self.whole.min(initial=0) < 0 or self.whole.max(initial=0) > 2**bits:
+            raise InputError(f"a cost is not a whole number from 0 to 2^{bits}")
+        if self.p.min(initial=0) < 0 or self.q.min(initial=0) < 0:
+            raise InputError("a mass is negative")
+        if not 0 < self.total == int(self.q.sum()) < MASS_LIMIT:
+            raise InputError(
+                f"the masses p and q add up to {self.total} and {self.q.sum()}; expected one positive "
+                "number below 2^62"
+            )
+
+    @property
+    def total(self) -> int:
+        """The mass to move."""
+        return int(self.p.sum())
+
+    @property
+    def costs(self) -> npt.NDArray[np.float64]:
+        """The costs as numbers."""
+        if self.cost is not None:
+            return self.cost
+        numbers: npt.NDArray[np.float64] = np.multiply(self.whole, self.unit, dtype=np.float64)
+        return numbers
+
+    @classmethod
+    def of(cls, p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Self:
+        """Return the problem for two lists of masses, each normalized to 1, and a matrix of costs.
+
+        Integer masses are taken exactly. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
+        the largest remainders rounded up, so that both sides add up to the last unit. Costs are rounded
+        down to multiples of their largest times 2⁻⁴⁰ or less.
+        """
+        whole_p, whole_q = _balance(_masses("p", p), _masses("q", q))
+        c = np.asarray(cost)
+        if c.dtype.kind not in "fiub":
+            raise InputError(f"cost must be real numbers, not {c.dtype}")
+        if c.shape != (whole_p.size, whole_q.size):
+            raise InputError(
+                f"cost has shape {c.shape}; p and q have {whole_p.size} and {whole_q.size} entries"
+            )
+        c = c.astype(np.float64)
+        good = (c >= 0) & (c <= LARGEST_COST)
+        if not good.all():
+            i, j = np.argwhere(~good)[0]
+            raise InputError(f"cost[{i}, {j}] is {c[i, j]}; costs must be from 0 to {LARGEST_COST:g}")
+        whole, unit = _whole_costs(c)
+        return cls(whole_p, whole_q, whole, unit, c)
+
+
+def _masses(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    mass = np.asarray(values)
+    if mass.ndim != 1 or mass.size == 0 or mass.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be a list of masses, not {mass.dtype} of shape {mass.shape}")
+    if not np.isfinite(mass).all() or (mass < 0).any():
+        i = int(np.flatnonzero(~np.isfinite(mass) | (mass < 0))[0])
+        raise InputError(f"{name}[{i}] is {mass[i]}; masses must be finite and not negative")
+    if not (mass > 0).any():
+        raise InputError(f"all masses of {name} are zero; there is nothing to move")
+    return mass
+
+
+def _balance(p: npt.NDArray[Any], q: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return both as integers with one sum: exactly if they are integers and the sum fits."""
+    if p.dtype.kind != "f" and q.dtype.kind != "f":
+        sum_p, sum_q = sum(map(int, p)), sum(map(int, q))
+        common = math.gcd(sum_p, sum_q)
+        if sum_p // common * sum_q < MASS_LIMIT:
+            return p.astype(np.int64) * (sum_q // common), q.astype(np.int64) * (sum_p // common)
+    return _rounded(p), _rounded(q)
+
+
+def _rounded(mass: npt.NDArray[Any]) -> Ints:
+    share = mass.astype(np.float64) / float(mass.max())
+    share *= ROUNDED_MASS / math.fsum(share)
+    floors = np.floor(share).astype(np.int64)
+    missing = ROUNDED_MASS - int(floors.sum())
+    # Floating point may have the floors off by a few units either way; the largest masses bear that.
+    order = np.lexsort((-floors, floors - share)) if missing > 0 else np.argsort(-floors, kind="stable")
+    floors[order[: abs(missing)]] += 1 if missing > 0 else -1
+    return floors
+
+
+def _whole_costs(cost: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.signedinteger[Any]], float]:
+    largest = float(cost.max())
+    if largest == 0:
+        return np.zeros(cost.shape, np.int32), 1.0
+    exponent = max(math.frexp(largest)[1] - NARROW_BITS, SMALLEST_EXPONENT)
+    steps = np.ldexp(cost, -exponent)
+    narrow = steps.astype(np.int32)
+    if (narrow == steps).all():
+        return narrow, math.ldexp(1.0, exponent)
+    exponent = max(math.frexp(largest)[1] - WIDE_BITS, SMALLEST_EXPONENT)
+    return np.ldexp(cost, -exponent).astype(np.int64), math.ldexp(1.0, exponent)

@@ -1,0 +1,191 @@
+"""From a problem to its optimal plan: validate → reduce → kernel → result."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover.errors import NotOptimalError
+from prefmover.ot.certificate import Certificate, certificate
+from prefmover.ot.problem import Ints, TransportProblem
+
+__all__ = ["Plan", "Transport", "solve", "transport"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Plan(NamedTuple):
+    """A sparse coupling: ``mass[k]`` goes from ``rows[k]`` to ``columns[k]``; the masses sum to 1."""
+
+    rows: Ints
+    columns: Ints
+    mass: Floats
+
+    def toarray(self, shape: tuple[int, int]) -> Floats:
+        """Return the plan as a dense matrix."""
+        W = np.zeros(shape)
+        W[self.rows, self.columns] = self.mass
+        return W
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transport:
+    """An optimal plan and the proof that it is.
+
+    Attributes
+    ----------
+    cost
+        Σ W_ij c_ij, the least possible, for masses normalized to 1.
+    plan
+        The optimal W, sparse: at most n + m - 1 entries besides mass that stays in place.
+    potentials
+        Prices f (n) and g (m) with f_i + g_j ≤ c_ij, and Σ p f + Σ q g = cost.
+    gap
+        cost minus the value of the potentials: 0 up to the rounding of the costs to 2⁻⁴⁰.
+    status
+        ``"optimal"``; anything else is an exception.
+    pivots
+        How many simplex steps it took.
+    units
+        The plan's masses as whole numbers, of ``problem.total``.
+    problem
+        What was solved.
+    """
+
+    cost: float
+    plan: Plan
+    potentials: tuple[Floats, Floats]
+    gap: float
+    status: str
+    pivots: int
+    units: Ints
+    problem: TransportProblem
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof of optimality, checked anew from the plan and the potentials."""
+        return certificate(self.problem, self.plan.rows, self.plan.columns, self.units, *self.potentials)
+
+
+def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transport:
+    r"""Return the cheapest way to turn masses p into masses q.
+
+    .. math:: \min_W \sum_{ij} W_{ij} c_{ij} \quad W \mathbb 1 = p,\; W^T \mathbb 1 = q,\; W \ge 0
+
+    Parameters
+    ----------
+    p, q
+        (n,) and (m,) masses, normalized to 1 each; integers are taken exactly.
+    cost
+        (n, m), finite and not negative; it need not be a metric.
+
+    Raises
+    ------
+    NotOptimalError
+        If optimality could not be proved. No number is returned in that case.
+
+    Examples
+    --------
+    >>> result = transport([1, 1], [1, 3], [[0.0, 1.0], [1.0, 0.0]])
+    >>> result.cost, result.gap, result.status
+    (0.25, 0.0, 'optimal')
+    >>> result.plan.toarray((2, 2))
+    array([[0.25, 0.25],
+           [0.  , 0.5 ]])
+    """
+    return solve(TransportProblem.of(p, q, cost))
+
+
+def solve(problem: TransportProblem) -> Transport:
+    """Solve a problem given in whole numbers; see :func:`transport`."""
+    p, q, stays = _cancel(problem)
+    rows, columns = np.flatnonzero(p), np.flatnonzero(q)
+    if rows.size:
+        everything = rows.size == p.size and columns.size == q.size
+        c = problem.whole if everything else problem.whole[np.ix_(rows, columns)]
+        moved, f, g, pivots = _run_kernel(np.ascontiguousarray(c), p[rows], q[columns])
+        from_row, to_column, units = rows[moved[0]], columns[moved[1]], moved[2]
+    else:
+        from_row = to_column = units = np.empty(0, np.int64)
+        f = g = np.empty(0, np.int64)
+        pivots = 0
+    if stays is not None:
+        from_row = np.concatenate((stays[0], from_row))
+        to_column = np.concatenate((stays[1], to_column))
+        units = np.concatenate((stays[2], units))
+    full_f, full_g = _extend(problem, rows, columns, f, g)
+    potentials = full_f * np.float64(problem.unit), full_g * np.float64(problem.unit)
+    proof = certificate(problem, from_row, to_column, units, *potentials)
+    proof.check()
+    plan = Plan(from_row, to_column, units / problem.total)
+    return Transport(proof.primal, plan, potentials, proof.gap, "optimal", pivots, units, problem)
+
+
+def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints] | None]:
+    """Take mass that both sides have at the same point out of the problem."""
+    if problem.same is None:
+        return problem.p, problem.q, None
+    i, j = problem.same
+    shared = np.minimum(problem.p[i], problem.q[j])
+    p, q = problem.p.copy(), problem.q.copy()
+    p[i] -= shared
+    q[j] -= shared
+    kept = shared > 0
+    return p, q, (i[kept], j[kept], shared[kept])
+
+
+def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints, int]:
+    """Return the plan (rows, columns, units), the prices of rows and of columns, and the pivots."""
+    from prefmover.ot import _simplex as kernels
+
+    n, m = c.shape
+    w = kernels.workspace(n, m, c.dtype)
+    w.g[:m] = 0
+    status, pivots, _, _ = kernels.solve(c, p, q, n, m, w)
+    if status == kernels.OVERFLOW and c.dtype != np.int64:
+        return _run_kernel(c.astype(np.int64), p, q)
+    if status != kernels.OPTIMAL:
+        raise NotOptimalError(
+            f"a transport problem of {n} x {m} was not solved to optimality after {pivots} pivots; "
+            "please report it with the masses and costs"
+        )
+    nodes = np.flatnonzero(w.parent[: n + m] != kernels.NO_PARENT)
+    above = w.parent[nodes].astype(np.int64)
+    is_row = nodes < n
+    i, j = np.where(is_row, nodes, above), np.where(is_row, above, nodes) - n
+    carried = w.flow[nodes]
+    used = carried > 0
+    order = np.lexsort((j[used], i[used]))
+    price = w.price[: n + m].astype(np.int64)
+    moved = i[used][order], j[used][order], carried[used][order]
+    return moved, price[:n], price[n:], int(pivots)
+
+
+def _extend(
+    problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: Ints
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Extend prices of the reduced problem to all points.
+
+    g_j = min_i (c_ij - f_i) over the rows that were priced, f_i likewise over all columns. A row that lost
+    all its mass to its own column k gets f = -g_k; the triangle inequality makes that feasible.
+    """
+    n, m = problem.whole.shape
+    full_f, full_g = np.zeros(n, np.int64), np.zeros(m, np.int64)
+    if not rows.size:
+        return full_f, full_g
+    if rows.size == n and columns.size == m:
+        return f, g
+    full_f[rows] = f
+    for start in range(0, m, 4096):  # bounded memory for large problems
+        part = slice(start, start + 4096)
+        full_g[part] = (problem.whole[rows, part].astype(np.int64) - f[:, None]).min(axis=0)
+    full_g[columns] = g
+    unpriced = np.setdiff1d(np.arange(n), rows)
+    if problem.same is not None:
+        twin = dict(zip(problem.same[0].tolist(), problem.same[1].tolist(), strict=True))
+    else:
+        twin = {}
+    for i in unpriced.tolist():
+        full_f[i] = -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
+    return full_f, full_g

@@ -1,0 +1,223 @@
+"""Files in: every format gives the same ratings, every defect names its place."""
+
+import gzip
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from prefmover.data.ratings import Ratings
+from prefmover.errors import InputError
+from tests.messages import names
+
+EXPECTED = {"ann": {7: 4.5, 12: 3.0}, "bob": {7: 0.0}}
+ROWS = [("ann", "7", "4.5"), ("bob", "7", "0"), ("ann", "12", "3")]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="ratings.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def contents(ratings):
+    return {user: ratings.of(user) for user in ratings.users}
+
+
+def lines(separator, *, header=None, end="\n"):
+    rows = [header, *ROWS] if header else ROWS
+    return end.join(separator.join(row) for row in rows) + end
+
+
+@pytest.mark.parametrize("separator", [",", "\t", "::", ";", "|", " ", "||", ", ", "§", ":", "--"])
+@pytest.mark.parametrize("header", [None, ("user", "item", "rating")])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_separators_headers_and_line_ends(write, separator, header, end):
+    path = write(lines(separator, header=header, end=end))
+    assert contents(Ratings.read(path, separator=separator)) == EXPECTED
+    if separator in {",", "\t", "::", ";", "|", " ", ", "}:
+        assert contents(Ratings.read(path)) == EXPECTED  # found out
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("userId", "movieId", "rating"),
+        ("user_id", "item_id", "Rating"),
+        ("UID", "iid", "rating"),
+        ("viewer.id", "film", "Stars"),
+    ],
+)
+def test_usual_names_are_recognized(write, header):
+    assert contents(Ratings.read(write(lines(",", header=header)))) == EXPECTED
+
+
+def test_columns_by_name_in_any_order(write):
+    path = write('time,"how much",what,who\n1,4.5,7,ann\n2,0,7,bob\n3,3,12,ann\n')
+    assert contents(Ratings.read(path, user="who", item="what", rating="how much")) == EXPECTED
+
+
+def test_columns_by_position(write):
+    path = write("4.5,7,ann\n0,7,bob\n3,12,ann\n")
+    assert contents(Ratings.read(path, user=2, item=1, rating=0)) == EXPECTED
+
+
+def test_header_can_be_stated(write):
+    by_position = write("a,b,c\nann,7,4.5\nbob,7,0\nann,12,3\n")
+    assert contents(Ratings.read(by_position, header=True, user=0, item=1, rating=2)) == EXPECTED
+    looks_like_one = write("user,item,5\nann,item,4\n")
+    assert contents(Ratings.read(looks_like_one, header=False)) == {
+        "ann": {"item": 4.0},
+        "user": {"item": 5.0},
+    }
+
+
+def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
+    text = lines(",", header=("user", "item", "rating"))
+    assert contents(Ratings.read(write(gzip.compress(text.encode())))) == EXPECTED
+    assert contents(Ratings.read(write(b"\xef\xbb\xbf" + text.encode()))) == EXPECTED
+    assert contents(Ratings.read(write("\n\n" + text.replace("\n", "\n\n").rstrip()))) == EXPECTED
+    assert contents(Ratings.read(write(text.encode("utf-16")), encoding="utf-16")) == EXPECTED
+    table = pa.table({"userId": ["ann", "bob", "ann"], "item": [7, 7, 12], "rating": [4.5, 0, 3]})
+    parquet.write_table(table, tmp_path / "ratings.parquet")
+    assert contents(Ratings.read(tmp_path / "ratings.parquet")) == EXPECTED
+    assert contents(Ratings.read(tmp_path / "ratings.parquet", user=0, rating="rating")) == EXPECTED
+
+
+def test_quoted_fields(write):
+    path = write('user,item,rating\n"Smith, Ann","the ""best""",5\n"two\nlines",x,4\n')
+    assert contents(Ratings.read(path)) == {"Smith, Ann": {'the "best"': 5.0}, "two\nlines": {"x": 4.0}}
+
+
+def test_quotes_mean_nothing_between_two_character_separators(write):
+    path = write('1::"Great::5\n2::"Great::4\n')
+    assert contents(Ratings.read(path)) == {1: {'"Great': 5.0}, 2: {'"Great': 4.0}}
+
+
+def test_a_separator_that_overlaps_itself_is_cut_from_the_left(write):
+    path = write("a:::b::5\n")
+    assert contents(Ratings.read(path)) == {"a": {":b": 5.0}}
+
+
+def test_latin_1(write):
+    path = write("Zoë::Café::5\n".encode("latin-1"))
+    assert contents(Ratings.read(path, encoding="latin-1")) == {"Zoë": {"Café": 5.0}}
+
+
+def test_a_control_character_of_the_file_survives(write):
+    path = write("a\x1fb::c::5\n")
+    assert contents(Ratings.read(path)) == {"a\x1fb": {"c": 5.0}}
+
+
+def test_ids_keep_their_type(write):
+    path = write("user,item,rating\n1,007,5\n2,7,4\n")
+    ratings = Ratings.read(path)
+    assert ratings.users.tolist() == [1, 2]
+    assert ratings.items.tolist() == ["007", "7"]
+
+
+NAME = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters='":,'), min_size=1)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(
+    st.dictionaries(st.tuples(NAME, NAME), st.sampled_from([0.5 * k for k in range(11)]), min_size=1),
+    st.sampled_from([",", "::", "\t"]),
+)
+def test_what_is_written_is_read(write, triples, separator):
+    rows = [separator.join((u, i, str(r))) for (u, i), r in triples.items()]
+    ratings = Ratings.read(write("\n".join(rows)), separator=separator, header=False)
+    read = {(str(u), str(i)): r for u in ratings.users for i, r in ratings.of(u).items()}
+    assert read == triples
+
+
+H = "user,item,rating\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, names("ratings.csv")),
+        (" \n\n", {}, names("ratings.csv")),
+        (H, {}, names("ratings.csv")),
+        (H + "a,1,5\nb,1,x\n", {}, names(3, "'rating'", "'x'")),
+        ("a,1,5\nb,1,x\n", {}, names(2, 3, "'x'")),
+        ("a;1;3.5\na;2;4,5\n", {}, names(2, 3, "'4,5'")),
+        (H + "a,1,5\nb,1,1_000\n", {}, names(3, "'1_000'")),
+        (H + "a,1,5\n\nb,1,\n", {}, names(4, "'rating'", 1, "'b'")),
+        (H + "a,1,5\nb,1,NaN\n", {}, names(3)),
+        (H + "a,1,5\nb,1,NA\n", {}, names(3)),
+        (H + "a,1,-1\n", {}, names(2, -1, 1, "'a'")),
+        (H + "a,1,-1\nb,1,-2\n", {}, names(2, 1)),
+        (H + "a,1,inf\n", {}, names(2)),
+        (H + "a,1,1e999\n", {}, names(2)),
+        (H + "a,1,5\n,1,4\n", {}, names(3, "'user'")),
+        (H + "a,1,5\nb, ,4\n", {}, names(3, "'item'")),
+        (H + "a,1,5\nb,1,3\na,1,4\n", {}, names(2, 4, "'a'", 1, 5)),
+        (H + '"x\ny",1,5\nb,1,-3\n', {}, names(4)),
+        (H + "a,1,5\nb,1\n", {}, names(3, 2)),
+        (H + "a,1,5\nb,1,4,9\n", {}, names(3, 4)),
+        ("user,item,given\na,1,5\n", {}, names("'rating'", "'user'", "'item'", "'given'")),
+        ("users,item,rating\na,1,5\n", {}, names("'user'", "'users'", "user=")),
+        ("from,to,stars\na,1,5\n", {}, names("'user'")),
+        (H + "a,1,5\n", {"user": "usr"}, names("'usr'", "'user'")),
+        ("user,user,item,rating\na,a,1,5\n", {}, names(2, "'user'")),
+        ("a,1,5\n", {"user": 3}, names(3)),
+        ("a,1,5\n", {"user": 1}, names("user", "item", "rating")),
+        ("a,1,5\n", {"user": "a", "header": False}, names("'a'")),
+        ("a,1\nb,2\n", {}, names("separator")),
+        ("a,1,5\n", {"separator": ";"}, names("ratings.csv", "'a,1,5'")),
+        ("a,1,5\n", {"separator": ":::"}, names("separator")),
+        ("a,1,5\n", {"separator": '"'}, names("separator")),
+        (
+            H.encode() + b"a,1,5\nZo\xeb,1,4\n",
+            {},
+            names(3, "0xeb", "encoding", "latin-1"),
+        ),
+        ("a,1,5\n".encode("utf-16"), {}, names("encoding", "utf-16")),
+        ("a,1,5\n", {"encoding": "klingon"}, names("'klingon'")),
+        (gzip.compress(b"a,1,5\n" * 99, mtime=0)[:-9], {}, names("gzip")),
+        (b"PK\x03\x04abc", {}, names("zip")),
+        (b"PAR1abc", {}, names("Parquet")),
+        (H + "a,1,5\n", {"duplicates": "first"}, names("duplicates", "'first'")),
+    ],
+)
+def test_every_defect_names_its_place(write, content, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Ratings.read(write(content), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_and_folders(write, tmp_path):
+    write(H, "ratings.csv")
+    with pytest.raises(InputError, match=names("rating.csv", "ratings.csv")):
+        Ratings.read(tmp_path / "rating.csv")
+    with pytest.raises(InputError, match=names("folder.csv")):
+        Ratings.read(tmp_path / "no" / "such" / "folder.csv")
+    with pytest.raises(InputError, match=tmp_path.name):
+        Ratings.read(tmp_path)
+
+
+def test_a_parquet_file_without_the_column(tmp_path):
+    parquet.write_table(pa.table({"userId": [1], "thing": [2], "rating": [3.0]}), tmp_path / "r.parquet")
+    with pytest.raises(InputError, match=names("'item'")):
+        Ratings.read(tmp_path / "r.parquet")
+    with pytest.raises(InputError, match=names(5)):
+        Ratings.read(tmp_path / "r.parquet", item=5)
+
+
+def test_reading_does_not_import_pandas(write):
+    """Arrow imports it, where it is installed, for conversions that can be had without."""
+    path = write(lines("::"))
+    probe = f"from prefmover.data.ratings import Ratings; Ratings.read({str(path)!r}); import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert "pyarrow" in done.stdout.split()
+    assert "pandas" not in done.stdout.split()

@@ -1,0 +1,229 @@
+"""The same result on a Ray cluster, to the last bit: undisturbed, and whatever is lost on the way."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from prefmover.evaluation import Experiment, run_experiment
+from prefmover.execution import Local, RayExecutor
+from prefmover.search.distributed import in_blocks
+from tests.evaluation.test_run import lasting
+from tests.execution.conftest import NODE, kill_a_worker, made
+from tests.messages import names, unnamed
+from tests.search.test_nearest import assert_same
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: extra ray"),
+    pytest.mark.skipif(not os.path.isdir("/proc"), reason="finds worker processes in /proc"),
+    # Ray leaves sockets and processes to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SMALL = Experiment("cinema", train=(0.05,), repeats=1, ks=(5, 40), measures=("cos", "pmd"), top_n=5)
+
+DRIVER = """
+import sys
+from prefmover.execution import RayExecutor
+from prefmover.search import NeighborIndex
+from tests.execution.conftest import made
+with RayExecutor(sys.argv[1], shard_bytes=80_000) as executor:
+    NeighborIndex(*made()).nearest(None, 7, executor=executor, checkpoint=sys.argv[2])
+"""
+
+
+class Once:
+    """A progress callback that does something when a third is done, once; again if that returns False."""
+
+    def __init__(self, act):
+        self.act, self.calls, self.acted = act, [], False
+
+    def __call__(self, done, total):
+        self.calls.append((done, total))
+        if total / 3 < done < total and not self.acted:
+            self.acted = self.act() is not False
+
+
+def test_neighbors_are_the_same(executor, index, whole, tmp_path):
+    progress = Once(lambda: None)
+    found = index.nearest(None, 7, executor=executor, checkpoint=tmp_path, progress=progress)
+    assert_same(found, whole)
+    assert found.stats.pairs == whole.stats.pairs
+    assert progress.calls[-1] == (360, 360)
+    assert progress.calls == sorted(progress.calls)
+    summary = executor.summary
+    n_parts = len(list(tmp_path.glob("part-*.parquet")))
+    assert n_parts > 5
+    assert summary.tasks > 2 * n_parts  # of several shards
+    assert summary.retries == 0
+    assert summary.solved == found.stats.solved > 0
+    assert 1 <= len(summary.seconds) <= 2  # nodes that were at work
+    table = pq.read_table(tmp_path)  # the parts are the result
+    assert table.column_names == ["user", "neighbors", "distances"]
+    row = table["user"].to_pylist().index(17)
+    assert table["neighbors"].to_pylist()[row] == [near.id for near in whole.of(17)]
+    again = index.nearest(None, 7, checkpoint=tmp_path)  # what Ray began, threads end
+    assert_same(again, whole)
+
+
+def test_some_users_and_new_users(executor, index):
+    some = index.ratings.users[[3, 300, 3, 5]]
+    assert_same(index.nearest(some, 4, executor=executor), index.nearest(some, 4))
+    stars = {int(index.ratings.items[i]): 1 + i % 5 for i in range(20)}
+    assert_same(index.nearest(stars, 4, executor=executor), index.nearest(stars, 4))
+
+
+def test_a_worker_is_killed(cluster, executor, index, whole):
+    progress = Once(lambda: kill_a_worker(cluster))
+    found = index.nearest(None, 7, executor=executor, progress=progress)
+    assert progress.acted
+    assert_same(found, whole)
+    assert executor.summary.retries >= 1
+
+
+def test_a_node_is_lost(cluster, executor, index, whole):
+    node = cluster.add_node(**NODE)
+    progress = Once(lambda: cluster.remove_node(node, allow_graceful=False))
+    found = index.nearest(None, 7, executor=executor, progress=progress)
+    assert progress.acted
+    assert_same(found, whole)
+    cluster.wait_for_nodes()
+
+
+def test_the_driver_is_killed_and_the_run_resumed(cluster, executor, index, whole, tmp_path):
+    def parts():
+        return {file.name: file.stat().st_mtime_ns for file in tmp_path.glob("part-*.parquet")}
+
+    with subprocess.Popen([sys.executable, "-c", DRIVER, cluster.address, str(tmp_path)]) as driver:
+        deadline = time.monotonic() + 120
+        while len(parts()) < 3 and driver.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        driver.send_signal(signal.SIGKILL)
+    before = parts()
+    assert len(before) >= 3
+    found = index.nearest(None, 7, executor=executor, checkpoint=tmp_path)
+    assert_same(found, whole)
+    assert executor.summary.resumed == len(before)
+    assert before.items() <= parts().items()  # what was done is not done again
+
+
+def test_an_evaluation_is_the_same(cluster, executor, tmp_path):
+    here = run_experiment(SMALL, tmp_path / "here", n_jobs=1)
+    lines, progress = [], Once(lambda: kill_a_worker(cluster))
+
+    def tell(line):
+        lines.append(line)
+        progress(len(lines), 6)
+
+    there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
+    assert lasting(there) == lasting(here)
+    assert progress.acted
+    assert executor.summary.retries >= 1
+    assert executor.summary.tasks == len(lines) == len(there.cells()) == 6
+    assert "[6/6]" in lines[-1]
+
+
+def test_the_command_line(cluster, executor, tmp_path, capsys):
+    """In this process, which is connected already."""
+    from prefmover.cli import main
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        return ended.value.code, capsys.readouterr()
+
+    search = ["neighbors", "--dataset", "cinema", "--all", "-k", "3", "--out"]
+    for name, more in (("here", []), ("there", ["--executor", "ray", "--address", cluster.address])):
+        code, said = run("--quiet", *search, str(tmp_path / f"{name}.parquet"), *more)
+        assert code == 0, said.err
+    assert pq.read_table(tmp_path / "there.parquet") == pq.read_table(tmp_path / "here.parquet")
+    code, said = run(
+        "--quiet", "evaluate", "--out", str(tmp_path / "run"), "--measures", "jaccard", "--controls", "none",
+        "--repeats", "1", "--k", "5", "--no-report", "--executor", "ray", "--address", cluster.address,
+    )  # fmt: skip
+    assert code == 0, said.err
+    assert pq.read_table(tmp_path / "run" / "records.parquet").num_rows == 1
+    code, said = run("evaluate", "--out", str(tmp_path / "x"), "--address", "auto")
+    assert (code, "--executor" in said.err) == (2, True)
+    code, said = run(*search, str(tmp_path / "x.csv"), "--executor", "dask")
+    assert (code, not unnamed(said.err, "threads", "ray")) == (2, True)
+
+
+def test_a_task_that_fails_says_why(executor):
+    from prefmover.errors import InputError
+    from prefmover.execution import Task
+
+    tasks = iter([Task(0, fails, ("no such thing",))])
+    with pytest.raises(InputError, match="no such thing"):
+        list(executor.run(lambda: next(tasks, None)))
+
+
+def fails(message, threads, progress):
+    from prefmover.errors import InputError
+
+    raise InputError(message)
+
+
+def test_tasks_in_flight_are_bounded(executor):
+    from prefmover.execution import Task
+
+    taken, seen = 0, []
+
+    def take():
+        nonlocal taken
+        if taken == 30:
+            return None
+        taken += 1
+        return Task(taken, echo, (taken,))
+
+    for number, done in enumerate(executor.run(take)):
+        assert taken - number <= executor.slots
+        seen.append(done.value)
+    assert sorted(seen) == list(range(1, 31))
+
+
+def echo(value, threads, progress):
+    assert threads == 1
+    return value
+
+
+def test_lost_once_too_often(cluster, index, executor):
+    from prefmover.errors import PrefmoverError
+    from prefmover.execution import Task
+
+    patient = executor.retries
+    executor.retries = 1
+    try:
+        tasks = iter([Task(0, dies, ())])
+        with pytest.raises(PrefmoverError, match=names(2)):
+            list(executor.run(lambda: next(tasks, None)))
+    finally:
+        executor.retries = patient
+
+
+def dies(threads, progress):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_on_this_machine_alone(index, whole):
+    """Without an address a cluster is made, and ends; in another process, since this one is connected."""
+    program = (
+        "from tests.execution.conftest import made; from prefmover.search import nearest\n"
+        "found = nearest(*made(60), 3, executor='ray', n_jobs=1)\n"
+        "import ray; print(ray.is_initialized(), found.neighbors.tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    expected = in_blocks(type(index)(*made(60)), None, 3, Local(1)).neighbors.tolist()
+    assert done.stdout.strip() == f"False {expected}"
+
+
+def test_connected_already(executor):
+    with RayExecutor() as same:
+        assert "2 nodes" in repr(same) or "3 nodes" in repr(same)
+    assert "nodes" in repr(RayExecutor("auto"))  # and is still connected

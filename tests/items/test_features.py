@@ -1,0 +1,214 @@
+"""Item vectors: against scikit-learn and by hand, the same bytes every time, and nothing from nothing."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from prefmover.errors import InputError
+from prefmover.items import features
+from prefmover.items.geometry import ItemGeometry
+from tests.messages import names
+
+PAIRS = [
+    (1, "space"),
+    (1, "robot"),
+    (2, "space"),
+    (2, "robot"),
+    (3, "love"),
+    (3, "paris"),
+    (4, "love"),
+    (4, "robot"),
+]
+ITEMS, TAGS = [i for i, _ in PAIRS], [t for _, t in PAIRS]
+
+
+def cosines(made: features.ItemVectors) -> np.ndarray:
+    return made.vectors @ made.vectors.T
+
+
+def random_counts(n: int, m: int, seed: int = 0) -> sparse.csr_array:
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(0.3, (n, m)) * (rng.random((n, m)) < 0.5)
+    return sparse.csr_array(counts.astype(float))
+
+
+def test_tf_idf_by_hand():
+    counts = sparse.csr_array(np.array([[3.0, 1, 0], [0, 1, 0], [0, 0, 0]]))
+    made = features.tf_idf(counts).toarray()
+    first = np.array([np.log2(4) * np.log(3 / 1), np.log2(2) * np.log(3 / 2)])
+    assert np.allclose(made[0], first / np.linalg.norm(first))
+    assert np.allclose(made[1], [0, 1])
+    assert not made[2].any()
+
+
+def test_rare_terms_are_left_out():
+    counts = sparse.csr_array(np.array([[1.0, 1], [0, 1]]))
+    assert features.tf_idf(counts, min_items=2).shape == (2, 1)
+
+
+@pytest.mark.parametrize("shape", [(60, 40), (700, 900), (900, 700)])
+def test_truncated_svd_is_the_best_approximation(shape):
+    from sklearn.decomposition import TruncatedSVD
+
+    X = features.tf_idf(random_counts(*shape))
+    ours = features.truncated_svd(X, 10)
+    theirs = TruncatedSVD(10, algorithm="arpack", random_state=0).fit_transform(X)
+    assert np.allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-8)
+    lengths = np.linalg.norm(ours, axis=0)
+    assert (np.diff(lengths) <= 1e-12).all()
+    peaks = ours[np.abs(ours).argmax(axis=0), np.arange(10)]
+    assert (peaks > 0).all()
+    assert features.truncated_svd(X, 10).tobytes() == ours.tobytes()
+
+
+def test_more_dimensions_than_there_are():
+    X = features.tf_idf(random_counts(6, 5))
+    made = features.truncated_svd(X, 50)
+    assert made.shape[1] <= 5
+    assert np.allclose(made @ made.T, (X @ X.T).toarray())
+    with pytest.raises(InputError, match=names("dimensions", 0)):
+        features.truncated_svd(X, 0)
+
+
+def test_rows_outside_the_kept_dimensions_are_zero_not_noise():
+    # 600 items with one strong tag each of two, and one item with a tag of its own.
+    items = [*range(1200), 5000]
+    tags = [("a", "b")[i % 2] for i in range(1200)] + ["alone"]
+    filler = [(i, f"t{i // 2}") for i in range(1200)]
+    made = features.from_tags(
+        items + [i for i, _ in filler], tags + [t for _, t in filler], dimensions=2, min_items=1
+    )
+    assert not made.known[-1]
+    assert not made.vectors[-1].any()
+
+
+def test_from_tags_orders_and_counts():
+    made = features.from_tags(ITEMS, TAGS, dimensions=None)
+    assert made.items.tolist() == [1, 2, 3, 4]
+    assert np.allclose(np.diag(cosines(made)), 1)
+    assert np.isclose(cosines(made)[0, 1], 1)
+    some = features.from_tags(ITEMS, TAGS, dimensions=None, of=[3, 9, 1])
+    assert some.items.tolist() == [3, 9, 1]
+    assert some.known.tolist() == [True, False, True]
+    assert np.isclose(cosines(some)[0, 2], cosines(made)[2, 0])
+    many = features.from_tags(ITEMS, TAGS, [1, 9] + [1] * 6, dimensions=None)
+    assert not np.isclose(cosines(many)[0, 1], 1)
+
+
+@given(st.permutations(PAIRS))
+def test_the_order_of_the_rows_does_not_matter(pairs):
+    made = features.from_tags([i for i, _ in pairs], [t.upper() for _, t in pairs], dimensions=2)
+    assert made.vectors.tobytes() == features.from_tags(ITEMS, TAGS, dimensions=2).vectors.tobytes()
+
+
+def test_from_text_is_from_tags_of_words():
+    texts = ["Space! A robot.", "space robot", "love in Paris", "robot love"]
+    made = features.from_text([1, 2, 3, 4], texts, dimensions=None)
+    assert np.isclose(cosines(made)[0, 1], 1)
+    assert 0 < cosines(made)[2, 3] < 1
+    nothing = features.from_text([1, 2], ["", "!"])
+    assert nothing.known.tolist() == [False, False]
+    with pytest.raises(InputError, match=names(1, 2)):
+        features.from_text([1, 2], ["one"])
+
+
+def test_from_ratings_sees_training_ratings_only_through_the_matrix():
+    R = sparse.csr_array(np.array([[5, 5, 1, 0], [1, 1, 5, 0], [4, 5, 2, 0]], float))
+    made = features.from_ratings(R, ["a", "b", "c", "d"], dimensions=2)
+    c = cosines(made)
+    assert c[0, 1] > 0.9
+    assert c[0, 2] < 0
+    assert made.known.tolist() == [True, True, True, False]
+    with pytest.raises(InputError, match=names(4, 2)):
+        features.from_ratings(R, [1, 2])
+
+
+def test_combine_takes_weighted_means_of_cosines():
+    one = features.from_genres([1, 2, 3], [["a"], ["a", "b"], ["b"]])
+    two = features.from_tags([3, 1, 2], ["x", "x", "y"], dimensions=None, min_items=1)
+    both = features.combine(one, two, weights=[2, 3])
+    expected = (2 * cosines(one) + 3 * cosines(two)) / 5
+    assert np.allclose(cosines(both), expected)
+    assert features.combine(one, two, name="mine").name == "mine"
+
+
+def test_combine_where_a_kind_is_missing():
+    one = features.from_genres([1, 2], [["a"], ["a"]])
+    two = features.from_tags([2, 3], ["x", "x"], dimensions=None, min_items=1)
+    both = features.combine(one, two)
+    assert both.items.tolist() == [1, 2, 3]
+    assert both.known.all()
+    assert np.isclose(cosines(both)[0, 1], np.sqrt(0.5))
+    assert np.isclose(cosines(both)[0, 2], 0)
+    with pytest.raises(InputError):
+        features.combine(one)
+    with pytest.raises(InputError):
+        features.combine(one, two, weights=[1, 0])
+    with pytest.raises(InputError):
+        features.combine(one, features.from_genres(["x"], ["a"]))
+
+
+def profiles(**settings) -> features.ItemVectors:
+    """Noir and space films; the last three have a genre, no genre, and neither."""
+    rng = np.random.default_rng(3)
+    noir, space = ["dark", "rain", "detective", "night"], ["alien", "ship", "laser", "orbit"]
+    items, tags = [], []
+    for item in range(60):
+        own = noir if item < 30 else space
+        for tag in rng.choice(own, 2, replace=False):
+            items.append(item)
+            tags.append(str(tag))
+    items.append(61)
+    tags.append("rain")
+    genres = [["Noir"]] * 30 + [["Sci-Fi"]] * 30 + [["Noir"], [], []]
+    settings = {"min_items": 5, "dimensions": 4} | settings
+    return features.tag_profiles(items, tags, of=list(range(63)), genres=genres, **settings)
+
+
+def test_tag_profiles_see_through_to_what_items_would_be_tagged():
+    made = profiles()
+    c = cosines(made)
+    assert made.known.tolist() == [True] * 62 + [False]
+    noir, space = slice(0, 30), slice(30, 60)
+    assert c[noir, noir].min() > c[noir, space].max()  # even for pairs without a tag in common
+    assert c[60, noir].mean() > c[60, space].mean()  # by its genre
+    assert c[61, noir].mean() > c[61, space].mean()  # by its only tag
+    assert made.vectors.tobytes() == profiles().vectors.tobytes()
+
+
+def test_the_common_coordinate_draws_items_together():
+    apart, together = cosines(profiles(common=0.0)), cosines(profiles(common=1.0))
+    assert apart[0, 40] < together[0, 40]
+
+
+def test_items_of_which_nothing_is_known_are_far_from_all_and_from_each_other():
+    made = features.from_genres([1, 2, 3], ["", "", "Drama"])
+    geometry = ItemGeometry.from_vectors(made.items, made.vectors, zero="far")
+    assert np.allclose(geometry.block() + np.pi / 2 * np.eye(3), np.pi / 2)
+    assert geometry.is_metric
+
+
+def test_arrays_cannot_be_changed():
+    made = features.from_genres([1, 2], ["a", "b"])
+    for array in made[:3]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: features.from_tags([1], ["a", "b"]), names(1, 2)),
+        (lambda: features.from_tags([1], ["a"], [0]), names("'a'", 1, "0.0")),
+        (lambda: features.from_tags([1], ["a"], [np.nan]), names("nan")),
+        (lambda: features.from_tags([1], ["a"], of=["x"]), names()),
+        (lambda: features.from_genres([1, 1], ["a", "b"]), names(1)),
+        (lambda: features.from_genres([1], ["a", "b"]), names(2, 1)),
+        (lambda: profiles(min_items=99), names(99, 63)),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,166 @@
+"""The model folder: what is written is read; a damaged, foreign, newer or half-written one says so."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from prefmover.data.ids import as_ids
+from prefmover.errors import InputError
+from prefmover.model import storage
+from tests.messages import names
+
+ARRAYS = {
+    "a": np.arange(12, dtype=np.float64).reshape(3, 4),
+    "b": np.arange(5, dtype=np.int32),
+    "none": np.empty((0, 7), np.float32),
+    "odd": np.array([1, 2, 3], np.int8),
+    "yes": np.array([True, False]),
+    "big": np.arange(3, dtype=np.int64),
+}
+
+
+def save(folder, number=1.0, users=("ann", "bob")):
+    return storage.write(
+        folder,
+        parameters={"k": 3},
+        facts={"number": number},
+        arrays={**ARRAYS, "number": np.array([number])},
+        users=as_ids(list(users), "user"),
+        items=as_ids([3, 1, 2], "item"),
+    )
+
+
+def test_round_trip(tmp_path):
+    stored = storage.read(save(tmp_path / "deep" / "model"))
+    assert stored.header.parameters == {"k": 3}
+    assert stored.users.tolist() == ["ann", "bob"]
+    assert stored.items.tolist() == [3, 1, 2]
+    assert stored.items.dtype == np.int64
+    for name, array in ARRAYS.items():
+        assert stored.arrays[name].dtype == array.dtype
+        assert stored.arrays[name].shape == array.shape
+        assert stored.arrays[name].tolist() == array.tolist()
+        assert not stored.arrays[name].flags.writeable
+
+
+def test_readable_without_us(tmp_path):
+    from safetensors.numpy import load_file
+
+    folder = save(tmp_path / "m")
+    header = json.loads((folder / "header.json").read_text())
+    arrays = load_file(folder / header["files"]["arrays"]["name"])
+    assert arrays["a"].tolist() == ARRAYS["a"].tolist()
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
+    folder = save(tmp_path / "m", 1.0)
+    (folder / ("arrays-" + "0" * 16 + ".safetensors")).write_text("left over")
+    (folder / (".unfinished-" + "0" * 16)).write_text("left over")
+    save(folder, 2.0)
+    assert storage.read(folder).header.facts == {"number": 2.0}
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_same_content_same_names(tmp_path):
+    a, b = save(tmp_path / "a"), save(tmp_path / "b")
+    assert sorted(p.name for p in a.iterdir()) == sorted(p.name for p in b.iterdir())
+    assert {p.stat().st_mode & 0o777 for p in a.glob("*-*")} == {a.stat().st_mode & 0o666}
+    save(a)
+    assert storage.read(a).header.facts == {"number": 1.0}
+
+
+@pytest.mark.parametrize("role", ["arrays", "users", "items"])
+@pytest.mark.parametrize("damage", ["truncate", "flip", "remove", "empty"])
+def test_damage_is_found(tmp_path, role, damage):
+    folder = save(tmp_path / "m")
+    path = folder / storage.read(folder).header.files[role].name
+    content = path.read_bytes()
+    middle = len(content) // 2
+    if damage == "remove":
+        path.unlink()
+    else:
+        flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        path.write_bytes({"truncate": content[:middle], "flip": flipped, "empty": b""}[damage])
+    with pytest.raises(InputError, match=path.name):
+        storage.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h.update(version=99, written_by="7.0"), names("7.0", 99)),
+        (lambda h: h.update(format="something else"), names("header.json")),
+        (lambda h: h.pop("files"), names("files")),
+        (lambda h: h["files"].pop("users"), names("users")),
+        (lambda h: h["files"]["arrays"].update(name="../../secret"), names("../../secret")),
+        (lambda h: h.update(version="one"), names("version")),
+    ],
+)
+def test_headers(tmp_path, change, message):
+    folder = save(tmp_path / "m")
+    header = json.loads((folder / "header.json").read_text())
+    change(header)
+    (folder / "header.json").write_text(json.dumps(header))
+    with pytest.raises(InputError, match=message):
+        storage.read(folder)
+
+
+def test_not_a_model(tmp_path):
+    with pytest.raises(InputError, match=names("nowhere")):
+        storage.read(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=names("header.json")):
+        storage.read(tmp_path)
+    folder = save(tmp_path / "m")
+    (folder / "header.json").write_bytes(b"{ half")
+    with pytest.raises(InputError, match=names("header.json")):
+        storage.read(folder)
+
+
+def test_other_peoples_folders_are_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"thesis\.tex"):
+        save(tmp_path)
+    (tmp_path / "thesis.tex").rename(tmp_path / "header.json")
+    with pytest.raises(InputError):
+        save(tmp_path)
+    with pytest.raises(InputError, match=names("header.json")):
+        save(tmp_path / "header.json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [1, 5, 8, 9, 11])
+def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
+    """The process is killed for real at its n-th change to the folder; the 8th puts the header in place."""
+    folder = save(tmp_path / "m", 1.0)
+    code = f"""
+        import os, signal, pathlib
+        from tests.model.test_storage import save
+        left = {step}
+        def dying(function):
+            def call(*args, **kwargs):
+                global left
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*args, **kwargs)
+            return call
+        for name in ("replace", "unlink", "write_text"):
+            setattr(pathlib.Path, name, dying(getattr(pathlib.Path, name)))
+        save({str(folder)!r}, 2.0, users=("cid", "dan"))
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    stored = storage.read(folder)
+    whole = (stored.header.facts["number"], stored.arrays["number"].tolist(), stored.users.tolist())
+    assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 8 else (2.0, [2.0], ["cid", "dan"]))
+    save(folder, 3.0)
+    assert storage.read(folder).header.facts == {"number": 3.0}
+    shutil.rmtree(folder)

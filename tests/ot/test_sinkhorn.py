@@ -1,0 +1,96 @@
+"""Sinkhorn: against POT, against its own formula, and on the paper's worked example."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ot
+from prefmover.errors import InputError
+from prefmover.ot import sinkhorn, transport
+from tests.messages import names
+from tests.oracles.transport import normalized
+
+RATINGS = {
+    "u1": [5, 0, 2, 3, 0],
+    "u2": [0, 5, 2, 3, 0],
+    "u3": [0, 0, 2, 3, 5],
+    "u4": [5, 5, 5, 0, 0],
+    "u5": [0, 0, 0, 5, 0],
+    "u6": [0, 0, 0, 0, 5],
+}
+SIMILARITY = np.array(
+    [
+        [1.0, 0.8, 0.8, 0.3, 0.3],
+        [0.8, 1.0, 0.8, 0.3, 0.3],
+        [0.8, 0.8, 1.0, 0.3, 0.3],
+        [0.3, 0.3, 0.3, 1.0, 0.8],
+        [0.3, 0.3, 0.3, 0.8, 1.0],
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "printed"), [("u1", "u2", 0.892), ("u2", "u3", 0.633), ("u4", "u5", 0.3), ("u5", "u6", 0.8)]
+)
+def test_the_papers_worked_example(u, v, printed):
+    """Table 1(c) prints one minus the cost, cut off after three digits."""
+    result = sinkhorn(RATINGS[u], RATINGS[v], 1 - SIMILARITY, 0.05, tolerance=1e-4)
+    assert result.converged
+    assert 0 <= 1 - result.cost - printed + 1e-9 < 1e-3
+    # Without entropy it would have been .9 and .65 for the first two.
+    exact = 1 - transport(RATINGS[u], RATINGS[v], 1 - SIMILARITY).cost
+    assert exact == pytest.approx({"u1": 0.9, "u2": 0.65, "u4": 0.3, "u5": 0.8}[u])
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 6), st.integers(1, 6), st.sampled_from([0.05, 0.3, 2.0]), st.integers(0, 99))
+def test_formula_marginals_and_pot(n, m, epsilon, seed):
+    rng = np.random.default_rng(seed)
+    p, q, cost = rng.integers(1, 6, n), rng.integers(1, 6, m), rng.random((n, m))
+    result = sinkhorn(p, q, cost, epsilon, tolerance=1e-7)
+    assert result.converged
+    assert result.marginal_error <= 1e-7
+    a, b = normalized(p), normalized(q)
+    f, g = result.potentials
+    assert result.plan == pytest.approx(np.exp((f[:, None] + g - cost) / epsilon) * a[:, None] * b)
+    assert result.plan.sum(axis=0) == pytest.approx(b, abs=1e-12)
+    assert result.plan.sum(axis=1) == pytest.approx(a, abs=1.1e-7)
+    assert result.cost == pytest.approx((result.plan * cost).sum())
+    theirs = ot.bregman.sinkhorn_log(a, b, cost, epsilon, numItermax=20_000, stopThr=1e-10)
+    assert result.plan == pytest.approx(theirs, abs=1e-6)
+    assert result.cost >= transport(p, q, cost).cost - 1e-6
+
+
+def test_small_epsilon_does_not_underflow():
+    """exp(-1 / .001) is zero in floating point; logarithms are not."""
+    cost = [[0.0, 1.0], [1.0, 0.1]]
+    result = sinkhorn([1, 1], [1, 1], cost, 0.001)
+    assert result.converged
+    assert result.cost == pytest.approx(0.05, abs=1e-12)
+
+
+def test_not_converged_is_reported():
+    rng = np.random.default_rng(0)
+    result = sinkhorn([1, 2, 3], [3, 1, 1], rng.random((3, 3)), 0.01, max_iterations=2)
+    assert not result.converged
+    assert result.iterations == 2
+    assert result.marginal_error > 1e-9
+
+
+def test_points_without_mass():
+    result = sinkhorn([0, 1], [1, 0, 1], [[0, 0, 0], [1, 0, 3]], 0.1)
+    assert result.cost == pytest.approx(2)
+    assert not result.plan[0].any()
+    assert not result.plan[:, 1].any()
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, np.nan, np.inf])
+def test_epsilon_must_be_positive(epsilon):
+    with pytest.raises(InputError, match=names("epsilon")):
+        sinkhorn([1], [1], [[0]], epsilon)
+
+
+def test_at_least_one_round():
+    with pytest.raises(InputError, match=names("max_iterations", 0)):
+        sinkhorn([1], [1], [[0]], 1.0, max_iterations=0)
