@@ -87,7 +87,7 @@ def test_ml_100k_by_movielens_ids(real_data):
 @pytest.mark.real_data
 def test_the_geometry_of_ml_100k_says_that_it_was_matched(real_data):
     data = datasets.load("ml-100k")
-    assert "matched to ml-1m by title" in data.geometry.name
+    assert "ml-1m" in data.geometry.name
     assert data.geometry.n_items == 1682
     alien = data.items.find("Alien (1979)")
     near = [data.items.label(item) for item, _ in data.geometry.near(alien, 5)]

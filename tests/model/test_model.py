@@ -10,12 +10,12 @@ import pytest
 from sklearn.base import clone
 
 import prefmover.model
-from prefmover.data.ratings import Ratings, Scale
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure, register, similarities, weight
 from prefmover.model import UserKNN
 from prefmover.paper.table_1 import table_1
+from prefmover.data.ratings import Ratings, Scale
 from prefmover.predict import Shared
 from tests.contracts.model import ModelContract
 from tests.messages import names, unnamed
@@ -323,8 +323,8 @@ def test_a_loaded_model_is_pickled_whole(world, tmp_path):
 def test_singular_and_plural(world):
     ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
     model = UserKNN("jaccard", predictor="average", centering="mean").fit(ratings)
-    assert repr(model.predict_one("bob", "y")).endswith("from 1 neighbor)")
-    assert repr(model.predict_one("ann", "y")).endswith("from no neighbor)")
+    assert repr(model.predict_one("bob", "y")).endswith("1 neighbor)")
+    assert repr(model.predict_one("ann", "y")).endswith("no neighbor)")
     assert not unnamed(repr(model.predict([("bob", "y")])), "Predictions", 1)
     assert not unnamed(repr(model.for_ratings({"x": 5})), "Guest", "'you'", 1)
     why = UserKNN().fit(*world).explain_recommendation("u00", "i03")
