@@ -217,7 +217,7 @@ def test_a_parquet_file_without_the_column(tmp_path):
 def test_reading_does_not_import_pandas(write):
     """Arrow imports it, where it is installed, for conversions that can be had without."""
     path = write(lines("::"))
-    probe = f"from prefmover.data.ratings import Ratings; Ratings.read({str(path)!r}); import sys; print(*sys.modules)"
+    probe = f"from prefmover import Ratings; Ratings.read({str(path)!r}); import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert "pyarrow" in done.stdout.split()
     assert "pandas" not in done.stdout.split()

@@ -10,12 +10,12 @@ import pytest
 from sklearn.base import clone
 
 import prefmover.model
+from prefmover.data.ratings import Ratings, Scale
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure, register, similarities, weight
 from prefmover.model import UserKNN
 from prefmover.paper.table_1 import table_1
-from prefmover.data.ratings import Ratings, Scale
 from prefmover.predict import Shared
 from tests.contracts.model import ModelContract
 from tests.messages import names, unnamed

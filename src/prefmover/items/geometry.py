@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
     from prefmover.items.features import ItemVectors
 
-__all__ = ["ItemGeometry", "align"]
+__all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials in 32 bits
