@@ -2,13 +2,14 @@
 #
 #   make demo    the whole job on the built-in data, with a report; make demo DEMO='--viewer noor-r'
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
-#   make test    all tests and the examples in docstrings
+#   make test    all tests and the examples in docstrings; without the slow ones: .venv/bin/pytest
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
-#   make lint    ruff and mypy, and known holes in dependencies where a service that knows them can be reached
+#   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service knows them
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   benchmarks, ratios against POT in one run
+#   make wheel   the wheel, in dist/
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
 #
@@ -21,7 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench docs pictures clean
+.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench wheel docs pictures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -31,29 +32,34 @@ serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python tests/browser.py
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	@$(BIN)/python tools/browser.py
+	$(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	@$(BIN)/python tests/audit.py
+	@$(BIN)/python tools/audit.py
+	@if ! command -v npm >/dev/null; then echo "skipped: the explorer's JavaScript and CSS are checked where npm is"; \
+	else $(MAKE) --no-print-directory node_modules/.installed && npm run --silent lint; fi
 
 test-lowest test-newest:
-	$(PYTHON) tests/compatibility.py $(@:test-%=%) $(TESTS)
+	$(PYTHON) tools/compatibility.py $(@:test-%=%) $(TESTS)
 
 fuzz: $(VENV)/.installed-fuzz
 	@for file in fuzz/fuzz_*.py; do echo "== $$file"; $(BIN)/python $$file --minutes $(MINUTES) || exit 1; done
 
 soak: $(VENV)/.installed-test
-	$(BIN)/python -m tests.soak $(SOAK)
+	$(BIN)/python -m tools.soak $(SOAK)
 
 kills: $(VENV)/.installed-test
-	$(BIN)/python -m tests.reliability.kills $(KILLS)
+	$(BIN)/python -m tools.kills $(KILLS)
 
 bench: $(VENV)/.installed-test
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+wheel: | $(BIN)/python
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
@@ -71,8 +77,12 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
+node_modules/.installed: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	@touch $@
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,7 +36,7 @@ def ours(split: Split, geometry: Any, jobs: int | None) -> Iterator[tuple[str, C
 
     yield OURS, model(weight=KERNEL_WEIGHT)
     yield "the same, uniform weights", model(weight="exponential(0)")
-    yield "the same, no neighbours", model(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0))
+    yield "the same, no neighbors", model(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0))
     uniform = {"predictor": "average", "weight": "exponential(0)", "k": split.train.n_users}
     yield "bias + uniform weights, all raters", model(**uniform, shrinkage=1.0)
     yield "bias", lambda: Centering.of(split.train, "baseline").base(split.users, split.items)

@@ -3,7 +3,7 @@
 ``python benchmarks/bench_cluster.py [--write] [--queries N] [--rounds N] [--users N] [--askers N] [--k K]``. Real data
 (ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody), on n
 threads and on n workers in turn, ``--rounds`` times: the speed of a shared machine changes within minutes, so that only
-neighbouring runs can be compared. Then a made-up set of ``--users`` users with 20 to 60 ratings (0: leave this out):
+neighboring runs can be compared. Then a made-up set of ``--users`` users with 20 to 60 ratings (0: leave this out):
 ``--askers`` of them ask, and the rest is extrapolated. With ``--write`` the constants of the model go to
 src/prefmover/cluster/constants.json too.
 """
@@ -99,7 +99,7 @@ def speed(name: str, options: Any) -> list[str]:
                 on_threads.append(seconds)
                 seconds, found = timed(index, users, options.k, executor=executor, progress=memory)
                 on_ray.append(seconds)
-                assert same(found, expected), "not the same neighbours"
+                assert same(found, expected), "not the same neighbors"
                 print(f"{n} threads {on_threads[-1]:.1f} s, {n} workers {on_ray[-1]:.1f} s", flush=True)
             tasks = executor.summary.tasks
         took[n] = {"threads": on_threads, "workers": on_ray}
@@ -122,7 +122,7 @@ def speed(name: str, options: Any) -> list[str]:
     told = (
         f"Ray against threads, run in turn, {options.rounds} times: **{overhead(2)} on two cores**, {overhead(1)} on one. Two "
         f"workers against one, medians: **{gained('workers'):.2f}x** (two threads against one: {gained('threads'):.2f}x). "
-        f"The neighbours are the same to the last bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; "
+        f"The neighbors are the same to the last bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; "
         f"{memory.proportional:,.0f} MB with its share of what is shared, PSS); geometry, users and table, "
         f"{shared / 2**20:,.0f} MB, are in the object store once."
     )

@@ -1,7 +1,7 @@
 """Pruned search against POT on every pair: 100 random queries of MovieLens-100K and 20 of MovieLens-1M.
 
 ``python benchmarks/bench_exactness.py [--write]``: takes a quarter of an hour; POT does all the work. Distances must agree within
-1e-9 at each rank, and so must the neighbours wherever their distances differ by more.
+1e-9 at each rank, and so must the neighbors wherever their distances differ by more.
 """
 
 import time
@@ -67,7 +67,7 @@ def main() -> None:
         "pairs solved by POT",
         "POT took",
         "largest difference of distances",
-        "wrong neighbours",
+        "wrong neighbors",
     ]
     publish(
         "exactness",

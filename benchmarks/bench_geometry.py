@@ -99,7 +99,7 @@ class Bench:
         return both._replace(vectors=X / np.where(lengths > 0, lengths, 1))
 
     def by_ratings(self) -> features.ItemVectors:
-        """Return vectors from all ratings, in the order of the catalogue."""
+        """Return vectors from all ratings, in the order of the catalog."""
         made = features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
         X = np.zeros((len(self.ids), made.vectors.shape[1]))
         X[np.searchsorted(self.ids, made.items)] = made.vectors  # ids of MovieLens are sorted

@@ -2,7 +2,7 @@
 
 ``python benchmarks/bench_pair.py [--write]``: sizes 5 to 400 on random angles, then 2,000 random user pairs of
 MovieLens-100K and -1M (read from the folder that PREFMOVER_DATA names). One thread. Ours includes gathering
-the cost block and cancelling shared mass; POT's raw C++ entry gets blocks gathered beforehand.
+the cost block and canceling shared mass; POT's raw C++ entry gets blocks gathered beforehand.
 """
 
 import time
@@ -12,11 +12,11 @@ from ot.lp.emd_wrap import emd_c
 
 import ot
 from bench import arguments, dataset, publish, table
+from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import _pmd as kernels
 from prefmover.measures.pmd import distances
-from prefmover.data.preferences import preferences
 from prefmover.ot._simplex import workspace
 
 SIZES = (5, 10, 20, 50, 100, 200, 400)

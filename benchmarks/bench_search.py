@@ -16,9 +16,9 @@ from ot.lp.emd_wrap import emd_c
 
 import ot
 from bench import arguments, dataset, publish, table
+from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.items.geometry import ItemGeometry
-from prefmover.data.preferences import preferences
 from prefmover.search import NeighborIndex, SearchStats
 
 POT_PIVOTS = 10_000_000

@@ -117,12 +117,12 @@ class Questions:
             [
                 ("find users", f"/api/v1/users?q={other[:2]}&offset={self.dice.randrange(50)}", None),
                 ("a user", about, None),
-                ("neighbours", f"{about}/neighbors", None),
+                ("neighbors", f"{about}/neighbors", None),
                 ("recommendations", f"{about}/recommendations", None),
                 ("a pair", f"/api/v1/explanations?user={user}&other={other}", None),
                 ("all measures", f"/api/v1/comparison?user={user}&other={other}", None),
                 ("near items", f"/api/v1/items/{item}/near?k={self.dice.randrange(1, 100)}", None),
-                ("guest neighbours", "/api/v1/guest/neighbors", {"ratings": self.guest()}),
+                ("guest neighbors", "/api/v1/guest/neighbors", {"ratings": self.guest()}),
                 self.guest_recommendations(),
             ]
         )

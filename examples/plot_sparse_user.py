@@ -1,4 +1,4 @@
-"""Neighbours of somebody who has rated three films.
+"""Neighbors of somebody who has rated three films.
 
 nadia-l has rated three films. Most of the 799 other viewers have none of them in common with her: a measure
 of co-rated ratings can say nothing about those, and with the rest it has one film to go by. PMD compares her

@@ -21,7 +21,7 @@ import prefmover as pm
 from prefmover.datasets import cinema
 
 KEPT = (2, 3, 5, 8, 13, 20)
-SHOWN = {  # measure: colour, width
+SHOWN = {  # measure: color, width
     "pmd": ("#1d3f8f", 3),
     "bcf": ("#3b9ac4", 1.6),
     "n-husm": ("#7fc4bb", 1.6),
@@ -49,8 +49,8 @@ def main(out: Path) -> list[Path]:
 
     figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
     for name, values in found.items():
-        colour, width = SHOWN[name]
-        ax.plot(KEPT, values, "o-", color=colour, lw=width, ms=width + 2.5, label=pm.MEASURES[name].label)
+        color, width = SHOWN[name]
+        ax.plot(KEPT, values, "o-", color=color, lw=width, ms=width + 2.5, label=pm.MEASURES[name].label)
     by_chance = np.mean([(truth == taste).sum() - 1 for taste in truth]) / (len(truth) - 1)
     ax.axhline(by_chance, color="#26323f", lw=1, ls=":")
     ax.text(KEPT[0], by_chance + 0.008, "chance", fontsize=9)

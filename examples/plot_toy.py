@@ -43,9 +43,9 @@ def main(out: Path) -> list[Path]:
     return [path]
 
 
-def show(ax, values, rows, columns, title, form, colours, limits):
+def show(ax, values, rows, columns, title, form, colors, limits):
     """Draw a matrix with its numbers in it."""
-    drawn = ax.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
+    drawn = ax.imshow(values, cmap=colors, vmin=limits[0], vmax=limits[1])
     for i, j in np.ndindex(values.shape):
         if not np.isnan(values[i, j]):
             dark = sum(drawn.cmap(drawn.norm(values[i, j]))[:3]) < 1.5

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from prefmover import ItemGeometry, Ratings
 from prefmover.data.csr import check_rows
-from prefmover.data.scale import Scale
 from prefmover.data.preferences import preferences
+from prefmover.data.scale import Scale
 
 IDS = (
     0,

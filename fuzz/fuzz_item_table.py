@@ -26,10 +26,10 @@ def target(data: bytes) -> None:
         for number, content in enumerate(choices.rest().split(CUT)[:2]):
             paths.append(Path(folder, f"items-{number}"))
             paths[-1].write_bytes(content)
-        catalogue, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
-    assert len(catalogue.ids) == geometry.n_items
+        catalog, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
+    assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()
-    catalogue.label(catalogue.ids[0])
+    catalog.label(catalog.ids[0])
 
 
 def seeds() -> list[bytes]:

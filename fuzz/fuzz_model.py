@@ -1,6 +1,6 @@
 """Model folders from strangers: a real one whose header, arrays and ids were tampered with.
 
-Checksums are made to fit afterwards, as a stranger would: what must hold then is that nothing out of range
+Checksums are made to fit afterward, as a stranger would: what must hold then is that nothing out of range
 reaches compiled code.
 """
 

@@ -38,7 +38,7 @@ CELL = {
     "mae": [0.7, 0.6],
     "rmse": [0.9, 0.8],
     "coverage": [1.0, 1.0],
-    "neighbours": [4.0, 8.0],
+    "neighbors": [4.0, 8.0],
     "groups": {"n": [1] * 20, "error": [[0.5] * 20, [0.4] * 20]},
     "run": {"seconds": 1.0, "solved": 3, "threads": 1, "versions": {"python": "3.11"}},
 }

@@ -1,4 +1,4 @@
-"""Experiments as TOML, and the short ways to write numbers of neighbours and shares."""
+"""Experiments as TOML, and the short ways to write numbers of neighbors and shares."""
 
 import tempfile
 from pathlib import Path

@@ -86,6 +86,36 @@ def test_mypy_knows_the_kernels():
     assert set(*listed) == kernels
 
 
+RUNTIME_EXTRAS = ("plot", "server", "peers", "ray")
+DISTRIBUTION = {"ot": "pot", "surprise": "scikit-surprise", "sklearn": "scikit-learn"}  # others: as imported
+
+
+def third_party(file):
+    """Yield the distributions whose modules a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        else:
+            continue
+        for name in (full.split(".")[0] for full in names):
+            if name != "prefmover" and name not in sys.stdlib_module_names:
+                yield DISTRIBUTION.get(name, name.replace("_", "-").lower())
+
+
+def test_what_is_imported_is_declared():
+    """A package that only comes along with another one may stop coming along."""
+    project = PYPROJECT["project"]
+    extras = [project["optional-dependencies"][extra] for extra in RUNTIME_EXTRAS]
+    wanted = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    declared = {re.match(r"[\w.-]+", line)[0].lower() for line in wanted}
+    imported = {name: module_of(file) for file in FILES for name in third_party(file)}
+    missing = {name: where for name, where in imported.items() if name not in declared}
+    assert not missing, f"not in pyproject.toml: {missing}"
+    assert not declared - imported.keys() - {"scikit-learn"}, "declared, and imported nowhere"
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -102,7 +132,17 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt", "Makefile"]
+    "name",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "constraints.txt",
+        "Makefile",
+        "pyproject.toml",
+        ".pre-commit-config.yaml",
+        ".github/workflows/test.yml",
+    ],
 )
 def test_no_addresses_of_indexes_or_of_this_machine(name):
     text = (ROOT / name).read_text()

@@ -1,6 +1,10 @@
 """What can be wrong with a command line: exit code 2, one line that says what to do, nothing written."""
 
+import re
+
 import pytest
+
+from tests.messages import names
 
 pytestmark = pytest.mark.usefixtures("in_shop")
 
@@ -12,67 +16,73 @@ MODEL = ("-m", "my-model")
     ("args", "message"),
     [
         # which data
-        (("neighbors", "-u", 42), "say which data: one of --model FOLDER, --dataset NAME or --ratings FILE"),
-        (("neighbors", *FILES, *MODEL, "-u", 42), "--model and --ratings are given"),
-        (("neighbors", *MODEL, "--items", "tags.csv", "-u", 42), "--items belongs to --ratings"),
-        (("distance", "-d", "cinema", "--user-column", "x", "-u", 1, "-v", 2), "--user-column belongs to"),
+        (("neighbors", "-u", 42), names("--model", "--dataset", "--ratings")),
+        (("neighbors", *FILES, *MODEL, "-u", 42), names("--model", "--ratings")),
+        (("neighbors", *MODEL, "--items", "tags.csv", "-u", 42), names("--items", "--ratings")),
+        (("distance", "-d", "cinema", "--user-column", "x", "-u", 1, "-v", 2), names("--user-column")),
         (("recommend", "-d", "cinma", "-u", "x"), "cinema"),
-        (("recommend", "-m", "nowhere", "-u", "x"), "there is no folder nowhere"),
-        (("recommend", "-m", ".", "-u", "x"), "is not a model of prefmover"),
-        (("predict", "-r", "rating.csv", "-u", 1, "--item", "x"), "did you mean ratings.csv?"),
-        (("explain", "-r", "ratings.csv", "-i", "tag.csv", "-u", 1, "-v", 2), "did you mean tags.csv?"),
-        (("neighbors", *FILES, "--separator", "abc", "-u", 42), "separator 'abc' will not do"),
-        (("neighbors", *FILES, "--encoding", "utf-9", "-u", 42), "unknown encoding 'utf-9'"),
+        (("recommend", "-m", "nowhere", "-u", "x"), names("nowhere")),
+        (("recommend", "-m", ".", "-u", "x"), names("header.json")),
+        (("predict", "-r", "rating.csv", "-u", 1, "--item", "x"), names("rating.csv", "ratings.csv")),
+        (("explain", "-r", "ratings.csv", "-i", "tag.csv", "-u", 1, "-v", 2), names("tag.csv", "tags.csv")),
+        (("neighbors", *FILES, "--separator", "abc", "-u", 42), names("'abc'")),
+        (("neighbors", *FILES, "--encoding", "utf-9", "-u", 42), names("'utf-9'")),
         (("neighbors", *FILES, "--duplicates", "first", "-u", 42), "first"),
-        (("neighbors", *FILES, "--missing", "no", "-u", 42), "choose"),
+        (("neighbors", *FILES, "--missing", "no", "-u", 42), names("missing", "drop")),
         # who and what
-        (("neighbors", *FILES), "say whose neighbours"),
-        (("neighbors", *FILES, "-u", 42, "--all"), "say whose neighbours"),
-        (("neighbors", *FILES, "-u", 4200), "there is no user 4200; close: 60"),
-        (("neighbors", *FILES, "-u", "bob"), "there is no user 'bob'; user ids are integers here"),
-        (("neighbors", *FILES, "--rated", "Alien"), "--rated is 'Alien'; give an item and its rating"),
-        (("neighbors", *FILES, "--rated", "Alien=x"), "--rated is 'Alien=x'"),
-        (("neighbors", *FILES, "--rated", "Alein=5"), "did you mean 'Alien'"),
-        (("neighbors", *FILES, "--rated", "Alien=5", "--rated", "alien=4"), "Alien is given twice"),
-        (("recommend", *FILES), "say to whom"),
-        (("recommend", *FILES, "-u", 42, "--rated", "Alien=5"), "say to whom"),
-        (("recommend", *FILES, "--rated", "Alien=9"), "the scale is 0.5 to 5"),
-        (("predict", *FILES, "-u", 42), "say which pairs"),
-        (("predict", *FILES, "--item", "Alien"), "say which pairs"),
-        (("predict", *FILES, "-u", 42, "--item", "Alien", "--pairs", "pairs.csv"), "say which pairs"),
-        (("predict", *FILES, "-u", 42, "--item", "Zardoz"), "no title among 8 items"),
-        (("predict", *FILES, "--pairs", "tags.csv"), "no column 'user'"),
-        (("predict", *FILES, "--pairs", "none.csv"), "there is no file none.csv"),
-        (("explain", *FILES, "-u", 42), "say what to explain"),
-        (("explain", *FILES, "-u", 42, "-v", 7, "--item", "Alien"), "say what to explain"),
+        (("neighbors", *FILES), names("--user", "--rated", "--all")),
+        (("neighbors", *FILES, "-u", 42, "--all"), names("--user", "--rated", "--all")),
+        (("neighbors", *FILES, "-u", 4200), names(4200, 60)),
+        (("neighbors", *FILES, "-u", "bob"), names("'bob'")),
+        (("neighbors", *FILES, "--rated", "Alien"), names("--rated", "'Alien'")),
+        (("neighbors", *FILES, "--rated", "Alien=x"), names("--rated", "'Alien=x'")),
+        (("neighbors", *FILES, "--rated", "Alein=5"), names("'Alien'")),
+        (("neighbors", *FILES, "--rated", "Alien=5", "--rated", "alien=4"), names("Alien")),
+        (("recommend", *FILES), names("--user", "--rated")),
+        (("recommend", *FILES, "-u", 42, "--rated", "Alien=5"), names("--user", "--rated")),
+        (("recommend", *FILES, "--rated", "Alien=9"), names(0.5, 5)),
+        (("predict", *FILES, "-u", 42), names("--user", "--item", "--pairs")),
+        (("predict", *FILES, "--item", "Alien"), names("--user", "--item", "--pairs")),
+        (
+            ("predict", *FILES, "-u", 42, "--item", "Alien", "--pairs", "pairs.csv"),
+            names("--user", "--item", "--pairs"),
+        ),
+        (("predict", *FILES, "-u", 42, "--item", "Zardoz"), names("'Zardoz'")),
+        (("predict", *FILES, "--pairs", "tags.csv"), names("'user'")),
+        (("predict", *FILES, "--pairs", "none.csv"), names("none.csv")),
+        (("explain", *FILES, "-u", 42), names("--other", "--item")),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--item", "Alien"), names("--other", "--item")),
         # how
         (("neighbors", *FILES, "-u", 42, "--measure", "pdm"), "'pmd'"),
         (("neighbors", *FILES, "-u", 42, "--convention", "tabel-1"), "table-1"),
-        (("neighbors", *FILES, "--all"), "give --out neighbors.parquet"),
-        (("neighbors", *FILES, "-u", 42, "--executor", "ray"), "--executor ray is for --all"),
+        (("neighbors", *FILES, "--all"), names("--out")),
+        (("neighbors", *FILES, "-u", 42, "--executor", "ray"), names("--executor", "--all")),
         (("distance", *FILES, "-u", 42, "-v", 7, "--measure", "none"), "none"),
-        (("fit", *FILES, "-o", "m", "--predictor", "magic"), "predictor is 'magic'"),
+        (("fit", *FILES, "-o", "m", "--predictor", "magic"), names("predictor", "'magic'")),
         (("fit", *FILES, "-o", "m", "--weight", "heavy"), "heavy"),
         (("fit", *FILES, "-o", "m", "--paper", "--centering", "median"), "median"),
-        (("fit", *MODEL, "-o", "m"), "--model is fitted already"),
-        (("recommend", *MODEL, "-u", 42, "--measure", "cos"), "--measure is for fitting"),
-        (("recommend", *MODEL, "-u", 42, "--tune"), "--tune is for fitting"),
+        (("fit", *MODEL, "-o", "m"), names("--model")),
+        (("recommend", *MODEL, "-u", 42, "--measure", "cos"), names("--measure")),
+        (("recommend", *MODEL, "-u", 42, "--tune"), names("--tune")),
         (
             ("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"),
-            "--centering is for predicted ratings",
+            names("--centering"),
         ),
-        (("explain", *FILES, "-u", 42, "-v", 7, "--paper"), "--paper is for predicted"),
-        (("distance", "-r", "zeros.csv", "-u", "ann", "-v", "bob"), "'ann' has no positive rating"),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--paper"), names("--paper")),
+        (("distance", "-r", "zeros.csv", "-u", "ann", "-v", "bob"), names("'ann'")),
         # where to
-        (("fit", *FILES, "-o", "tags.csv"), "which is a file; a model is a folder"),
-        (("neighbors", *FILES, "--all", "-o", "out.txt"), "a file that ends in .csv or .parquet"),
-        (("neighbors", *FILES, "--all", "-o", "no/out.csv"), "there is no folder no; make it first"),
-        (("predict", *MODEL, "--pairs", "pairs.csv", "-o", "p.json"), "ends in .csv or .parquet"),
-        (("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.jpg"), "--picture is 'plan.jpg'"),
-        (("explain", *FILES, "-u", 42, "-v", 7, "--html", "plan.txt"), "--html is 'plan.txt'"),
-        (("explain", *FILES, "-u", 42, "--item", "Alien", "--picture", "p.png"), "--picture draws the plan"),
-        (("explain", *FILES, "-u", 42, "-v", 7, "--measure", "cos", "--picture", "p.png"), "is drawn"),
-        (("items", "near", "Alien", "-d", "cinema", "-i", "tags.csv"), "say which items"),
+        (("fit", *FILES, "-o", "tags.csv"), names("tags.csv")),
+        (("neighbors", *FILES, "--all", "-o", "out.txt"), names(".csv", ".parquet")),
+        (("neighbors", *FILES, "--all", "-o", "no/out.csv"), names("no")),
+        (("predict", *MODEL, "--pairs", "pairs.csv", "-o", "p.json"), names(".csv", ".parquet")),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.jpg"), names("--picture", "'plan.jpg'")),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--html", "plan.txt"), names("--html", "'plan.txt'")),
+        (("explain", *FILES, "-u", 42, "--item", "Alien", "--picture", "p.png"), names("--picture")),
+        (("explain", *FILES, "-u", 42, "-v", 7, "--measure", "cos", "--picture", "p.png"), names("PMD")),
+        (
+            ("items", "near", "Alien", "-d", "cinema", "-i", "tags.csv"),
+            names("--dataset", "--items", "--model"),
+        ),
     ],
 )
 def test_bad_command_lines(run, in_shop, args, message):
@@ -80,9 +90,8 @@ def test_bad_command_lines(run, in_shop, args, message):
     before = sorted(path.name for path in in_shop.rglob("*"))
     code, out, err = run(*args)
     assert (code, out) == (2, "")
-    assert message in err
-    last = err.splitlines()[-1]
-    assert last.startswith("prefmover: error: ")
+    assert re.search(message, err)
+    assert err.splitlines()[-1].startswith("prefmover: ")
     assert "Traceback" not in err
     assert sorted(path.name for path in in_shop.rglob("*")) == before
 
@@ -97,42 +106,42 @@ def test_bad_command_lines(run, in_shop, args, message):
         (("fit", *FILES), "--out"),
         (("distance", *FILES, "-u", 42), "--other"),
         (("neighbors", *FILES, "--usr", 42), "--usr"),
-        (("neighbours", *FILES), "neighbors"),
+        (("neighbors", *FILES), "neighbors"),
     ],
 )
 def test_options_that_typer_checks(run, args, message):
     code, out, err = run(*args)
     assert (code, out) == (2, "")
-    assert message in err
+    assert re.search(message, err)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("ratings.csv", "", "ratings.csv is empty"),
-        ("ratings.csv", "userId,film,stars\n", "has a header but no rows"),
-        ("ratings.csv", "userId,film,stars\n1,Alien,x\n", "line 2, column 'stars': 'x' is not a number"),
-        ("ratings.csv", "userId,film,stars\n1,Alien,3\n1,Alien\n", "line 3"),
-        ("ratings.csv", "userId,film,stars\n1,Alien,-3\n", "line 2"),
-        ("ratings.csv", "userId,film,stars\n,Alien,3\n", "the user id is missing"),
-        ("tags.csv", "", "tags.csv is empty"),
-        ("tags.csv", "film,tag\n", "has a header but no items"),
-        ("tags.csv", "film,tag\n,space\n", "line 2, column 'film': the item is missing"),
-        ("tags.csv", "film,tag\nAlien,space,x\n", "line 2: 3 columns where the header has 2"),
+        ("ratings.csv", "", names("ratings.csv")),
+        ("ratings.csv", "userId,film,stars\n", names("ratings.csv")),
+        ("ratings.csv", "userId,film,stars\n1,Alien,x\n", names("ratings.csv", 2, "'stars'", "'x'")),
+        ("ratings.csv", "userId,film,stars\n1,Alien,3\n1,Alien\n", names("ratings.csv", 3)),
+        ("ratings.csv", "userId,film,stars\n1,Alien,-3\n", names("ratings.csv", 2)),
+        ("ratings.csv", "userId,film,stars\n,Alien,3\n", names("ratings.csv", 2)),
+        ("tags.csv", "", names("tags.csv")),
+        ("tags.csv", "film,tag\n", names("tags.csv")),
+        ("tags.csv", "film,tag\n,space\n", names("tags.csv", 2, "'film'")),
+        ("tags.csv", "film,tag\nAlien,space,x\n", names("tags.csv", 2, 3)),
         (
             "tags.csv",
             "film,tag,count\nAlien,a,1\nAlien,b,no\n",
-            "line 3, column 'count': 'no' is not a count",
+            names("tags.csv", 3, "'count'", "'no'"),
         ),
-        ("tags.csv", "film,tag\nKane,space\n", "not one is"),
-        ("tags.csv", "film,x,y\nAlien,1,2\nAliens,1,b\n", "line 3, column 'y': 'b' is not a number"),
+        ("tags.csv", "film,tag\nKane,space\n", names("tags.csv")),
+        ("tags.csv", "film,x,y\nAlien,1,2\nAliens,1,b\n", names(3, "'y'", "'b'")),
         (
             "tags.csv",
-            "film,colour\nAlien,blue\n",
-            "needs a column genres, tags or text, or columns of numbers",
+            "film,color\nAlien,blue\n",
+            names("genres", "tags", "text"),
         ),
-        ("tags.csv", "a,b\nAlien,blue\n", "no column 'item' among 'a', 'b'"),
-        ("pairs.csv", "user,item\n42,\n", "line 2, column 'item': the id is missing"),
+        ("tags.csv", "a,b\nAlien,blue\n", names("'item'", "'a'", "'b'")),
+        ("pairs.csv", "user,item\n42,\n", names("pairs.csv", 2, "'item'")),
         ("pairs.csv", "user\n42\n", "pairs.csv"),
     ],
 )
@@ -143,8 +152,9 @@ def test_bad_files_are_named(run, in_shop, name, text, message):
     )
     code, out, err = run(*args)
     assert (code, out) == (2, "")
-    assert message in err
-    assert err.splitlines()[-1].startswith("prefmover: error: ")
+    assert re.search(message, err)
+    assert err.splitlines()[-1].startswith("prefmover: ")
+    assert "Traceback" not in err
 
 
 def test_a_damaged_model(run, in_shop):
@@ -152,13 +162,14 @@ def test_a_damaged_model(run, in_shop):
         path.write_bytes(path.read_bytes()[:-8])
     code, _, err = run("recommend", *MODEL, "-u", 42)
     assert code == 2
-    assert "cut off or damaged" in err
+    assert re.search(r"arrays-\w+", err)
+    assert "Traceback" not in err
 
 
-def test_a_damaged_catalogue(run, in_shop):
-    (in_shop / "my-model" / "catalogue.parquet").write_bytes(b"PAR1")
+def test_a_damaged_catalog(run, in_shop):
+    (in_shop / "my-model" / "catalog.parquet").write_bytes(b"PAR1")
     code, _, err = run("recommend", *MODEL, "-u", 42)
     assert code == 2
-    assert "catalogue.parquet is damaged" in err
-    (in_shop / "my-model" / "catalogue.parquet").unlink()
+    assert "catalog.parquet" in err
+    (in_shop / "my-model" / "catalog.parquet").unlink()
     assert run("recommend", *MODEL, "-u", 42)[0] == 0

@@ -9,6 +9,7 @@ import pytest
 from prefmover.cli import VERBS, main, terminal
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
+from tests.messages import unnamed
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_other_errors(run, failing, error, code):
     failing(error)
     found, _, err = run("doctor")
     assert found == code
-    assert err.startswith("prefmover: error: ")
+    assert err.startswith("prefmover: ")
     assert err.count("\n") == 1
 
 
@@ -81,7 +82,7 @@ def test_a_defect_of_ours_is_named_as_one(run, failing):
     failing(ZeroDivisionError("ours"))
     code, out, err = run("doctor")
     assert (code, out, err.count("\n")) == (1, "", 1)
-    assert "a defect of prefmover, not of yours (ZeroDivisionError: ours)" in err
+    assert "ZeroDivisionError: ours" in err
     with pytest.raises(ZeroDivisionError):
         main(["--debug", "doctor"])
 
@@ -152,8 +153,8 @@ def test_doctor_says_what_is_missing(run, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "requirements", lambda: {"": ["numpy"], "plot": ["no-such-package"]})
     code, out, _ = run("doctor")
     assert code == 0
-    assert "pip install 'prefmover[plot]': no-such-package" in out
-    assert "which is not a folder" in out
+    assert not unnamed(out, "prefmover[plot]", "no-such-package")
+    assert str(tmp_path / "nowhere") in out
     monkeypatch.setattr(doctor, "requirements", lambda: {"": ["no-such-package"]})
     assert run("doctor")[0] == 1
 

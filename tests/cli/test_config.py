@@ -2,10 +2,12 @@
 
 import importlib
 import json
+import re
 
 import pytest
 
 from prefmover.cli import VERBS
+from tests.messages import names, unnamed
 
 pytestmark = pytest.mark.usefixtures("in_shop")
 
@@ -71,17 +73,17 @@ def test_arguments_and_sub_commands(run, config):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("usr = 42", "c.toml: there is no option 'usr'; did you mean 'user'?"),
-        ("zzzz = 42", "c.toml: there is no option 'zzzz'; there are address, all, "),
-        ("k = 'ten'", "c.toml: k is 'ten'; expected a whole number"),
-        ("k = 2.5", "c.toml: k is 2.5; expected a whole number"),
-        ("k = true", "c.toml: k is true; expected a whole number"),
-        ("json = 'yes'", "c.toml: json is 'yes'; expected true or false"),
-        ("user = [true]", "c.toml: user is true; expected a text"),
-        ("measure = ['pmd']", "c.toml: measure is ['pmd']; expected a text"),
-        ("k = 0", "Invalid value for '-k'"),
-        ("k = ", "c.toml is not TOML"),
-        ("[neighbors]\nuserr = 1", "did you mean 'user'?"),
+        ("usr = 42", names("'usr'", "'user'")),
+        ("zzzz = 42", names("c.toml", "'zzzz'", "address", "all")),
+        ("k = 'ten'", names("c.toml", "k", "'ten'")),
+        ("k = 2.5", names("c.toml", "k", 2.5)),
+        ("k = true", names("c.toml", "k", "true")),
+        ("json = 'yes'", names("c.toml", "json", "'yes'")),
+        ("user = [true]", names("c.toml", "user", "true")),
+        ("measure = ['pmd']", names("c.toml", "measure", "['pmd']")),
+        ("k = 0", names("'-k'")),
+        ("k = ", names("c.toml")),
+        ("[neighbors]\nuserr = 1", names("'userr'", "'user'")),
     ],
 )
 def test_what_can_be_wrong(run, config, text, message):
@@ -89,9 +91,9 @@ def test_what_can_be_wrong(run, config, text, message):
         "neighbors", "-r", "ratings.csv", "-i", "tags.csv", "-u", 42, "--config", config(text)
     )
     assert (code, out) == (2, "")
-    assert message in err
+    assert re.search(message, err)
 
 
 def test_the_file_must_be_there(run):
     code, _, err = run("neighbors", "--config", "none.toml")
-    assert (code, err) == (2, "prefmover: error: there is no file none.toml\n")
+    assert (code, err.count("\n"), unnamed(err, "none.toml")) == (2, 1, [])

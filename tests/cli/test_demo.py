@@ -2,9 +2,14 @@
 
 import importlib
 import json
+import re
 import sys
 
 import pytest
+
+from tests.messages import names, unnamed
+
+pytestmark = pytest.mark.slow
 
 demo = importlib.import_module("prefmover.cli.demo")
 
@@ -20,12 +25,8 @@ def small(small_cinema, tmp_path, monkeypatch):
 def test_the_tour(run, small, tmp_path):
     code, out, _ = run("demo")
     assert code == 0
-    assert "petra-h rated 6 films" in out
-    assert "no film in common" in out
+    assert not unnamed(out, "petra-h", 6)
     assert "↔" in out
-    assert "Proof that no plan is cheaper" in out
-    assert "The answer is exact" in out
-    assert "gave" in out
     assert "UserKNN()" in out
     assert out.splitlines()[-1] == "prefmover-demo/report.html"
     page = (tmp_path / "prefmover-demo" / "report.html").read_text(encoding="utf-8")
@@ -60,19 +61,19 @@ def test_without_matplotlib_the_tour_goes_on(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run("demo", "--out", "here")
     assert code == 0
-    assert 'pip install "prefmover[plot]"' in err
+    assert "prefmover[plot]" in err
     assert out.splitlines()[-1] == "here/report.html"
     page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
     assert "<svg" not in page
-    assert "What to watch" in page
+    assert "petra-h" in page
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    [(("--viewer", "petra"), "there is no user 'petra'; close:"), (("--out", "file"), "which is a file")],
+    [(("--viewer", "petra"), names("'petra'")), (("--out", "file"), names("file"))],
 )
 def test_errors(run, tmp_path, args, message):
     (tmp_path / "file").touch()
     code, out, err = run("demo", *args)
     assert (code, out) == (2, "")
-    assert message in err
+    assert re.search(message, err)

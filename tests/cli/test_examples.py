@@ -30,6 +30,7 @@ def test_every_verb_has_examples(verb):
     assert getattr(importlib.import_module(f"prefmover.cli.{verb}"), "EXAMPLES", ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", list(examples()))
 @pytest.mark.usefixtures("in_shop", "small_cinema")
 def test_example(run, line):

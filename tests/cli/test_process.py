@@ -11,6 +11,8 @@ import pytest
 
 from prefmover.cli import VERBS
 
+pytestmark = pytest.mark.slow
+
 PREFMOVER = [sys.executable, "-m", "prefmover.cli"]
 
 BUSY = """

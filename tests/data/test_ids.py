@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from prefmover.data.ids import IdIndex, as_ids, encode
 from prefmover.errors import InputError, UnknownIdError
+from tests.messages import names
 
 
 def where(row):
@@ -62,13 +63,13 @@ def test_columns_of_all_kinds(column):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["a", None], "row 2: the user id is missing"),
-        (["a", "", "b"], "row 2: the user id is missing"),
-        (["a", 1], "all integers or all strings"),
-        ([1.0, 2.0], "not double such as 1.0"),
-        ([True], "not bool"),
-        ([2**64 - 1], "64-bit"),
-        ("ann", "single value 'ann'"),
+        (["a", None], names(2, "user")),
+        (["a", "", "b"], names(2, "user")),
+        (["a", 1], names("user")),
+        ([1.0, 2.0], names("1.0")),
+        ([True], names("bool")),
+        ([2**64 - 1], names(64)),
+        ("ann", names("'ann'")),
     ],
 )
 def test_what_is_no_column_of_ids(column, message):
@@ -77,7 +78,7 @@ def test_what_is_no_column_of_ids(column, message):
 
 
 def test_ids_are_unique():
-    with pytest.raises(InputError, match="item id 'b' is given more than once"):
+    with pytest.raises(InputError, match=names("item", "'b'")):
         as_ids(["a", "b", "c", "b"], "item")
 
 
@@ -94,14 +95,14 @@ def test_positions():
 @pytest.mark.parametrize(
     ("ids", "asked", "message"),
     [
-        (["ann", "bob"], "Anna", "no user 'Anna'; close: 'ann'"),
-        (["ann", "bob"], "xyz", "there are 2, such as 'ann', 'bob'"),
-        ([1, 2, 9], 10, "close: 9, 2, 1"),
-        ([1, 2], "2", "user ids are integers here, and 2 is among them"),
-        ([1, 2], None, "user ids are integers here"),
-        (["1", "2"], 2, "user ids are strings here, and '2' is among them"),
-        (["1", "2"], [2], "user ids are strings here"),
-        ([], "a", "no users at all"),
+        (["ann", "bob"], "Anna", names("'Anna'", "'ann'")),
+        (["ann", "bob"], "xyz", names(2, "'ann'", "'bob'")),
+        ([1, 2, 9], 10, names(9, 2, 1)),
+        ([1, 2], "2", names("user", 2)),
+        ([1, 2], None, names("user")),
+        (["1", "2"], 2, names("user", "'2'")),
+        (["1", "2"], [2], names("user")),
+        ([], "a", names("user")),
     ],
 )
 def test_unknown_ids_are_explained(ids, asked, message):
@@ -110,5 +111,5 @@ def test_unknown_ids_are_explained(ids, asked, message):
 
 
 def test_a_single_id_is_not_a_list_of_ids():
-    with pytest.raises(InputError, match="expected a list of user ids"):
+    with pytest.raises(InputError, match=names("user")):
         IdIndex("user", as_ids(["a"], "user")).positions("a")

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefmover.data.preferences import masses, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, UndefinedDistanceError
-from prefmover.data.preferences import masses, preferences
+from tests.messages import names
 
 
 def shares(values):
@@ -72,9 +73,9 @@ def test_an_exact_total_beyond_31_bits_is_rounded():
 
 
 def test_no_positive_rating():
-    with pytest.raises(UndefinedDistanceError, match="user 'ann' has no positive rating among 2"):
+    with pytest.raises(UndefinedDistanceError, match=names("'ann'")):
         masses([0, 0], user="ann")
-    with pytest.raises(UndefinedDistanceError, match="a user has no ratings"):
+    with pytest.raises(UndefinedDistanceError):
         masses([])
 
 

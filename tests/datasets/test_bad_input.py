@@ -9,6 +9,7 @@ from prefmover import datasets
 from prefmover.datasets import SOURCES
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_a_zip_cut_off(made_up):
     archive = made_up.zip("ml-1m")
     data = archive.read_bytes()
     archive.write_bytes(data[: len(data) // 2])
-    with pytest.raises(InputError, match=r"ml-1m\.zip is not a whole zip archive.*download it again"):
+    with pytest.raises(InputError, match=names("ml-1m.zip")):
         made_up.files("ml-1m", archive)
 
 
@@ -40,7 +41,7 @@ def test_a_zip_with_damaged_contents(made_up):
     at = data.find(b"ratings.dat") + len("ratings.dat") + 4
     data[at : at + 8] = b"\xff" * 8
     archive.write_bytes(bytes(data))
-    with pytest.raises(InputError, match=r"ml-1m\.zip: ml-1m/ratings\.dat is damaged"):
+    with pytest.raises(InputError, match=names("ml-1m.zip", "ml-1m/ratings.dat")):
         datasets.read(SOURCES["ml-1m"], made_up.files("ml-1m", archive))
 
 
@@ -49,17 +50,17 @@ def test_a_gzip_cut_off(made_up, tmp_path):
     packed = gzip.compress((home / "genome-scores.csv").read_bytes())
     (home / "genome-scores.csv").unlink()
     (home / "genome-scores.csv.gz").write_bytes(packed[:-12])
-    with pytest.raises(InputError, match=r"genome-scores\.csv\.gz is damaged"):
+    with pytest.raises(InputError, match=names("genome-scores.csv.gz")):
         read_genome(made_up.files("ml-25m", home))
 
 
 def test_latin_1_where_utf_8_belongs(read):
-    with pytest.raises(InputError, match=r"movies\.csv, line 2: the byte 0xe9 is not UTF-8"):
+    with pytest.raises(InputError, match=names("movies.csv", 2, "0xe9")):
         read("ml-25m", "movies.csv", lambda data: data.decode().encode("latin-1"))
 
 
 def test_utf_16(read):
-    with pytest.raises(InputError, match=r"movies\.csv, line 1: this is UTF-16"):
+    with pytest.raises(InputError, match=names("movies.csv", "UTF-16")):
         read("ml-25m", "movies.csv", lambda data: data.decode().encode("utf-16"))
 
 
@@ -68,31 +69,27 @@ def test_a_header_in_the_middle(read):
         lines = data.splitlines(keepends=True)
         return b"".join([lines[0], *lines[1:4], lines[0], *lines[4:]])
 
-    with pytest.raises(InputError, match=r"ratings\.csv, line 5, column 'userId'.*header in the wrong place"):
+    with pytest.raises(InputError, match=names("ratings.csv", 5, "'userId'")):
         read("ml-25m", "ratings.csv", change)
 
 
 def test_no_header_where_one_belongs(read):
-    with pytest.raises(InputError, match=r"ratings\.csv, line 1: expected the header 'userId,movieId,"):
+    with pytest.raises(InputError, match=names("ratings.csv", 1, "userId,movieId")):
         read("ml-25m", "ratings.csv", lambda data: data.split(b"\n", 1)[1])
 
 
 def test_a_header_where_none_belongs(read):
-    with pytest.raises(
-        InputError, match=r"ratings\.dat, line 1, column 'user': 'UserID' is not a whole number"
-    ):
+    with pytest.raises(InputError, match=names("ratings.dat", 1, "'user'", "'UserID'")):
         read("ml-1m", "ratings.dat", lambda data: b"UserID::MovieID::Rating::Timestamp\n" + data)
 
 
 def test_tabs_for_commas(read):
-    with pytest.raises(
-        InputError, match=r"ratings\.csv, line 1: the columns are separated by tabs; expected 4"
-    ):
+    with pytest.raises(InputError, match=names("ratings.csv", 1, 4)):
         read("ml-25m", "ratings.csv", lambda data: data.replace(b",", b"\t"))
 
 
 def test_tabs_for_commas_on_one_line(read):
-    with pytest.raises(InputError, match=r"ratings\.csv, line 4: 1 columns where 4 are expected"):
+    with pytest.raises(InputError, match=names("ratings.csv", 4, 1)):
         read("ml-25m", "ratings.csv", lambda data: data.replace(b"2,10,3.5,96498", b"2\t10\t3.5\t96498"))
 
 
@@ -109,28 +106,28 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_error(made_up, name):
 
 @pytest.mark.parametrize("file", ["ratings.dat", "movies.dat"])
 def test_a_file_of_0_bytes(read, file):
-    with pytest.raises(InputError, match=rf"{file} is empty \(0 bytes\)"):
+    with pytest.raises(InputError, match=names(file)):
         read("ml-1m", file, lambda _: b"")
 
 
 def test_an_archive_of_0_bytes(made_up, tmp_path):
     (tmp_path / "x.zip").touch()
-    with pytest.raises(InputError, match=r"x\.zip is empty \(0 bytes\)"):
+    with pytest.raises(InputError, match=names("x.zip")):
         made_up.files("ml-1m", tmp_path / "x.zip")
 
 
 def test_a_file_cut_off_in_a_line(read):
-    with pytest.raises(InputError, match=r"ratings\.dat, line 7: 3 columns where 4 are expected \(cut off"):
+    with pytest.raises(InputError, match=names("ratings.dat", 7, 3, 4)):
         read("ml-1m", "ratings.dat", lambda data: data[: data.rfind(b"::")])
 
 
 def test_a_rating_off_the_scale(read):
-    with pytest.raises(InputError, match=r"ratings\.csv, line 3: a rating of 2\.7; expected 0\.5 to 5"):
+    with pytest.raises(InputError, match=names("ratings.csv", 3, 2.7, 0.5, 5)):
         read("ml-25m", "ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,2.7"))
 
 
 def test_a_missing_rating(read):
-    with pytest.raises(InputError, match=r"ratings\.csv, line 3, column 'rating': a number is missing"):
+    with pytest.raises(InputError, match=names("ratings.csv", 3, "'rating'")):
         read("ml-25m", "ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,"))
 
 
@@ -140,35 +137,33 @@ def test_a_rating_given_twice(read):
 
 
 def test_a_movie_listed_twice(read):
-    with pytest.raises(InputError, match=r"movies\.dat, line 5: movie 10 is listed a second time"):
+    with pytest.raises(InputError, match=names("movies.dat", 5, 10)):
         read("ml-1m", "movies.dat", lambda data: data + b"10::Again (1950)::Drama\n")
 
 
 def test_a_rated_movie_that_is_not_listed(read):
-    with pytest.raises(InputError, match=r"movie 99 is rated but not listed"):
+    with pytest.raises(InputError, match=names(99)):
         read("ml-1m", "ratings.dat", lambda data: data + b"1::99::3::0\n")
 
 
 def test_duplicate_titles_are_two_items(read):
     data = read("ml-1m", "movies.dat", lambda data: data + b"50::Untitled::Drama\n")
     assert data.items.search("untitled") == [40, 50]
-    with pytest.raises(
-        InputError, match=r"may be Untitled \[40\]; Untitled \[50\]; add the year, or give the id"
-    ):
+    with pytest.raises(InputError, match=names("[40]", "[50]")):
         data.items.find("Untitled")
     assert data.items.find("50") == 50
 
 
 def test_missing_genome_rows(made_up, tmp_path):
     home = made_up.genome(tmp_path / "genome", skip=5)
-    with pytest.raises(InputError, match=r"genome-scores\.csv: movie 20 lacks 1 of 4 tags"):
+    with pytest.raises(InputError, match=names("genome-scores.csv", 20, 1, 4)):
         read_genome(made_up.files("ml-25m", home))
 
 
 def test_a_missing_file(made_up):
     home = made_up.write("ml-1m")
     (home / "movies.dat").unlink()
-    with pytest.raises(InputError, match=r"lacks movies\.dat \(it has ratings\.dat\)"):
+    with pytest.raises(InputError, match=names("movies.dat", "ratings.dat")):
         made_up.files("ml-1m").require(SOURCES["ml-1m"].needs)
 
 
@@ -184,7 +179,7 @@ def test_no_permission_to_read(made_up, monkeypatch):
         return original(self, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(InputError, match=r"ratings\.dat may not be read: permission denied"):
+    with pytest.raises(InputError, match=names("ratings.dat")):
         datasets.read(SOURCES["ml-1m"], files)
 
 
@@ -194,5 +189,5 @@ def test_a_count_of_tags_that_is_none(made_up):
     (home / "tags.csv").write_text("movieId,tag,count,source\n10,dark,2,us\n20,light,0,us\n")
     from prefmover.datasets.movielens import read_movie_tags
 
-    with pytest.raises(InputError, match=r"tags\.csv, line 3: a count of 0"):
+    with pytest.raises(InputError, match=names("tags.csv", 3, 0)):
         read_movie_tags(made_up.files("movie-tags"))

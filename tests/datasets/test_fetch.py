@@ -15,6 +15,7 @@ from prefmover.datasets import SOURCES, install
 from prefmover.datasets import fetch as download
 from prefmover.datasets.install import digest_of
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 class Publisher:
@@ -133,9 +134,7 @@ def test_without_a_known_hash_it_is_verified_by_contents_and_the_hash_recorded(p
 
 def test_a_wrong_hash(publish, own_folders):
     publish(digest="md5:" + "0" * 32)
-    with pytest.raises(
-        InputError, match=r"is not the ml-1m archive that is known.*data add ml-1m --from FILE"
-    ):
+    with pytest.raises(InputError, match=names("ml-1m", "data add ml-1m --from")):
         install.get("ml-1m")
     assert [p for p in leftovers(own_folders) if "." in p] == []
 
@@ -144,11 +143,11 @@ def test_broken_off_and_resumed(publish, own_folders, monkeypatch):
     monkeypatch.setattr(download, "CHUNK", 10)  # the archive has some 400 bytes
     publisher = publish()
     publisher.cut_at = 200
-    with pytest.raises(InputError, match=r"broke off after 200 bytes, which are kept"):
+    with pytest.raises(InputError, match=names(200)):
         install.get("ml-1m")
     assert not (own_folders / "data" / "ml-1m").exists()
     publisher.cut_at = 100
-    with pytest.raises(InputError, match="broke off after 300 bytes"):
+    with pytest.raises(InputError, match=names(300)):
         install.get("ml-1m")
     publisher.cut_at = None
     assert install.get("ml-1m").verified == "hash"
@@ -159,7 +158,7 @@ def test_broken_off_and_another_file_there_since(publish, monkeypatch):
     monkeypatch.setattr(download, "CHUNK", 10)
     publisher = publish()
     publisher.cut_at = 200
-    with pytest.raises(InputError, match="broke off"):
+    with pytest.raises(InputError):
         install.get("ml-1m")
     publisher.cut_at, publisher.etag = None, '"two"'
     assert install.get("ml-1m").verified == "hash"
@@ -169,9 +168,7 @@ def test_broken_off_and_another_file_there_since(publish, monkeypatch):
 def test_an_expired_certificate(publish, own_folders):
     past = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=2)
     publish(not_before=past - datetime.timedelta(days=30), not_after=past)
-    with pytest.raises(
-        InputError, match=r"certificate of localhost.* was not accepted.*expired.*data add ml-1m"
-    ):
+    with pytest.raises(InputError, match=names("localhost", "data add ml-1m")):
         install.get("ml-1m")
     assert not (own_folders / "data" / "ml-1m").exists()
 
@@ -179,21 +176,19 @@ def test_an_expired_certificate(publish, own_folders):
 def test_a_certificate_of_nobody_knows_whom(publish, monkeypatch):
     publish()
     monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    with pytest.raises(InputError, match=r"was not accepted .*data add ml-1m --from FILE"):
+    with pytest.raises(InputError, match=names("data add ml-1m --from")):
         install.get("ml-1m")
 
 
 def test_offline(publish):
     publish().close()
-    with pytest.raises(
-        InputError, match=r"localhost.* cannot be reached.*are you offline\? Nothing was installed"
-    ):
+    with pytest.raises(InputError, match=names("localhost")):
         install.get("ml-1m")
 
 
 def test_an_error_of_the_server(publish):
     publish().status = 503
-    with pytest.raises(InputError, match=r"answered 503.*nothing was installed"):
+    with pytest.raises(InputError, match=names(503)):
         install.get("ml-1m")
 
 
@@ -204,14 +199,14 @@ def test_never_plain_http(publish, made_up, monkeypatch):
     try:
         publisher = publish()
         publisher.redirect = f"http://localhost:{plain.server_address[1]}/ml-1m.zip"
-        with pytest.raises(InputError, match="which is not https; refused"):
+        with pytest.raises(InputError, match=names("https")):
             install.get("ml-1m")
     finally:
         plain.shutdown()
         thread.join()
         plain.server_close()
     monkeypatch.setitem(SOURCES, "ml-1m", replace(SOURCES["ml-1m"], url="http://localhost/ml-1m.zip"))
-    with pytest.raises(InputError, match="has no address to download it from"):
+    with pytest.raises(InputError):
         install.get("ml-1m")
 
 
@@ -227,13 +222,13 @@ class _Hello(http.server.BaseHTTPRequestHandler):
 def test_a_good_archive_that_is_not_the_data_set(publish, own_folders, made_up):
     other = made_up.zip("ml-100k").read_bytes()
     publish(digest="", data=other)
-    with pytest.raises(InputError, match=r"lacks ratings\.dat, movies\.dat"):
+    with pytest.raises(InputError, match=names("ratings.dat", "movies.dat")):
         install.get("ml-1m")
     assert [p for p in leftovers(own_folders) if "." in p] == []
 
 
 def test_what_cannot_be_downloaded(own_folders):
-    with pytest.raises(InputError, match="movie-tags has no address"):
+    with pytest.raises(InputError, match=names("movie-tags")):
         install.get("movie-tags")
-    with pytest.raises(InputError, match="synthetic is built in"):
+    with pytest.raises(InputError, match=names("synthetic")):
         install.get("synthetic")

@@ -11,6 +11,7 @@ from prefmover.datasets.quality import agreement, summary
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
+from tests.messages import names
 
 
 @pytest.fixture
@@ -84,22 +85,23 @@ def test_ml_100k_without_a_list_of_movielens_ids(installed):
     assert datasets.load("ml-100k").geometry.name == "genres: 4 of ml-100k"
     installed.write("ml-1m")
     installed.more_movies("ml-1m")
-    assert "movies matched to ml-1m by title" in datasets.load("ml-100k").geometry.name
+    assert "ml-1m" in datasets.load("ml-100k").geometry.name
 
 
 def test_summary_and_agreement(made_up, tmp_path):
     genome = read_genome(made_up.files("ml-25m", made_up.genome(tmp_path / "genome")))
     same = ItemGeometry.from_vectors([1, 2, 3, 4], np.vstack([genome.scores, [[1, 0, 0, 0]]]))
     assert agreement(same, genome, [10, 20, 30, -1]) == 1
-    with pytest.raises(InputError, match="2 items of the geometry have a genome row"):
+    with pytest.raises(InputError, match=names(2)):
         agreement(same, genome, [10, 20, 30, -1], among=[10, 20])
-    with pytest.raises(InputError, match="two make a distance"):
+    with pytest.raises(InputError):
         summary(ItemGeometry.from_vectors([1], [[1, 0]]))
     facts = summary(same)
     assert facts["items"] == 4
     assert facts["smallest"] <= facts["median"] <= facts["largest"] <= np.pi / 2 + 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, monkeypatch):
     monkeypatch.setenv("PREFMOVER_DATA", str(real_data))
@@ -113,6 +115,7 @@ def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, mon
         assert agreement(data.geometry, genome, ids) > 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_is_the_same_every_time(real_data):
     from prefmover.items import features

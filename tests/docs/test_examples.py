@@ -6,6 +6,8 @@ import pytest
 
 from tests.docs.blocks import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 SMALLER = {"plot_map": {"viewers": 60, "perplexity": 5}}  # not the whole picture, for the sake of time
 

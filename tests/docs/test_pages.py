@@ -87,6 +87,7 @@ def do_python(block, namespace):
         exec(compile(tree, str(block.page), "exec"), namespace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_page(page, tmp_path, monkeypatch):
     work_through(blocks_of(page), tmp_path, monkeypatch)

@@ -6,6 +6,7 @@ from sklearn.metrics import mean_absolute_error, ndcg_score, root_mean_squared_e
 
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
+from tests.messages import names
 from tests.oracles import evaluation as slow
 
 numbers = st.floats(-10, 10)
@@ -46,7 +47,7 @@ def test_rankings_are_those_of_the_slow_twins(made, n):
         assert metrics.ndcg_at(n, users, scores, stars) == pytest.approx(slow.ndcg(n, users, scores, stars))
     chosen = {p for places in slow.ranked(users, scores).values() for p in places[:n]}
     items = list(range(len(users)))
-    assert metrics.catalogue_coverage(n, users, scores, items, 50) == len(chosen) / 50
+    assert metrics.catalog_coverage(n, users, scores, items, 50) == len(chosen) / 50
 
 
 @given(st.permutations(range(8)), st.lists(st.integers(0, 5), min_size=8, max_size=8), st.integers(1, 9))
@@ -56,7 +57,7 @@ def test_ndcg_is_scikit_learns(scores, stars, n):
         assert ours == pytest.approx(ndcg_score([stars], [scores], k=n))
 
 
-def test_ties_have_no_favourites():
+def test_ties_have_no_favorites():
     """With all scores equal, the first half of the candidates is chosen about half of the time."""
     n = 4000
     lists = metrics.top_n(np.repeat(np.arange(n // 10), 10), np.zeros(n), 5)
@@ -69,17 +70,17 @@ def test_ties_have_no_favourites():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.mae([1], [1, 2]), "one prediction for each"),
-        (lambda: metrics.mae([], []), "one prediction for each"),
-        (lambda: metrics.coverage([]), "no predictions"),
-        (lambda: metrics.top_n([1], [np.nan], 1), "candidate 0 is missing"),
-        (lambda: metrics.top_n([1], [1.0], 0), "n is 0"),
-        (lambda: metrics.top_n([1, 2], [1.0], 1), "one score each"),
-        (lambda: metrics.ndcg_at(1, [1], [1.0], [-1]), "negative"),
-        (lambda: metrics.ndcg_at(1, [1], [1.0], [0]), "no user"),
-        (lambda: metrics.recall_at(1, [1], [1.0], [False]), "no user"),
-        (lambda: metrics.hit_rate(1, [1], [1.0], [False]), "no user"),
-        (lambda: metrics.catalogue_coverage(1, [1], [1.0], [1], 0), "at least one item"),
+        (lambda: metrics.mae([1], [1, 2]), names()),
+        (lambda: metrics.mae([], []), names()),
+        (lambda: metrics.coverage([]), names()),
+        (lambda: metrics.top_n([1], [np.nan], 1), names(0)),
+        (lambda: metrics.top_n([1], [1.0], 0), names("n", 0)),
+        (lambda: metrics.top_n([1, 2], [1.0], 1), names()),
+        (lambda: metrics.ndcg_at(1, [1], [1.0], [-1]), names()),
+        (lambda: metrics.ndcg_at(1, [1], [1.0], [0]), names()),
+        (lambda: metrics.recall_at(1, [1], [1.0], [False]), names()),
+        (lambda: metrics.hit_rate(1, [1], [1.0], [False]), names()),
+        (lambda: metrics.catalog_coverage(1, [1], [1.0], [1], 0), names()),
     ],
 )
 def test_bad_input(call, message):
@@ -99,5 +100,5 @@ def test_all_of_them_at_once(made, n):
             "recall": metrics.recall_at(n, users, scores, relevant),
             "ndcg": metrics.ndcg_at(n, users, scores, stars),
             "hit_rate": metrics.hit_rate(n, users, scores, relevant),
-            "catalogue": metrics.catalogue_coverage(n, users, scores, items, 3),
+            "catalog": metrics.catalog_coverage(n, users, scores, items, 3),
         }

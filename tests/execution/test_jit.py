@@ -35,6 +35,7 @@ def probe(code=PROBE, **environment):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is set by XDG_CACHE_HOME")
 def test_compiled_once_and_announced_once(tmp_path):
     *said, hits, folder = probe(XDG_CACHE_HOME=str(tmp_path))
@@ -49,6 +50,7 @@ def test_compiled_once_and_announced_once(tmp_path):
     assert hits == "hits 2"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is set by XDG_CACHE_HOME")
 def test_a_home_that_cannot_be_written(tmp_path):
     """Below a file no folder can be made, not even by an administrator."""

@@ -8,6 +8,7 @@ import pytest
 
 from prefmover.errors import InputError
 from prefmover.execution.threads import resolve_jobs, run
+from tests.messages import names
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7, None])
@@ -129,7 +130,7 @@ def test_a_signal_interrupts_the_wait():
 
 @pytest.mark.parametrize("n_jobs", [0, -1, 1.5, 2.0, "two", float("nan"), [2]])
 def test_bad_number_of_threads(n_jobs):
-    with pytest.raises(InputError, match=r"n_jobs is .*; give a whole number from 1, or None for all cores"):
+    with pytest.raises(InputError, match=names("n_jobs", 1, "None")):
         resolve_jobs(n_jobs)
 
 

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import importlib, pkgutil, sys
 sys.modules["ray"] = None  # importing it raises ImportError

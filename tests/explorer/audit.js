@@ -14,7 +14,7 @@
   const text = (id) => document.getElementById(id)?.textContent.trim();
   const called = (e) =>
     e.getAttribute("aria-label")?.trim() ||
-    (e.getAttribute("aria-labelledby") ?? "").split(/\s+/).map(text).filter(Boolean).join(" ") ||
+    (e.getAttribute("aria-labeledby") ?? "").split(/\s+/).map(text).filter(Boolean).join(" ") ||
     (e.labels && [...e.labels].map((l) => l.textContent.trim()).join(" ")) ||
     (e.matches("input, [role=slider], [role=img], [role=region], dialog, nav, section") ? "" : e.textContent.trim()) ||
     e.getAttribute("alt");
@@ -27,7 +27,7 @@
   // ids and what points at them
   const ids = all.map((e) => e.id).filter(Boolean);
   for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) wrong.push(`id twice: ${id}`);
-  for (const attribute of ["aria-controls", "aria-labelledby", "aria-describedby", "aria-activedescendant", "for"]) {
+  for (const attribute of ["aria-controls", "aria-labeledby", "aria-describedby", "aria-activedescendant", "for"]) {
     for (const e of document.querySelectorAll(`[${attribute}]`)) {
       for (const id of e.getAttribute(attribute).split(/\s+/)) if (!document.getElementById(id)) wrong.push(`${attribute} points nowhere: ${name(e)}`);
     }
@@ -56,14 +56,14 @@
   // contrast
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const known = new Map();
-  const rgba = (colour) => {
-    if (!known.has(colour)) {
+  const rgba = (color) => {
+    if (!known.has(color)) {
       pen.clearRect(0, 0, 1, 1);
-      pen.fillStyle = colour;
+      pen.fillStyle = color;
       pen.fillRect(0, 0, 1, 1);
-      known.set(colour, [...pen.getImageData(0, 0, 1, 1).data].map((x, k) => (k < 3 ? x : x / 255)));
+      known.set(color, [...pen.getImageData(0, 0, 1, 1).data].map((x, k) => (k < 3 ? x : x / 255)));
     }
-    return known.get(colour);
+    return known.get(color);
   };
   const over = (a, b) => [0, 1, 2].map((k) => a[k] * a[3] + b[k] * (1 - a[3]));
   const behind = (e) => {

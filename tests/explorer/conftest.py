@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prefmover import Ratings, UserKNN, datasets
-from tests.browser import FLAGS, MISSING, find_chromium
 from tests.server.conftest import listening
+from tools.browser import FLAGS, MISSING, find_chromium
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
 FILM = "<script>alert(1)</script>"

@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import Path
 
 from prefmover import UserKNN, datasets
-from tests.browser import FLAGS, MISSING, find_chromium
 from tests.server.conftest import listening
+from tools.browser import FLAGS, MISSING, find_chromium
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 DESKTOP, PHONE = {"width": 1180, "height": 820}, {"width": 360, "height": 740}
@@ -78,7 +78,7 @@ def rate(page):
 
 
 def save(png, file, tallest=None):
-    """Keep a picture in 256 colours, cut off at the bottom if it is long."""
+    """Keep a picture in 256 colors, cut off at the bottom if it is long."""
     from PIL import Image
 
     image = Image.open(BytesIO(png)).convert("RGB")

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from tests.explorer.conftest import DESKTOP, PHONE
 
+pytestmark = pytest.mark.slow
+
 ROUTES = {
     "start": "#/like-minded",
     "like-minded": "#/like-minded/petra-h",

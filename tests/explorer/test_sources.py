@@ -1,12 +1,20 @@
 """What the files of the explorer must not contain, whatever a browser makes of them."""
 
+import posixpath
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
-FOLDER = files("prefmover.server") / "explorer"
-FILES = {entry.name: entry.read_text(encoding="utf-8") for entry in FOLDER.iterdir()}
+from prefmover.server.assets import read_assets
+
+FOLDER = Path(str(files("prefmover.server"))) / "explorer"
+FILES = {
+    path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
+    for path in FOLDER.rglob("*")
+    if path.is_file()
+}
 MODULES = sorted(name for name in FILES if name.endswith(".js"))
 
 
@@ -26,6 +34,13 @@ def test_modules_are_short_and_say_what_they_do(name):
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
+def test_lines_fit_on_a_screen(name):
+    """The formatter leaves long texts and comments as they are."""
+    if not name.endswith(".svg"):
+        assert [line for line in FILES[name].splitlines() if len(line) > 110] == []
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
 def test_nothing_from_elsewhere(name):
     addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}[^\s\"')]*", FILES[name]))
     assert addresses <= {"http://www.w3.org/2000/svg"}
@@ -38,13 +53,39 @@ def test_no_inline_script_or_style():
 
 
 def test_everything_named_is_there():
-    named = set(re.findall(r"/assets/([\w.-]+)", FILES["index.html"]))
+    named = set(re.findall(r"/assets/([\w./-]+)", FILES["index.html"]))
     for name in MODULES:
-        named |= set(re.findall(r"from \"\./([\w.-]+)\"", FILES[name]))
+        for path in re.findall(r"from \"(\.[\w./-]+)\"", FILES[name]):
+            named.add(posixpath.normpath(posixpath.join(posixpath.dirname(name), path)))
     assert named == set(FILES) - {"index.html"}
 
 
-def test_every_colour_is_in_one_file():
+def test_every_file_is_served_in_its_folder():
+    served = {path.removeprefix("/assets/") for path in read_assets() if path.startswith("/assets/")}
+    assert served == set(FILES) - {"index.html"}
+
+
+def test_lib_and_parts_know_nothing_of_pages():
+    allowed = {"lib": {"lib"}, "parts": {"lib", "parts"}, "pages": {"lib", "parts", "pages"}}
+    for name in MODULES:
+        folder, _, rest = name.partition("/")
+        if rest:
+            found = re.findall(r"from \"(\.[\w./-]+)\"", FILES[name])
+            used = {posixpath.normpath(posixpath.join(folder, path)).split("/")[0] for path in found}
+            assert used <= allowed[folder], name
+
+
+def test_every_color_is_in_one_file():
     for name, text in FILES.items():
-        if name.endswith(".css") and name != "colours.css":
+        if name.endswith(".css") and name != "styles/colors.css":
             assert re.findall(r"#[0-9a-fA-F]{3,8}\b(?![-\w])", text) == []
+
+
+def test_the_scale_is_that_of_the_plot():
+    """By day, each band has the color that UserExplanation.plot gives to its middle."""
+    colors = pytest.importorskip("matplotlib.colors")
+    colormaps = pytest.importorskip("matplotlib").colormaps
+    day = FILES["styles/colors.css"].partition("@media")[0]
+    similarities = [1 - (k + 0.5) / 7 for k in range(7)]
+    plotted = [colors.to_hex(colormaps["YlGnBu"](0.12 + 0.88 * 0.85 * s)) for s in similarities]
+    assert re.findall(r"--band-\d: (#\w+);", day) == plotted

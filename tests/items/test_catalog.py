@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.items.catalog import Catalogue, plain_title, split_year
+from prefmover.items.catalog import Catalog, plain_title, split_year
+from tests.messages import names
 
-FILMS = Catalogue(
+FILMS = Catalog(
     [5, 3, 8, 9],
     ["Alien", "Aliens", "Solaris", "Solaris"],
     [1979, 1986, 1972, 2002],
@@ -21,9 +22,9 @@ def test_find():
     assert FILMS.find("8") == 8
     assert FILMS.search("sol") == [8, 9]
     assert FILMS.search("lien") == [5, 3]
-    with pytest.raises(InputError, match=r"may be Solaris \(1972\) \[8\]; Solaris \(2002\) \[9\]"):
+    with pytest.raises(InputError, match=names("Solaris (1972)", "[8]", "Solaris (2002)", "[9]")):
         FILMS.find("solaris")
-    with pytest.raises(InputError, match="did you mean 'Alien'"):
+    with pytest.raises(InputError, match=names("'Alien'")):
         FILMS.find("Alein")
     with pytest.raises(UnknownIdError):
         FILMS.label(77)
@@ -31,8 +32,8 @@ def test_find():
 
 
 def test_lengths_must_agree():
-    with pytest.raises(InputError, match="differ in length"):
-        Catalogue([1, 2], ["a"], [0, 0], [[], []])
+    with pytest.raises(InputError):
+        Catalog([1, 2], ["a"], [0, 0], [[], []])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import sparse
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.geometry import ItemGeometry
+from tests.messages import names
 
 PAIRS = [
     (1, "space"),
@@ -67,7 +68,7 @@ def test_more_dimensions_than_there_are():
     made = features.truncated_svd(X, 50)
     assert made.shape[1] <= 5
     assert np.allclose(made @ made.T, (X @ X.T).toarray())
-    with pytest.raises(InputError, match="dimensions is 0"):
+    with pytest.raises(InputError, match=names("dimensions", 0)):
         features.truncated_svd(X, 0)
 
 
@@ -109,7 +110,7 @@ def test_from_text_is_from_tags_of_words():
     assert 0 < cosines(made)[2, 3] < 1
     nothing = features.from_text([1, 2], ["", "!"])
     assert nothing.known.tolist() == [False, False]
-    with pytest.raises(InputError, match="1 texts for 2 items"):
+    with pytest.raises(InputError, match=names(1, 2)):
         features.from_text([1, 2], ["one"])
 
 
@@ -120,7 +121,7 @@ def test_from_ratings_sees_training_ratings_only_through_the_matrix():
     assert c[0, 1] > 0.9
     assert c[0, 2] < 0
     assert made.known.tolist() == [True, True, True, False]
-    with pytest.raises(InputError, match="4 columns for 2 item ids"):
+    with pytest.raises(InputError, match=names(4, 2)):
         features.from_ratings(R, [1, 2])
 
 
@@ -141,11 +142,11 @@ def test_combine_where_a_kind_is_missing():
     assert both.known.all()
     assert np.isclose(cosines(both)[0, 1], np.sqrt(0.5))
     assert np.isclose(cosines(both)[0, 2], 0)
-    with pytest.raises(InputError, match="two or more"):
+    with pytest.raises(InputError):
         features.combine(one)
-    with pytest.raises(InputError, match="one positive number for each"):
+    with pytest.raises(InputError):
         features.combine(one, two, weights=[1, 0])
-    with pytest.raises(InputError, match="some are strings"):
+    with pytest.raises(InputError):
         features.combine(one, features.from_genres(["x"], ["a"]))
 
 
@@ -199,13 +200,13 @@ def test_arrays_cannot_be_changed():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: features.from_tags([1], ["a", "b"]), "1 items, 2 terms and 2 counts"),
-        (lambda: features.from_tags([1], ["a"], [0]), r"count of 'a' in row 1 is 0\.0; it must be positive"),
-        (lambda: features.from_tags([1], ["a"], [np.nan]), "must be positive"),
-        (lambda: features.from_tags([1], ["a"], of=["x"]), "other ids"),
-        (lambda: features.from_genres([1, 1], ["a", "b"]), "more than once"),
-        (lambda: features.from_genres([1], ["a", "b"]), "2 lists of genres for 1 items"),
-        (lambda: profiles(min_items=99), "no tag is shared by 99 of the 63 items"),
+        (lambda: features.from_tags([1], ["a", "b"]), names(1, 2)),
+        (lambda: features.from_tags([1], ["a"], [0]), names("'a'", 1, "0.0")),
+        (lambda: features.from_tags([1], ["a"], [np.nan]), names("nan")),
+        (lambda: features.from_tags([1], ["a"], of=["x"]), names()),
+        (lambda: features.from_genres([1, 1], ["a", "b"]), names(1)),
+        (lambda: features.from_genres([1], ["a", "b"]), names(2, 1)),
+        (lambda: profiles(min_items=99), names(99, 63)),
     ],
 )
 def test_bad_input(call, message):

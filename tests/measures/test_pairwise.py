@@ -4,6 +4,7 @@ import pytest
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, Measure, blocks, similarities
+from tests.messages import names, unnamed
 
 NAMES = [name for name in MEASURES if name != "pmd"]
 
@@ -68,9 +69,9 @@ def test_geometry_may_know_more_items_in_another_order(big_world):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measure": "jacard"}, "did you mean 'jaccard'"),
-        ({"measure": "bcf"}, "pass geometry="),
-        ({"measure": "cos", "convention": "median"}, 'choose one of "published", "table-1"'),
+        ({"measure": "jacard"}, names("'jaccard'")),
+        ({"measure": "bcf"}, names("geometry=")),
+        ({"measure": "cos", "convention": "median"}, names("published", "table-1")),
         ({"measure": "cos", "n_jobs": 0}, "n_jobs"),
     ],
 )
@@ -83,7 +84,7 @@ def test_unknown_users_and_items(big_world):
     ratings, geometry, _ = big_world
     with pytest.raises(UnknownIdError, match="900"):
         similarities(ratings, "cos", users=[900])
-    with pytest.raises(InputError, match="not in the item geometry"):
+    with pytest.raises(InputError):
         similarities(ratings, "bcf", geometry=geometry.take(np.arange(5)))
     with pytest.raises(InputError, match="block_rows"):
         blocks(ratings, "cos", block_rows=0)
@@ -103,7 +104,7 @@ def test_own_function_by_object_and_by_name(big_world):
     register(row)
     try:
         np.testing.assert_array_equal(similarities(ratings, "Overlap", users=[3]), expected[[3]])
-        with pytest.raises(InputError, match="already"):
+        with pytest.raises(InputError):
             register(row)
         assert register(row, replace=True) is row
     finally:
@@ -118,8 +119,8 @@ def test_own_function_errors_name_the_pair(big_world):
 
     with pytest.raises(RuntimeError, match="no") as caught:
         similarities(ratings, Measure.from_function("broken", broken), users=[1], others=[2], n_jobs=1)
-    assert caught.value.__notes__ == ["in measure 'broken', for users 1 and 2"]
-    with pytest.raises(InputError, match="infinite for users 1 and 2"):
+    assert not unnamed("".join(caught.value.__notes__), "'broken'", 1, 2)
+    with pytest.raises(InputError, match=names("1", "2")):
         similarities(
             ratings, Measure.from_function("huge", lambda u, v: np.inf), users=[1], others=[2], n_jobs=1
         )
@@ -136,11 +137,11 @@ def test_own_matrix(big_world):
     few = Measure.from_matrix("few", np.eye(2), users=[4, 9], larger_is_closer=False)
     assert (few.symmetric, few.weight, few.range) == (True, "exponential(1)", (0.0, 1.0))
     assert similarities(ratings, few, users=[9], others=[9, 4]).tolist() == [[1.0, 0.0]]
-    with pytest.raises(InputError, match=r"'few' was made without .* 5"):
+    with pytest.raises(InputError, match=names("'few'", 5)):
         similarities(ratings, few, users=[5], others=[9])
-    with pytest.raises(InputError, match="does not fit 3"):
+    with pytest.raises(InputError, match=names(3)):
         Measure.from_matrix("odd", np.eye(2), users=[1, 2, 3])
-    with pytest.raises(InputError, match="infinite"):
+    with pytest.raises(InputError):
         Measure.from_matrix("odd", [[np.inf]], users=[1])
-    with pytest.raises(InputError, match="lower case"):
+    with pytest.raises(InputError, match=names("Odd")):
         Measure.from_matrix("Odd", np.eye(1), users=[1])

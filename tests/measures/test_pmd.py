@@ -14,6 +14,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import _pmd
 from prefmover.measures.pmd import FEW, distances, pmd
 from prefmover.ot import _simplex
+from tests.messages import names, unnamed
 from tests.oracles.transport import by_pot, check_proof
 
 FILMS = ["Iron Man", "Bat Man", "Spider Man", "Titanic", "Casablanca"]
@@ -126,7 +127,7 @@ def test_a_metric(world):
 
 @settings(max_examples=60)
 @given(worlds())
-def test_cancelling_shared_mass_changes_nothing(world):
+def test_canceling_shared_mass_changes_nothing(world):
     """Bit for bit: the optimum is one exact integer, with shared items or without."""
     ratings, geometry = world
     D = distances(ratings, geometry)
@@ -206,7 +207,7 @@ def test_float32(crowd):
     assert D.dtype == np.float32
     np.testing.assert_array_equal(D, distances(*crowd).astype(np.float32))
     for dtype in (np.float16, int):
-        with pytest.raises(InputError, match="choose float64 or float32"):
+        with pytest.raises(InputError, match=names("float64", "float32")):
             distances(*crowd, dtype=dtype)
 
 
@@ -230,9 +231,9 @@ def test_users_without_a_distribution(crowd):
     assert np.isnan(D[11]).all()
     assert np.isnan(D[:, 12]).all()
     assert np.isnan(D).sum() == 60**2 - 58**2
-    with pytest.raises(UndefinedDistanceError, match="user 11 has no ratings, hence no distribution"):
+    with pytest.raises(UndefinedDistanceError, match=names(11)):
         pmd(ratings, geometry, 11, 0)
-    with pytest.raises(UndefinedDistanceError, match="user 12 has no positive rating among"):
+    with pytest.raises(UndefinedDistanceError, match=names(12)):
         pmd(ratings, geometry, 0, 12)
     assert np.isnan(distances(ratings, geometry, [11], [12]))
     assert distances(ratings, geometry, [], [1]).shape == (0, 1)
@@ -304,17 +305,17 @@ def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
     from prefmover.errors import NotOptimalError
 
     monkeypatch.setattr(_simplex, "solve", lambda *_: (_simplex.STALLED, 1, 0, 0))
-    with pytest.raises(NotOptimalError, match="was not solved to optimality"):
+    with pytest.raises(NotOptimalError):
         pmd(*crowd, 0, 1)
     monkeypatch.setattr(_pmd, "distances_from", lambda *arguments: arguments[-1].fill(-1))
-    with pytest.raises(NotOptimalError, match="was not solved to optimality"):
+    with pytest.raises(NotOptimalError):
         distances(*crowd, [0], [1])
 
 
 def test_items_that_the_geometry_lacks():
     geometry = ItemGeometry.from_similarity(FILMS[:4], np.array(SIMILARITY)[:4, :4], name="films")
     ratings = ratings_of(TABLE_1A)
-    told = r"1 of 5 rated items \(2 of 14 ratings\) are not in the item geometry \(films\): 'Casablanca'"
+    told = names(1, 5, 2, 14, "films", "'Casablanca'")
     for function in (
         lambda **k: pmd(ratings, geometry, "u1", "u3", **k),
         lambda **k: distances(ratings, geometry, **k),
@@ -328,7 +329,7 @@ def test_items_that_the_geometry_lacks():
     assert np.isnan(D[5]).all()  # u6 had rated nothing else
     with (
         pytest.warns(MissingItemsWarning),
-        pytest.raises(UndefinedDistanceError, match="user 'u6' has no ratings"),
+        pytest.raises(UndefinedDistanceError, match=names("'u6'")),
     ):
         pmd(ratings, geometry, "u6", "u1", missing="drop")
     rest = {u: {i: r for i, r in row.items() if i in FILMS[:4]} for u, row in TABLE_1A.items()}
@@ -373,13 +374,13 @@ def test_flows_by_hand():
         ("Titanic", "Titanic", 0.3, 0.0),
         ("Spider Man", "Spider Man", 0.2, 0.0),
     ]
-    assert repr(answer) == "UserTransport('u1' → 'u2': distance 0.321751, 3 flows)"
+    assert not unnamed(repr(answer), "UserTransport", "'u1'", "'u2'", 0.321751, 3)
 
 
 def test_unknown_users(crowd):
-    with pytest.raises(UnknownIdError, match="there is no user 60"):
+    with pytest.raises(UnknownIdError, match=names(60)):
         pmd(*crowd, 0, 60)
-    with pytest.raises(UnknownIdError, match="there is no user 77"):
+    with pytest.raises(UnknownIdError, match=names(77)):
         distances(*crowd, [0, 77])
 
 

@@ -12,6 +12,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
 from tests.measures.conftest import small_worlds
+from tests.messages import names
 
 PAPER = ["cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"]
 
@@ -111,5 +112,5 @@ def test_measures_and_weights_are_pickled_and_copied():
 
 
 def test_unknown_convention_lists_the_known():
-    with pytest.raises(InputError, match='"published", "median", "table-1"'):
+    with pytest.raises(InputError, match=names("published", "median", "table-1")):
         MEASURES["bcf"].convention("medain")

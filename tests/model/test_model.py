@@ -18,6 +18,7 @@ from prefmover.model import UserKNN
 from prefmover.paper.table_1 import table_1
 from prefmover.predict import Shared
 from tests.contracts.model import ModelContract
+from tests.messages import names, unnamed
 from tests.oracles.prediction import knn, regression
 from tests.predict.conftest import make_world
 
@@ -156,7 +157,7 @@ def test_added_users_are_users(world, settings):
     a, b = grown.predict(pairs).ratings, whole.predict(pairs).ratings
     assert a == pytest.approx(b, abs=0.25 if not settings else 1e-9)
     assert np.abs(a - b).mean() < 0.02
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError):
         grown.add_users(last)
 
 
@@ -196,7 +197,7 @@ def test_explanations_of_users(world):
     assert sum(m.mass * np.arccos(m.similarity) for m in why.moves) == pytest.approx(why.distance, abs=1e-4)
     assert why.distance == pytest.approx(model.compare("u00", "u01").value)
     json.dumps(why.to_dict())
-    assert "u00 and u01" in str(why)
+    assert not unnamed(str(why), "u00", "u01")
     assert "<table>" in why._repr_html_()
     assert why.to_table().row_count == min(15, len(why.moves))
     for m in why.moves:
@@ -245,7 +246,7 @@ def test_tuning_is_on_training_ratings_and_visible(world):
     )  # fmt: skip
     average = UserKNN(predictor="average", weight="cosine").fit(ratings, geometry, tune=True)
     assert {t["weight"] for t in average.tuning_} == {"cosine"}
-    with pytest.raises(InputError, match="too few"):
+    with pytest.raises(InputError):
         UserKNN().fit(ratings.select(users=[0, 1, 2]), geometry, tune=True)
 
 
@@ -263,7 +264,7 @@ def test_tuning_leaves_what_was_given(world):
 
 
 @pytest.mark.parametrize("with_geometry", [True, False])
-def test_neighbours_who_add_nothing_are_not_counted(with_geometry):
+def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
     """Users without a co-rated item have no say by cosine; without geometry, only raters have an opinion."""
     ids = [f"i{k}" for k in range(6)]
     geometry = ItemGeometry.from_vectors(ids, np.eye(6) + 0.1) if with_geometry else None
@@ -283,7 +284,7 @@ def test_neighbours_who_add_nothing_are_not_counted(with_geometry):
         assert p.n_neighbors == len(p.neighbors) == sum(part.value != 0 for part in p.neighbors)
 
 
-def test_neighbours_of_weight_0_are_not_listed():
+def test_neighbors_of_weight_0_are_not_listed():
     """The average: a value of 0 is a weight of 0, which the count leaves out, and so does the list."""
     ratings = Ratings.from_arrays(["a", "a", "b", "b", "c", "c"], list("xyxzxz"), [3, 4, 5, 2, 1, 4])
     zero = Measure.from_function("zero", lambda u, v: 0.0 if 1.0 in (u["x"], v["x"]) else 0.5, symmetric=True)
@@ -322,10 +323,10 @@ def test_a_loaded_model_is_pickled_whole(world, tmp_path):
 def test_singular_and_plural(world):
     ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
     model = UserKNN("jaccard", predictor="average", centering="mean").fit(ratings)
-    assert repr(model.predict_one("bob", "y")).endswith("from 1 neighbour)")
-    assert repr(model.predict_one("ann", "y")).endswith("from no neighbour)")
-    assert repr(model.predict([("bob", "y")])) == "Predictions(1 pair: 1 from neighbours)"
-    assert repr(model.for_ratings({"x": 5})) == "Guest('you', 1 rating)"
+    assert repr(model.predict_one("bob", "y")).endswith("1 neighbor)")
+    assert repr(model.predict_one("ann", "y")).endswith("no neighbor)")
+    assert not unnamed(repr(model.predict([("bob", "y")])), "Predictions", 1)
+    assert not unnamed(repr(model.for_ratings({"x": 5})), "Guest", "'you'", 1)
     why = UserKNN().fit(*world).explain_recommendation("u00", "i03")
     n = len(why.neighbors)
     assert [why._rows(n - k)[-2][0] for k in (1, 2)] == ["1 other", "2 others"]
@@ -338,7 +339,7 @@ def test_scikit_learn_conventions():
     assert twin is not model
     assert repr(model) == "UserKNN(measure='jmsd', k=7, predictor='average')"
     assert model.set_params(k=9).k == 9
-    with pytest.raises(InputError, match="no parameter 'kk'"):
+    with pytest.raises(InputError, match=names("'kk'")):
         model.set_params(kk=1)
     assert UserKNN(k=-3).k == -3  # no work, and no complaint, before fit
 
@@ -346,14 +347,14 @@ def test_scikit_learn_conventions():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 0}, "k is 0"),
-        ({"k": 2.5}, "k is 2.5"),
+        ({"k": 0}, names("k", 0)),
+        ({"k": 2.5}, names("k", 2.5)),
         ({"landmarks": True}, "landmarks"),
         ({"predictor": "magic"}, "predictor"),
         ({"neighborhood": "all"}, "neighborhood"),
         ({"predictor": "average", "centering": "median"}, "centering"),
         ({"shrinkage": -1}, "shrinkage"),
-        ({"measure": "pdm"}, "did you mean 'pmd'"),
+        ({"measure": "pdm"}, names("'pdm'", "'pmd'")),
         ({"convention": "mine"}, "convention"),
         ({"weight": "linear"}, "weight"),
         ({"shared": {"item": 1}}, "Shared"),
@@ -366,30 +367,30 @@ def test_bad_parameters(world, settings, message):
 
 def test_bad_requests(world):
     ratings, geometry = world
-    with pytest.raises(InputError, match="not fitted"):
+    with pytest.raises(InputError, match=names("fit")):
         UserKNN().predict([("a", "b")])
-    with pytest.raises(InputError, match="needs the distance"):
+    with pytest.raises(InputError, match=names("pmd")):
         UserKNN().fit(ratings)
     model = UserKNN().fit(ratings, geometry)
-    with pytest.raises(InputError, match="pairs"):
+    with pytest.raises(InputError):
         model.predict([1, 2])
-    with pytest.raises(InputError, match="pairs"):
+    with pytest.raises(InputError):
         model.predict(3.0)
-    with pytest.raises(UnknownIdError, match="no user 'u99'"):
+    with pytest.raises(UnknownIdError, match=names("'u99'")):
         model.neighbors("u99")
     with pytest.raises(UnknownIdError):
         model.explain("u00", "u99")
-    with pytest.raises(InputError, match="n is 0"):
+    with pytest.raises(InputError, match=names("n", 0)):
         model.recommend("u00", 0)
     with pytest.raises(UnknownIdError, match="'i99'"):
         model.for_ratings({"i99": 3})
-    with pytest.raises(InputError, match="scale is 1 to 5"):
+    with pytest.raises(InputError, match=names(1, 5)):
         model.for_ratings({"i01": 7})
-    with pytest.raises(InputError, match="at least one"):
+    with pytest.raises(InputError):
         model.for_ratings({})
-    with pytest.raises(InputError, match="another name"):
+    with pytest.raises(InputError, match=names("name=")):
         model.for_ratings({"i01": 3}, name="u00")
-    with pytest.raises(InputError, match="fit with a geometry"):
+    with pytest.raises(InputError, match=names("geometry")):
         UserKNN("jaccard").fit(ratings).explain("u00", "u01")
 
 
@@ -403,7 +404,7 @@ def test_pairs_in_any_form(world):
     assert model.predict(np.array(pairs)).ratings.tolist() == expected
     assert len(model.predict(ratings)) == ratings.n_ratings
     assert model.predict(frame).to_frame().column_names[:3] == ["user", "item", "rating"]
-    with pytest.raises(InputError, match="no column 'item'"):
+    with pytest.raises(InputError, match=names("'item'")):
         model.predict(frame.rename({"item": "film"}))
 
 
@@ -443,10 +444,10 @@ def test_own_measure_saved_and_loaded(world, tmp_path):
         assert UserKNN.load(tmp_path / "m").neighbors("u00") == model.neighbors("u00")
     finally:
         del MEASURES[row.name]
-    with pytest.raises(InputError, match="registered before loading"):
+    with pytest.raises(InputError):
         UserKNN.load(tmp_path / "m")
     own_weight = UserKNN("jaccard", weight=prefmover.measures.Weight("mine", lambda x: x + 1)).fit(ratings)
-    with pytest.raises(InputError, match="cannot be saved"):
+    with pytest.raises(InputError):
         own_weight.save(tmp_path / "n")
 
 
@@ -473,8 +474,8 @@ def test_tiny_worlds(users, items, values, settings):
 def test_added_ratings_are_on_the_scale(world):
     ratings, geometry = world
     more = Ratings.from_arrays(["new"], ["i01"], [9])
-    with pytest.raises(InputError, match="scale is"):
+    with pytest.raises(InputError):
         UserKNN().fit(ratings, geometry).add_users(more)
     odd = Ratings.from_arrays(["new"], ["i99"], [3])
-    with pytest.raises(InputError, match="'i99' is not in the model"):
+    with pytest.raises(InputError, match=names("'i99'")):
         UserKNN().fit(ratings, geometry).add_users(odd)

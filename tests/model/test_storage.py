@@ -14,6 +14,7 @@ import pytest
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.model import storage
+from tests.messages import names
 
 ARRAYS = {
     "a": np.arange(12, dtype=np.float64).reshape(3, 4),
@@ -94,12 +95,12 @@ def test_damage_is_found(tmp_path, role, damage):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=99, written_by="7.0"), r"newer prefmover \(7.0, format 99\)"),
-        (lambda h: h.update(format="something else"), "does not describe a model"),
-        (lambda h: h.pop("files"), "damaged: files"),
-        (lambda h: h["files"].pop("users"), "names no file of users"),
-        (lambda h: h["files"]["arrays"].update(name="../../secret"), "no model has"),
-        (lambda h: h.update(version="one"), "damaged: version"),
+        (lambda h: h.update(version=99, written_by="7.0"), names("7.0", 99)),
+        (lambda h: h.update(format="something else"), names("header.json")),
+        (lambda h: h.pop("files"), names("files")),
+        (lambda h: h["files"].pop("users"), names("users")),
+        (lambda h: h["files"]["arrays"].update(name="../../secret"), names("../../secret")),
+        (lambda h: h.update(version="one"), names("version")),
     ],
 )
 def test_headers(tmp_path, change, message):
@@ -112,13 +113,13 @@ def test_headers(tmp_path, change, message):
 
 
 def test_not_a_model(tmp_path):
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match=names("nowhere")):
         storage.read(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="has no header"):
+    with pytest.raises(InputError, match=names("header.json")):
         storage.read(tmp_path)
     folder = save(tmp_path / "m")
     (folder / "header.json").write_bytes(b"{ half")
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match=names("header.json")):
         storage.read(folder)
 
 
@@ -127,12 +128,13 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
     with pytest.raises(InputError, match=r"thesis\.tex"):
         save(tmp_path)
     (tmp_path / "thesis.tex").rename(tmp_path / "header.json")
-    with pytest.raises(InputError, match="not a model"):
+    with pytest.raises(InputError):
         save(tmp_path)
-    with pytest.raises(InputError, match="is a file"):
+    with pytest.raises(InputError, match=names("header.json")):
         save(tmp_path / "header.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 5, 8, 9, 11])
 def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     """The process is killed for real at its n-th change to the folder; the 8th puts the header in place."""

@@ -6,7 +6,7 @@ from prefmover.predict.centering import ITEM_SHRINKAGE, USER_SHRINKAGE
 
 
 def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage=0.0, among="raters"):
-    """The K-nearest-neighbour prediction of one pair, by the formula; None if nobody speaks.
+    """The K-nearest-neighbor prediction of one pair, by the formula; None if nobody speaks.
 
     ``values`` is the dense matrix of the measure.
     """

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 import ot
 
 
-def normalised(mass):
+def normalized(mass):
     mass = np.asarray(mass, dtype=float)
     return mass / mass.max() / (mass / mass.max()).sum()
 
@@ -23,7 +23,7 @@ def by_linear_program(p, q, cost):
     answer = linprog(
         (cost / scale).ravel(),
         A_eq=np.vstack((rows, columns)),
-        b_eq=np.concatenate((normalised(p), normalised(q))),
+        b_eq=np.concatenate((normalized(p), normalized(q))),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
@@ -35,7 +35,7 @@ def by_pot(p, q, cost):
     """Return the optimal cost from POT's network simplex."""
     cost = np.ascontiguousarray(cost, dtype=float)
     scale = cost.max() or 1.0
-    return ot.emd2(normalised(p), normalised(q), cost / scale, numItermax=10_000_000) * scale
+    return ot.emd2(normalized(p), normalized(q), cost / scale, numItermax=10_000_000) * scale
 
 
 def by_permutations(cost):

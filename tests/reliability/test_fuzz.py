@@ -21,6 +21,7 @@ def test_every_reader_has_a_target():
     assert "fuzz_http" in TARGETS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_only_our_errors_escape(name):
     oracle, target = importlib.import_module("oracle"), importlib.import_module(name)

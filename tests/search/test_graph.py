@@ -33,7 +33,7 @@ def test_rows_are_sorted_and_start_with_oneself(data):
     assert nearest(*data, 6).to_graph(include_self=False).nnz == 60 * 6
 
 
-def test_neighbours_of_the_graph_are_those_of_the_matrix(data):
+def test_neighbors_of_the_graph_are_those_of_the_matrix(data):
     D = distances(*data)
     dense = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(D)
     sparse = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(nearest(*data, 6).to_graph())

@@ -25,8 +25,8 @@ def model():
 
 @pytest.fixture(scope="session")
 def labels():
-    catalogue = datasets.load("cinema").items
-    names = {item: catalogue.label(item) for item in catalogue.ids.tolist()}
+    catalog = datasets.load("cinema").items
+    names = {item: catalog.label(item) for item in catalog.ids.tolist()}
     return names | {"alien-1979": HOSTILE}
 
 

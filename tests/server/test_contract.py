@@ -9,6 +9,8 @@ from prefmover.data.scale import Scale
 from prefmover.server.app import openapi_schema
 from tests.server.conftest import listening
 
+pytestmark = pytest.mark.slow
+
 promised = openapi_schema(Scale(1.0, 5.0, 0.5))
 schema = schemathesis.openapi.from_dict(promised)
 
@@ -30,7 +32,9 @@ def service(answers):
 def test_the_api_keeps_its_contract(case, service):
     response = case.call(base_url=str(service.base_url).rstrip("/"))
     # That an item may be rated once only is beyond JSON Schema.
-    twice = response.status_code == 422 and "rated twice" in response.text
+    rated = case.body.get("ratings") if isinstance(case.body, dict) else None
+    items = [str(one.get("item")) for one in rated or () if isinstance(one, dict)]
+    twice = response.status_code == 422 and len(set(items)) < len(items)
     case.validate_response(response, excluded_checks=[positive_data_acceptance] if twice else [])
 
 

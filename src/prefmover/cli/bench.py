@@ -113,8 +113,8 @@ def _by_pot(
         return None
     import numpy as np
 
-    from prefmover.items.geometry import align
     from prefmover.data.preferences import preferences
+    from prefmover.items.geometry import align
 
     aligned, block = align(ratings, geometry)
     everyone = preferences(aligned)

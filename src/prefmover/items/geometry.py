@@ -8,7 +8,6 @@ inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for 
 """
 
 import math
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.data.ids import IdIndex, as_ids, show
-from prefmover.errors import InputError, MissingItemsWarning
+from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
     from prefmover.items.features import ItemVectors
 
-__all__ = ["ItemGeometry", "align"]
+__all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials in 32 bits

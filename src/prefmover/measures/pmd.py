@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.preferences import Preferences, preferences, undefined_because
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import Progress, resolve_jobs, run
 from prefmover.items.geometry import ItemGeometry, align
-from prefmover.data.preferences import Preferences, preferences, undefined_because
 from prefmover.ot import Transport, TransportProblem, solve
 
 __all__ = ["Flow", "UserTransport", "distances", "pmd"]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from prefmover.data.ids import Ids
+from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, similarities
 from prefmover.measures.pmd import distances_of
-from prefmover.data.preferences import Preferences, preferences
 from prefmover.predict.centering import Floats, Index
 from prefmover.search import NeighborIndex, exhaustive, exhaustive_raters
 

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from prefmover.data.preferences import Preferences
 from prefmover.errors import InputError
 from prefmover.execution import Executor, Local, Task
 from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry
-from prefmover.data.preferences import Preferences
 from prefmover.search.checkpoint import Part, PartsFolder
 from prefmover.search.index import MANY, Asked, NeighborIndex, new_ratings
 from prefmover.search.result import Floats, Index, Neighbors, SearchStats

@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.memory import require
 from prefmover.execution.threads import Progress
 from prefmover.items.geometry import ItemGeometry, align
-from prefmover.data.preferences import Preferences, preferences
 from prefmover.search.result import Floats, Index, Neighbors, SearchStats
 from prefmover.search.shard import Askers, Exchange, Found, Scratches, Shard, ask, empty_lists, nearest_items
 

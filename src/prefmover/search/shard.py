@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.preferences import Preferences
 from prefmover.execution.threads import Progress, run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import query_major, wide_distance
-from prefmover.data.preferences import Preferences
 from prefmover.search.result import Floats, Index, SearchStats
 
 __all__ = [

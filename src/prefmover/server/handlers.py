@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, compare, similarities
 from prefmover.measures.pmd import UserTransport, pmd
-from prefmover.data.preferences import preferences
 from prefmover.model import Guest, UserKNN
 from prefmover.predict.base import NeighborPart, Prediction
 from prefmover.predict.explanations import RecommendationExplanation, Through
@@ -93,7 +93,7 @@ class Answers:
             parameters=parameters,
             version=version("prefmover"),
             measures=[
-                schemas.MeasureInfo(name=row.name, label=row.label, kind=_kind(row))
+                schemas.MeasureInfo(name=row.name, label=row.label, summary=row.summary, kind=_kind(row))
                 for row in MEASURES.values()
             ],
         )
@@ -423,6 +423,7 @@ class Answers:
         return schemas.MeasureValue(
             name=row.name,
             label=row.label,
+            summary=row.summary,
             kind=_kind(row),
             value=value if defined else None,
             defined=defined,

@@ -105,6 +105,10 @@ class MeasureInfo(_Out):
 
     name: str = Field(examples=["pmd"])
     label: str = Field(examples=["PMD"])
+    summary: str = Field(
+        description="What it looks at, in a line.",
+        examples=["least cost of moving one user's preferences onto the other's"],
+    )
     kind: Literal["similarity", "distance"]
 
 
@@ -302,6 +306,9 @@ class MeasureValue(_Out):
 
     name: str = Field(examples=["cos"])
     label: str = Field(examples=["COS"])
+    summary: str = Field(
+        description="What it looks at, in a line.", examples=["angle between the co-rated ratings"]
+    )
     kind: Literal["similarity", "distance"]
     value: float | None = Field(description="Null where the measure is undefined.")
     defined: bool

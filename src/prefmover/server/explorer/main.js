@@ -1,17 +1,17 @@
 /** Starts the explorer: learns what is served, then draws the page that the address names. */
 
-import * as api from "./api.js";
-import { h } from "./elements.js";
-import { announce } from "./live.js";
-import * as likeMinded from "./page_like_minded.js";
-import * as measures from "./page_measures.js";
-import * as recommendedPage from "./page_recommended.js";
-import * as tryPage from "./page_try.js";
-import * as why from "./page_why.js";
-import { empty, region } from "./region.js";
-import { href, parse, same } from "./routes.js";
-import { askForToken } from "./token.js";
-import { count, item, speakOf, user } from "./words.js";
+import * as api from "./lib/api.js";
+import { h } from "./lib/elements.js";
+import { announce } from "./lib/live.js";
+import { href, parse, same } from "./lib/routes.js";
+import { count, item, speakOf, user } from "./lib/words.js";
+import * as likeMinded from "./pages/page_like_minded.js";
+import * as measures from "./pages/page_measures.js";
+import * as recommendedPage from "./pages/page_recommended.js";
+import * as tryPage from "./pages/page_try.js";
+import * as why from "./pages/page_why.js";
+import { empty, region } from "./parts/region.js";
+import { askForToken } from "./parts/token.js";
 
 const PAGES = { "like-minded": likeMinded, why, recommended: recommendedPage, try: tryPage, measures };
 
@@ -26,7 +26,14 @@ let recent = {}; // the people last looked at: the other pages begin with them
 
 function drawNav(route) {
   const links = Object.entries(PAGES).map(([page, { name }]) =>
-    h("a", { href: href({ ...recent, item: undefined, page }), "aria-current": page === route.page ? "page" : null }, name),
+    h(
+      "a",
+      {
+        href: href({ ...recent, item: undefined, page }),
+        "aria-current": page === route.page ? "page" : null,
+      },
+      name,
+    ),
   );
   nav.replaceChildren(...links);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -44,17 +51,19 @@ function drawPage(model) {
     recent = { person: route.person, other: same(route.person, other) ? undefined : other };
   }
   const page = PAGES[route.page];
-  main.replaceChildren(...[page ? page.draw(route, { model, signal: leaving.signal }) : lost()].flat(Infinity));
+  main.replaceChildren(
+    ...[page ? page.draw(route, { model, signal: leaving.signal }) : lost()].flat(Infinity),
+  );
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
-  move(route, samePage, focused);
+  move(samePage, focused);
   current = route;
   shown = location.hash;
   followed = false;
 }
 
 /** Where the focus and the eyes go: to the new heading, or back to the field that was used. */
-function move(route, samePage, focused) {
+function move(samePage, focused) {
   const first = current === null;
   const heading = main.querySelector("h1");
   heading.tabIndex = -1;
@@ -68,14 +77,22 @@ function move(route, samePage, focused) {
 }
 
 function lost() {
-  return [h("h1", {}, "There is no such page"), empty("Go to ", h("a", { href: "#/like-minded" }, "like-minded people"), ".")];
+  return [
+    h("h1", {}, "There is no such page"),
+    empty("Go to ", h("a", { href: "#/like-minded" }, "like-minded people"), "."),
+  ];
 }
 
 function start(model) {
   speakOf(model);
   model.kind = model.measures.find((one) => one.name === model.measure)?.kind ?? "distance";
-  document.getElementById("facts").textContent =
-    `${model.name}: ${count(model.n_users, user())}, ${count(model.n_items, item())}, ${count(model.n_ratings, "rating")} · prefmover ${model.version}`;
+  const sizes = [
+    count(model.n_users, user()),
+    count(model.n_items, item()),
+    count(model.n_ratings, "rating"),
+  ];
+  const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
+  document.getElementById("facts").textContent = facts;
   addEventListener("hashchange", () => drawPage(model));
   drawPage(model);
 }
@@ -90,9 +107,12 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 api.onTokenNeeded(askForToken);
 drawNav({ page: parse(location.hash).page });
-const opening = region({ label: "the model", lines: 8, size: "huge", signal: new AbortController().signal });
+const opening = region({ label: "the model", lines: 8, room: 44, signal: new AbortController().signal });
 main.append(opening.element);
-opening.show((signal) => api.model(signal), (model) => {
-  queueMicrotask(() => start(model)); // after this region is done with its own drawing
-  return [];
-});
+opening.show(
+  (signal) => api.model(signal),
+  (model) => {
+    queueMicrotask(() => start(model)); // after this region is done with its own drawing
+    return [];
+  },
+);

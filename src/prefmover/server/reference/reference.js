@@ -1,17 +1,12 @@
 // The reference of the API, drawn from its OpenAPI schema. All text goes in as text, never as markup.
 
-const SCHEMA = "/api/v1/openapi.json";
+import { h } from "/assets/lib/elements.js";
 
-function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children.filter((child) => child !== null && child !== undefined));
-  return node;
-}
+const SCHEMA = "/api/v1/openapi.json";
 
 function resolved(schema, whole) {
   const name = schema?.$ref?.split("/").pop();
-  return name ? whole.components.schemas[name] : schema ?? {};
+  return name ? whole.components.schemas[name] : (schema ?? {});
 }
 
 // What a schema allows, in a few words: "integer, 1 to 100", "list of Neighbor".
@@ -39,17 +34,18 @@ function inWords(schema, whole) {
 }
 
 function table(heads, rows) {
-  return element(
-    "table", {},
-    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
-    element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell))))),
   );
 }
 
 function fields(schema, whole) {
   const needed = new Set(schema.required ?? []);
   const rows = Object.entries(schema.properties ?? {}).map(([name, one]) => [
-    element("code", {}, name),
+    h("code", {}, name),
     inWords(one, whole) + (needed.has(name) ? "" : " (may be left out)"),
     one.description ?? resolved(one, whole).description ?? "",
   ]);
@@ -71,8 +67,8 @@ function named(schema, whole, seen = new Map()) {
 function objects(schema, whole) {
   const parts = [];
   for (const [name, one] of named(schema, whole)) {
-    parts.push(element("h3", {}, element("code", {}, name)));
-    if (one.description) parts.push(element("p", {}, one.description));
+    parts.push(h("h3", {}, h("code", {}, name)));
+    if (one.description) parts.push(h("p", {}, one.description));
     if (one.properties) parts.push(fields(one, whole));
   }
   return parts;
@@ -89,51 +85,60 @@ function example(schema, whole, depth = 0) {
   if (one.type === "array") return [example(one.items, whole, depth + 1)];
   if (one.properties) {
     return Object.fromEntries(
-      Object.entries(one.properties).map(([name, inner]) => [name, example(inner, whole, depth + 1)])
+      Object.entries(one.properties).map(([name, inner]) => [name, example(inner, whole, depth + 1)]),
     );
   }
   return { integer: 1, number: 0.5, boolean: true, string: "text" }[one.type] ?? null;
 }
 
 function operation(path, method, one, whole) {
-  const inside = element("div", { class: "inside" });
+  const inside = h("div", { class: "inside" });
   if (one.parameters?.length) {
     inside.append(
-      element("h3", {}, "Parameters"),
+      h("h3", {}, "Parameters"),
       table(
         ["name", "in", "type", ""],
         one.parameters.map((p) => [
-          element("code", {}, p.name), p.in,
-          inWords(p.schema, whole) + (p.required ? "" : " (may be left out)"), p.description ?? "",
-        ])
-      )
+          h("code", {}, p.name),
+          p.in,
+          inWords(p.schema, whole) + (p.required ? "" : " (may be left out)"),
+          p.description ?? "",
+        ]),
+      ),
     );
   }
   const body = one.requestBody?.content?.["application/json"]?.schema;
   if (body) {
     inside.append(
-      element("h3", {}, "Body"),
-      element("pre", {}, JSON.stringify(example(body, whole), null, 2)),
-      fields(resolved(body, whole), whole)
+      h("h3", {}, "Body"),
+      h("pre", {}, JSON.stringify(example(body, whole), null, 2)),
+      fields(resolved(body, whole), whole),
     );
   }
   const answer = one.responses?.["200"]?.content?.["application/json"]?.schema;
-  if (answer) inside.append(element("h3", {}, "Answer"), ...objects(answer, whole));
+  if (answer) inside.append(h("h3", {}, "Answer"), ...objects(answer, whole));
   const problems = Object.entries(one.responses ?? {}).filter(([status]) => status >= "400");
   if (problems.length) {
     inside.append(
-      element("h3", {}, "Problems"),
-      table(["status", ""], problems.map(([status, told]) => [status, told.description]))
+      h("h3", {}, "Problems"),
+      table(
+        ["status", ""],
+        problems.map(([status, told]) => [status, told.description]),
+      ),
     );
   }
-  return element(
-    "details", {},
-    element(
-      "summary", {},
-      element("span", { class: `method ${method}` }, method.toUpperCase()), " ",
-      element("code", {}, path), element("span", { class: "what" }, one.summary ?? "")
+  return h(
+    "details",
+    {},
+    h(
+      "summary",
+      {},
+      h("span", { class: `method ${method}` }, method.toUpperCase()),
+      " ",
+      h("code", {}, path),
+      h("span", { class: "what" }, one.summary ?? ""),
     ),
-    inside
+    inside,
   );
 }
 
@@ -147,7 +152,7 @@ function draw(whole) {
       groups.get(group).push(operation(path, method, one, whole));
     }
   }
-  const parts = [...groups].map(([name, list]) => element("section", {}, element("h2", {}, name), ...list));
+  const parts = [...groups].map(([name, list]) => h("section", {}, h("h2", {}, name), ...list));
   document.getElementById("operations").replaceChildren(...parts);
 }
 
@@ -156,5 +161,5 @@ try {
   if (!response.ok) throw new Error(`the schema could not be read (${response.status})`);
   draw(await response.json());
 } catch (error) {
-  document.getElementById("operations").replaceChildren(element("p", { role: "alert" }, String(error.message)));
+  document.getElementById("operations").replaceChildren(h("p", { role: "alert" }, String(error.message)));
 }

@@ -1,0 +1,230 @@
+/**
+ * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its color the
+ * distance. Pointing at a ribbon, or walking through them with the arrow keys, tells its numbers.
+ */
+
+import { h, s, unseen } from "../lib/elements.js";
+import { layout } from "../lib/plan_layout.js";
+import { capital, count, distance, item as itemNoun, percent, rating, whose } from "../lib/words.js";
+
+const HOW = matchMedia("(hover: none)").matches
+  ? "tap one to see its numbers"
+  : "point at one, or press Tab and then the arrow keys";
+const REST = { head: "Every ribbon is a part of the distance", body: HOW };
+
+/**
+ * @param {object} answer of /explanations
+ * @param {{most?: number, compact?: boolean}} [options]
+ * @returns {HTMLElement}
+ */
+export function ribbons(answer, { most, compact = false } = {}) {
+  const plan = layout(answer, { most });
+  const title = (id, side) => nodeTitle(plan[side].find((node) => node.id === id));
+  const told = plan.ribbons.map((ribbon) =>
+    sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")),
+  );
+  const paths = plan.ribbons.map((ribbon, k) =>
+    s("path", {
+      class: `ribbon ${ribbon.band}`,
+      d: ribbon.path,
+      role: "img",
+      tabindex: k === 0 ? "0" : "-1",
+      "aria-label": `${told[k].head}: ${told[k].body}`,
+    }),
+  );
+  const picture = s(
+    "svg",
+    {
+      viewBox: `0 0 100 ${plan.height.toFixed(1)}`,
+      preserveAspectRatio: "none", // the columns share the width; only the ribbons stretch
+      role: "group",
+      "aria-label": `The plan: ${count(paths.length, "ribbon")}. Arrow keys walk through them.`,
+    },
+    paths,
+  );
+  const detail = h("div", { class: "detail", "aria-hidden": "true" });
+  const slices = plan.ribbons.map((ribbon) =>
+    h("span", { class: `slice ${ribbon.band}`, style: { "flex-grow": ribbon.share.toFixed(6) } }),
+  );
+  const element = h(
+    "figure",
+    { class: `plan${compact ? " compact" : ""}` },
+    detail,
+    compact ? null : h("div", { class: "sides" }, side(answer.user), side(answer.other)),
+    h(
+      "div",
+      { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } },
+      column(plan.left, "left"),
+      picture,
+      column(plan.right, "right"),
+    ),
+    compact ? null : sum(answer, plan, slices),
+  );
+
+  /** Show some ribbons rather than the others, and say what they are. */
+  function highlight(chosen, words, band = "") {
+    picture.classList.toggle("chosen", chosen.length > 0);
+    plan.ribbons.forEach((ribbon, k) => {
+      paths[k].classList.toggle("active", chosen.includes(ribbon));
+      slices[k].classList.toggle("active", chosen.includes(ribbon));
+    });
+    for (const node of plan.left)
+      node.element.classList.toggle(
+        "active",
+        chosen.some((ribbon) => ribbon.from === node.id),
+      );
+    for (const node of plan.right)
+      node.element.classList.toggle(
+        "active",
+        chosen.some((ribbon) => ribbon.to === node.id),
+      );
+    detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
+    detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
+  }
+
+  const show = (k) => highlight([plan.ribbons[k]], told[k], plan.ribbons[k].band);
+  const rest = () => {
+    const k = paths.indexOf(document.activeElement);
+    if (k >= 0) show(k);
+    else highlight([], REST);
+  };
+  const showNode = (node, end, person) => {
+    const mine = plan.ribbons.filter((ribbon) => ribbon[end] === node.id);
+    const body = `${percent(node.mass)} of ${whose(person)} preference, in ${count(mine.length, "part")}`;
+    highlight(mine, { head: nodeTitle(node), body });
+  };
+
+  // One stop for Tab; the arrows do the rest.
+  function walk(k) {
+    for (const [at, path] of paths.entries()) path.setAttribute("tabindex", at === k ? "0" : "-1");
+    paths[k].focus({ preventScroll: true });
+  }
+
+  paths.forEach((path, k) => {
+    path.addEventListener("pointerenter", () => show(k));
+    path.addEventListener("click", () => walk(k));
+    path.addEventListener("focus", () => show(k));
+    path.addEventListener("blur", rest);
+    slices[k].addEventListener("pointerenter", () => show(k));
+  });
+  for (const node of plan.left)
+    node.element.addEventListener("pointerenter", () => showNode(node, "from", answer.user));
+  for (const node of plan.right)
+    node.element.addEventListener("pointerenter", () => showNode(node, "to", answer.other));
+  element.addEventListener("pointerleave", rest);
+  picture.addEventListener("keydown", (event) => {
+    const n = paths.length;
+    const k = Math.max(paths.indexOf(document.activeElement), 0);
+    const to = { ArrowDown: k + 1, ArrowRight: k + 1, ArrowUp: k - 1, ArrowLeft: k - 1, Home: 0, End: n - 1 }[
+      event.key
+    ];
+    if (event.key === "Escape") document.activeElement.blur();
+    if (to === undefined) return;
+    event.preventDefault();
+    walk((to + n) % n);
+  });
+  highlight([], REST);
+  return element;
+}
+
+function nodeTitle(node) {
+  return node.title ?? count(node.n, `other ${itemNoun()}`);
+}
+
+function sentences(ribbon, from, to) {
+  const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} moves together` : "";
+  const mass = `${percent(ribbon.mass)} of the preference`;
+  if (ribbon.stays) {
+    return { head: `${from} stays`, body: `${mass} is on what both rated; it costs nothing${several}` };
+  }
+  const cost = `${mass} × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}`;
+  return { head: `${from} → ${to}`, body: `${cost}, ${percent(ribbon.share)} of the distance${several}` };
+}
+
+function column(nodes, name) {
+  return h(
+    "div",
+    { class: `column ${name}` },
+    nodes.map((node) => {
+      const words = nodeTitle(node);
+      node.element = h(
+        "div",
+        {
+          class: `node${node.shared ? " shared" : ""}`,
+          title: words,
+          style: {
+            top: `${node.y.toFixed(1)}px`,
+            height: `${node.height.toFixed(1)}px`,
+            "--bar": `${node.bar.toFixed(1)}px`,
+            "--lines": Math.max(1, Math.floor(node.height / 18)),
+          },
+        },
+        h(
+          "span",
+          { class: "words" },
+          node.shared
+            ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")]
+            : null,
+          words,
+          node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
+        ),
+        h("span", { class: "bar", "aria-hidden": "true" }),
+      );
+      return node.element;
+    }),
+  );
+}
+
+function side(person) {
+  return h("p", {}, h("strong", {}, capital(whose(person))), ` ${count(person.n_ratings, "rating")}`);
+}
+
+/** All costs in one bar, and their sum next to the distance: the parts add up. */
+function sum(answer, plan, slices) {
+  const parts = plan.ribbons.filter((ribbon) => ribbon.cost > 0);
+  const total = parts.reduce((all, ribbon) => all + ribbon.cost, 0);
+  return h(
+    "div",
+    { class: "sum" },
+    h(
+      "div",
+      {
+        class: "slices",
+        role: "img",
+        "aria-label": `The costs of the ribbons, the largest first; together ${distance(total)}`,
+      },
+      slices,
+    ),
+    h(
+      "p",
+      {},
+      `${count(parts.length, "part")} of the distance add up to `,
+      h("output", { class: "total" }, total.toFixed(6)),
+      " = the distance ",
+      h("span", { class: "whole" }, answer.distance.toFixed(6)),
+      ".",
+    ),
+  );
+}
+
+/** What the colors mean. */
+export function legend(top) {
+  const swatches = Array.from({ length: 7 }, (_, k) => h("span", { class: `swatch band-${k}` }));
+  return h(
+    "div",
+    { class: "legend" },
+    h(
+      "span",
+      {
+        class: "scale",
+        role: "img",
+        "aria-label": `Colors from strong, near, 0, to weak, far, ${distance(top)}`,
+      },
+      h("span", {}, "near 0"),
+      swatches,
+      h("span", {}, `${top.toFixed(2)} far`),
+    ),
+    h("span", {}, h("span", { class: "swatch stays", "aria-hidden": "true" }), " stays"),
+    h("span", {}, h("span", { class: "both", "aria-hidden": "true" }, "◆"), " rated by both"),
+  );
+}
