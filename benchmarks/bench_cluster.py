@@ -95,7 +95,7 @@ def speed(name: str, options: Any) -> list[str]:
         on_threads, on_ray = [], []
         with workers(n, index, options.k) as (executor, start):
             for _ in range(options.rounds):
-                seconds, expected = timed(made(), users, options.k, n_jobs=n)
+                seconds, expected = timed(made(), users, options.k, n_threads=n)
                 on_threads.append(seconds)
                 seconds, found = timed(index, users, options.k, executor=executor, progress=memory)
                 on_ray.append(seconds)

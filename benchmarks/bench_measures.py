@@ -109,7 +109,7 @@ def surprise_rows(data: Any) -> list[list[str]]:
         ours = {}
         for jobs in (1, resolve_jobs(None)):
             ours[jobs], values = best(
-                lambda n=name, c=convention, j=jobs: similarities(ratings, n, convention=c, n_jobs=j)
+                lambda n=name, c=convention, j=jobs: similarities(ratings, n, convention=c, n_threads=j)
             )
         if name == "msd":
             values = 1 / (1 + values * width**2)

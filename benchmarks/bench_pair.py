@@ -117,7 +117,7 @@ def main() -> None:
         )
         if name == "ml-100k":
             start = time.perf_counter()
-            distances(ratings, geometry, n_jobs=2)
+            distances(ratings, geometry, n_threads=2)
             seconds = time.perf_counter() - start
             n_pairs = ratings.n_users * (ratings.n_users - 1) / 2
             brute = result["emd2"] * n_pairs

@@ -45,9 +45,9 @@ def pot_seconds(ratings: Ratings, geometry: ItemGeometry, n_pairs: int) -> tuple
     return full / n_pairs, raw / n_pairs
 
 
-def timed(index: NeighborIndex, users: Any, k: int, n_jobs: int) -> tuple[float, SearchStats]:
+def timed(index: NeighborIndex, users: Any, k: int, n_threads: int) -> tuple[float, SearchStats]:
     start = time.perf_counter()
-    found = index.nearest(users, k, n_jobs=n_jobs)
+    found = index.nearest(users, k, n_threads=n_threads)
     return time.perf_counter() - start, found.stats
 
 
@@ -110,12 +110,12 @@ def main() -> None:
         warm.nearest(ratings.users[:70], options.k)
         rows = []
         small = ratings.n_users <= 2000
-        for n_jobs in (1, 2) if small else (2,):
+        for n_threads in (1, 2) if small else (2,):
             index = NeighborIndex(ratings, geometry)
-            seconds, stats = timed(index, None, options.k, n_jobs)
+            seconds, stats = timed(index, None, options.k, n_threads)
             rows.append(
                 [
-                    f"all users, K={options.k}, {n_jobs} thread{'s' * (n_jobs > 1)}",
+                    f"all users, K={options.k}, {n_threads} thread{'s' * (n_threads > 1)}",
                     f"{seconds:,.1f}",
                     f"**{brute / seconds:,.0f}x**",
                     f"{brute_raw / seconds:,.0f}x",
@@ -142,7 +142,7 @@ def main() -> None:
             rated = list(ratings.of(user).items())
             stars = dict(rated[k] for k in rng.choice(len(rated), 20, replace=False))
             start = time.perf_counter()
-            warm.nearest(stars, 40, n_jobs=1)
+            warm.nearest(stars, 40, n_threads=1)
             answer.append(time.perf_counter() - start)
         parts.append(
             f"A new user with 20 ratings (a random 20 of a user with 40 or more), exact 40 nearest, one thread: median "
@@ -168,7 +168,7 @@ def peak_alone(name: str) -> float:
     program = (
         "import resource, sys; from bench import dataset; from prefmover.search import nearest; "
         "data = dataset(sys.argv[1]); "
-        "nearest(data.ratings, data.geometry, 10, users=data.ratings.users[:200], n_jobs=2); "
+        "nearest(data.ratings, data.geometry, 10, users=data.ratings.users[:200], n_threads=2); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     here = Path(__file__).parent

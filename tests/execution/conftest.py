@@ -71,7 +71,7 @@ def index():
 @pytest.fixture(scope="session")
 def whole(index):
     """The answer, in one go on one thread."""
-    return index.nearest(None, 7, n_jobs=1)
+    return index.nearest(None, 7, n_threads=1)
 
 
 def workers(cluster):

@@ -114,7 +114,7 @@ def test_the_driver_is_killed_and_the_run_resumed(cluster, executor, index, whol
 
 
 def test_an_evaluation_is_the_same(cluster, executor, tmp_path):
-    here = run_experiment(SMALL, tmp_path / "here", n_jobs=1)
+    here = run_experiment(SMALL, tmp_path / "here", n_threads=1)
     lines, progress = [], Once(lambda: kill_a_worker(cluster))
 
     def tell(line):
@@ -215,7 +215,7 @@ def test_on_this_machine_alone(index, whole):
     """Without an address a cluster is made, and ends; in another process, since this one is connected."""
     program = (
         "from tests.execution.conftest import made; from prefmover.search import nearest\n"
-        "found = nearest(*made(60), 3, executor='ray', n_jobs=1)\n"
+        "found = nearest(*made(60), 3, executor='ray', n_threads=1)\n"
         "import ray; print(ray.is_initialized(), found.neighbors.tolist())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,28 +11,28 @@ from prefmover.execution.threads import resolve_jobs, run
 from tests.messages import names
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 7, None])
-def test_every_block_once(n_jobs):
+@pytest.mark.parametrize("n_threads", [1, 2, 7, None])
+def test_every_block_once(n_threads):
     counts = np.zeros(50, int)
 
     def work(i):
         time.sleep(0.001 * (i % 3))
         counts[i] += 1
 
-    run(work, range(50), n_jobs=n_jobs)
+    run(work, range(50), n_threads=n_threads)
     assert (counts == 1).all()
 
 
 def test_blocks_begin_in_the_order_given():
     begun = []
-    run(lambda i: begun.append(i), [5, 3, 9, 1], n_jobs=1)
+    run(lambda i: begun.append(i), [5, 3, 9, 1], n_threads=1)
     assert begun == [5, 3, 9, 1]
 
 
 def test_blocks_run_at_the_same_time():
     both_here = threading.Barrier(2, timeout=20)
     arrived = []
-    run(lambda _: arrived.append(both_here.wait()), range(2), n_jobs=2)  # one alone would break the barrier
+    run(lambda _: arrived.append(both_here.wait()), range(2), n_threads=2)  # one alone would break the barrier
     assert sorted(arrived) == [0, 1]
 
 
@@ -48,34 +48,34 @@ def test_no_more_threads_than_asked_for():
         with lock:
             running -= 1
 
-    run(work, range(40), n_jobs=3)
+    run(work, range(40), n_threads=3)
     assert most <= 3
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_adds_up_and_comes_from_the_calling_thread(n_jobs):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_progress_adds_up_and_comes_from_the_calling_thread(n_threads):
     seen, threads = [], set()
 
     def progress(done, total):
         seen.append((done, total))
         threads.add(threading.get_ident())
 
-    run(lambda _: None, range(20), n_jobs=n_jobs, sizes=range(20), progress=progress)
+    run(lambda _: None, range(20), n_threads=n_threads, sizes=range(20), progress=progress)
     assert len(seen) == 20
     assert seen[-1] == (190, 190)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert threads == {threading.get_ident()}
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_nothing_to_do(n_jobs):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_nothing_to_do(n_threads):
     called = []
-    run(called.append, [], n_jobs=n_jobs, progress=lambda *_: called.append(_))
+    run(called.append, [], n_threads=n_threads, progress=lambda *_: called.append(_))
     assert not called
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 4])
-def test_the_first_exception_ends_the_run(n_jobs):
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_the_first_exception_ends_the_run(n_threads):
     begun = []
 
     def work(i):
@@ -85,12 +85,12 @@ def test_the_first_exception_ends_the_run(n_jobs):
         time.sleep(0.002)
 
     with pytest.raises(ZeroDivisionError, match="block 3"):
-        run(work, range(1000), n_jobs=n_jobs)
+        run(work, range(1000), n_threads=n_threads)
     assert len(begun) < 100
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupt_ends_the_run(n_jobs):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_interrupt_ends_the_run(n_threads):
     """Ctrl-C arrives in the thread that called, here while it reports progress."""
     begun, ended = [], []
 
@@ -104,7 +104,7 @@ def test_an_interrupt_ends_the_run(n_jobs):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(work, range(1000), n_jobs=n_jobs, progress=interrupt)
+        run(work, range(1000), n_threads=n_threads, progress=interrupt)
     assert len(begun) < 100
     assert sorted(begun) == sorted(ended)  # nothing is still running
     time.sleep(0.02)
@@ -124,14 +124,14 @@ def test_a_signal_interrupts_the_wait():
         time.sleep(0.005)
 
     with pytest.raises(KeyboardInterrupt):
-        run(work, range(10_000), n_jobs=2)
+        run(work, range(10_000), n_threads=2)
     assert len(begun) < 1000
 
 
-@pytest.mark.parametrize("n_jobs", [0, -1, 1.5, 2.0, "two", float("nan"), [2]])
-def test_bad_number_of_threads(n_jobs):
-    with pytest.raises(InputError, match=names("n_jobs", 1, "None")):
-        resolve_jobs(n_jobs)
+@pytest.mark.parametrize("n_threads", [0, -1, 1.5, 2.0, "two", float("nan"), [2]])
+def test_bad_number_of_threads(n_threads):
+    with pytest.raises(InputError, match=names("n_threads", 1, "None")):
+        resolve_jobs(n_threads)
 
 
 def test_number_of_threads():

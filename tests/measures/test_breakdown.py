@@ -15,7 +15,7 @@ from tests.messages import names
 @settings(max_examples=15, deadline=None)
 def test_value_is_that_of_the_kernel(measure, convention, case):
     ratings, geometry, twin = case
-    values = similarities(ratings, measure, geometry=geometry, convention=convention, n_jobs=1)
+    values = similarities(ratings, measure, geometry=geometry, convention=convention, n_threads=1)
     for u, v in ((0, 1), (1, 0), (0, 0)):
         if measure == "pmd" and (u == v or convention == "table-1"):  # the latter is slow
             continue

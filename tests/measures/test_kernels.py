@@ -16,7 +16,7 @@ TWINS = [(measure, convention) for measure, convention in ROWS if measure != "pm
 @settings(max_examples=50, deadline=None)
 def test_equals_the_slow_twin(measure, convention, case):
     ratings, geometry, twin = case
-    fast = similarities(ratings, measure, geometry=geometry, convention=convention, n_jobs=1)
+    fast = similarities(ratings, measure, geometry=geometry, convention=convention, n_threads=1)
     np.testing.assert_allclose(fast, all_values(twin, measure, convention), rtol=1e-9, atol=1e-12)
 
 
@@ -25,10 +25,10 @@ def test_equals_the_slow_twin(measure, convention, case):
 @settings(max_examples=20, deadline=None)
 def test_term_by_term_path_equals_the_tabulated_one(measure, case):
     ratings, geometry, _ = case
-    tabulated = similarities(ratings, measure, geometry=geometry, n_jobs=1)
+    tabulated = similarities(ratings, measure, geometry=geometry, n_threads=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distribution, "MOST_LEVELS", 0)
-        direct = similarities(ratings, measure, geometry=geometry, n_jobs=1)
+        direct = similarities(ratings, measure, geometry=geometry, n_threads=1)
     np.testing.assert_allclose(direct, tabulated, rtol=1e-12, atol=1e-15)
 
 
@@ -36,11 +36,11 @@ def test_term_by_term_path_equals_the_tabulated_one(measure, case):
 @settings(max_examples=30, deadline=None)
 def test_correlation_in_two_passes_equals_that_in_whole_numbers(case):
     ratings = case[0]
-    whole = similarities(ratings, "pcc", convention="co-rated-means", n_jobs=1)
+    whole = similarities(ratings, "pcc", convention="co-rated-means", n_threads=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corated, "MOST_STEPS", 0)
         np.testing.assert_allclose(
-            similarities(ratings, "pcc", convention="co-rated-means", n_jobs=1), whole, rtol=1e-9, atol=1e-12
+            similarities(ratings, "pcc", convention="co-rated-means", n_threads=1), whole, rtol=1e-9, atol=1e-12
         )
 
 
@@ -48,7 +48,7 @@ def test_correlation_in_two_passes_equals_that_in_whole_numbers(case):
 def test_scale_too_wide_for_exponentials(measure):
     rows = [{0: 0.0, 1: 2000.0}, {0: 2000.0, 1: 1990.0}, {0: 5.0}]
     ratings, geometry, twin = world(rows, 2, type(SCALES["stars"])(0, 2000, 5))
-    fast = similarities(ratings, measure, geometry=geometry, n_jobs=1)
+    fast = similarities(ratings, measure, geometry=geometry, n_threads=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.oracles.measures.exp", lambda x: float(np.exp(min(x, 700.0))))
         slow = all_values(twin, measure, "published")

@@ -12,8 +12,8 @@ NAMES = [name for name in MEASURES if name != "pmd"]
 @pytest.mark.parametrize("measure", NAMES)
 def test_blocks_and_threads_change_nothing(measure, big_world):
     ratings, geometry, _ = big_world
-    one = similarities(ratings, measure, geometry=geometry, n_jobs=1)
-    many = similarities(ratings, measure, geometry=geometry, n_jobs=3)
+    one = similarities(ratings, measure, geometry=geometry, n_threads=1)
+    many = similarities(ratings, measure, geometry=geometry, n_threads=3)
     np.testing.assert_array_equal(one, many)
     seen = []
     for positions, values in blocks(ratings, measure, geometry=geometry, block_rows=37):
@@ -39,7 +39,7 @@ def test_float32_is_the_rounded_result(big_world):
 
 def test_progress_counts_rows(big_world):
     calls = []
-    similarities(big_world[0], "cos", n_jobs=2, progress=lambda done, total: calls.append((done, total)))
+    similarities(big_world[0], "cos", n_threads=2, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (150, 150)
     assert calls == sorted(calls)
     calls.clear()
@@ -72,7 +72,7 @@ def test_geometry_may_know_more_items_in_another_order(big_world):
         ({"measure": "jacard"}, names("'jaccard'")),
         ({"measure": "bcf"}, names("geometry=")),
         ({"measure": "cos", "convention": "median"}, names("published", "table-1")),
-        ({"measure": "cos", "n_jobs": 0}, "n_jobs"),
+        ({"measure": "cos", "n_threads": 0}, "n_threads"),
     ],
 )
 def test_errors_name_the_remedy(arguments, message, big_world):
@@ -118,11 +118,11 @@ def test_own_function_errors_name_the_pair(big_world):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no") as caught:
-        similarities(ratings, Measure.from_function("broken", broken), users=[1], others=[2], n_jobs=1)
+        similarities(ratings, Measure.from_function("broken", broken), users=[1], others=[2], n_threads=1)
     assert not unnamed("".join(caught.value.__notes__), "'broken'", 1, 2)
     with pytest.raises(InputError, match=names("1", "2")):
         similarities(
-            ratings, Measure.from_function("huge", lambda u, v: np.inf), users=[1], others=[2], n_jobs=1
+            ratings, Measure.from_function("huge", lambda u, v: np.inf), users=[1], others=[2], n_threads=1
         )
 
 

@@ -170,9 +170,9 @@ def crowd():
 
 
 def test_one_thread_and_many(crowd):
-    D = distances(*crowd, n_jobs=1)
-    for n_jobs in (2, 5, None):
-        np.testing.assert_array_equal(distances(*crowd, n_jobs=n_jobs), D)
+    D = distances(*crowd, n_threads=1)
+    for n_threads in (2, 5, None):
+        np.testing.assert_array_equal(distances(*crowd, n_threads=n_threads), D)
 
 
 def test_blocks_and_pairs_one_by_one(crowd):
@@ -218,7 +218,7 @@ def test_progress(crowd):
             *crowd,
             users,
             others,
-            n_jobs=2,
+            n_threads=2,
             progress=lambda done, total, seen=seen: seen.append((done, total)),
         )
         assert seen[-1] == (pairs, pairs)

@@ -40,7 +40,7 @@ def test_rows_are_complete(row):
 @settings(max_examples=40, deadline=None)
 def test_rows_tell_the_truth(row, case):
     ratings, geometry, twin = case
-    values = similarities(ratings, row, geometry=geometry, n_jobs=1)
+    values = similarities(ratings, row, geometry=geometry, n_threads=1)
     defined = values[~np.isnan(values)]
     assert (defined >= row.range[0] - 1e-9).all()
     assert (defined <= row.range[1] + 1e-9).all()

@@ -11,7 +11,7 @@ def predictions(split, measure, k, *, geometry=None, convention=None, shrinkage=
     """Predict each test rating on its own: the paper's formula over the k closest raters."""
     train = split.train
     row = find_measure(measure)
-    value = similarities(train, row, geometry=geometry, convention=convention, n_jobs=1)
+    value = similarities(train, row, geometry=geometry, convention=convention, n_threads=1)
     rule = weight(row.weight)
     dense = {
         (u, int(i)): r

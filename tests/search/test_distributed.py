@@ -26,7 +26,7 @@ def index():
 
 @pytest.fixture(scope="module")
 def whole(index):
-    return index.nearest(None, 7, n_jobs=1)
+    return index.nearest(None, 7, n_threads=1)
 
 
 @pytest.mark.slow
@@ -35,7 +35,7 @@ def whole(index):
 def test_any_cut_gives_the_same_lists(data, k, shard_bytes, n_blocks, table_budget):
     index = NeighborIndex(*data, table_budget=table_budget)
     found = in_blocks(index, None, min(k, data[0].n_users), Local(1, shard_bytes), blocks=n_blocks)
-    whole = index.nearest(None, k, n_jobs=1)
+    whole = index.nearest(None, k, n_threads=1)
     assert_same(found, whole)
     assert found.stats.pairs == whole.stats.pairs
     assert found.stats.undefined == whole.stats.undefined
@@ -63,7 +63,7 @@ def test_bounds_travel(index):
     anew = 0
     for start, stop in shards:
         part = NeighborIndex(index.ratings.select(users=np.arange(start, stop)), index.geometry)
-        anew += part.nearest(index.ratings, 7, n_jobs=1).stats.solved
+        anew += part.nearest(index.ratings, 7, n_threads=1).stats.solved
     assert carried.stats.solved < 0.7 * anew
 
 

@@ -88,11 +88,11 @@ def test_pruning_happens_and_changes_nothing(viewers):
 
 def test_threads_and_table_change_nothing(viewers):
     ratings, geometry = viewers
-    expected = NeighborIndex(ratings, geometry).nearest(k=7, n_jobs=1)
-    for n_jobs in (1, 2, 3):
+    expected = NeighborIndex(ratings, geometry).nearest(k=7, n_threads=1)
+    for n_threads in (1, 2, 3):
         for budget in (0, 2**28):
             index = NeighborIndex(ratings, geometry, table_budget=budget)
-            assert_same(index.nearest(k=7, n_jobs=n_jobs), expected)
+            assert_same(index.nearest(k=7, n_threads=n_threads), expected)
 
 
 def test_any_smaller_k_is_a_prefix(viewers):
@@ -256,7 +256,7 @@ def test_progress_reaches_the_end(viewers):
         (lambda r, g: nearest(r, g, 2, "cos", checkpoint="x"), names("checkpoint")),
         (lambda r, g: nearest_raters(r, g, [1, 2], [3]), names(2, 1)),
         (lambda r, g: nearest_raters(r, g, [1], [3], 0), names("k", 0)),
-        (lambda r, g: nearest(r, g, 2, n_jobs=0), names("n_jobs", 0)),
+        (lambda r, g: nearest(r, g, 2, n_threads=0), names("n_threads", 0)),
     ],
 )
 def test_bad_questions(viewers, ask, message):
@@ -269,7 +269,7 @@ def test_an_interrupted_query_leaves_nothing_to_the_next(viewers, monkeypatch):
 
     ratings, geometry = viewers
     index = NeighborIndex(ratings, geometry)
-    expected = index.nearest(k=3, n_jobs=1)
+    expected = index.nearest(k=3, n_threads=1)
     visit, calls = kernels.visit, []
 
     def interrupted(*arguments):
@@ -280,8 +280,8 @@ def test_an_interrupted_query_leaves_nothing_to_the_next(viewers, monkeypatch):
 
     monkeypatch.setattr(kernels, "visit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        index.nearest(k=3, n_jobs=1)
-    assert_same(index.nearest(k=3, n_jobs=1), expected)
+        index.nearest(k=3, n_threads=1)
+    assert_same(index.nearest(k=3, n_threads=1), expected)
 
 
 def test_items_may_come_one_by_one(viewers):

@@ -64,9 +64,9 @@ def _measure(
     from prefmover.search import NeighborIndex
 
     index = NeighborIndex(ratings, geometry)
-    index.nearest(k=1, users=users[:1], n_jobs=1)  # compiles, or loads what was compiled
+    index.nearest(k=1, users=users[:1], n_threads=1)  # compiles, or loads what was compiled
     sides = users[::2], users[1::2]  # different ones: a pair is not solved twice
-    ours, values = _best(lambda: distances(ratings, geometry, *sides, n_jobs=1))
+    ours, values = _best(lambda: distances(ratings, geometry, *sides, n_threads=1))
     step(1, 4)
     pairs = values.size
     found: dict[str, Any] = {"pairs": pairs, "distance_us": 1e6 * ours / pairs}
@@ -77,9 +77,9 @@ def _measure(
         found["pot_us"] = 1e6 * seconds / pairs
         found["distance_ratio"] = seconds / ours
         found["largest_difference"] = float(np.abs(values - reference).max())
-    one, _ = _best(lambda: NeighborIndex(ratings, geometry).nearest(k=10, users=users[:1], n_jobs=1))
+    one, _ = _best(lambda: NeighborIndex(ratings, geometry).nearest(k=10, users=users[:1], n_threads=1))
     step(3, 4)
-    search, neighbors = _best(lambda: NeighborIndex(ratings, geometry).nearest(k=10, n_jobs=jobs))
+    search, neighbors = _best(lambda: NeighborIndex(ratings, geometry).nearest(k=10, n_threads=jobs))
     step(4, 4)
     found |= {
         "one_user_ms": 1e3 * one,

@@ -188,7 +188,7 @@ def _compare(
         controls=("user-mean", "bias"),
         title="Measures where ratings are few: the built-in data",
     )
-    folder = run_experiment(experiment, place / "comparison", n_jobs=jobs)
+    folder = run_experiment(experiment, place / "comparison", n_threads=jobs)
     cells = folder.cells().values()
     errors: dict[str, list[float]] = {}
     for share in SHARES:
@@ -196,7 +196,7 @@ def _compare(
             if cell["share"] == share:
                 errors.setdefault(cell["label"], []).append(cell["mae"][0])
         split = random_split(data.ratings, share, experiment.seed)
-        model = UserKNN(n_jobs=jobs).fit(split.train, data.geometry)
+        model = UserKNN(n_threads=jobs).fit(split.train, data.geometry)
         users, items = split.train.users[split.users], split.train.items[split.items]
         predicted = model.predict(list(zip(users.tolist(), items.tolist(), strict=True))).ratings
         errors.setdefault("UserKNN()", []).append(float(np.abs(predicted - split.ratings).mean()))

@@ -137,7 +137,7 @@ def run(
     from prefmover.evaluation.run import run_experiment
 
     with in_option_words():
-        folder = run_experiment(experiment, out, n_jobs=jobs, tell=tell, executor=executor)
+        folder = run_experiment(experiment, out, n_threads=jobs, tell=tell, executor=executor)
     files = {"records": str(folder.path / "records.parquet")}
     if report:
         from prefmover.report import write_report

@@ -52,7 +52,7 @@ def fit(
             "ratings": made.ratings_.n_ratings,
             "geometry": made.geometry_.name if made.geometry_ else None,
             "parameters": {
-                name: _shown(value) for name, value in made.get_params().items() if name != "n_jobs"
+                name: _shown(value) for name, value in made.get_params().items() if name != "n_threads"
             },
             "settings": {name: _shown(value) for name, value in made.settings_.items()},
             "tuning": made.tuning_,

@@ -100,7 +100,7 @@ def search_users(
             row,
             users,
             convention=convention,
-            n_jobs=jobs,
+            n_threads=jobs,
             progress=callback,
             checkpoint=_parts(out) if out is not None and in_parts else None,
             executor=executor,

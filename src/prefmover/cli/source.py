@@ -295,7 +295,7 @@ def fitted(data: Data, options: ModelOptions, jobs: int | None) -> UserKNN:
     from prefmover.model import UserKNN
 
     make = UserKNN.paper if options.paper else UserKNN
-    model = make(**options.given, n_jobs=jobs)
+    model = make(**options.given, n_threads=jobs)
     with progress("comparing users") as callback:
         return model.fit(data.ratings, data.geometry, tune=options.tune, progress=callback)
 
@@ -305,7 +305,7 @@ def _of_model(folder: str, jobs: int | None) -> Data:
     from prefmover.model import UserKNN
     from prefmover.model.catalog_file import read_catalog
 
-    model = UserKNN.load(folder, n_jobs=jobs)
+    model = UserKNN.load(folder, n_threads=jobs)
     items = model.ratings_.items
     none: list[tuple[str, ...]] = [()] * len(items)
     catalog = read_catalog(folder) or Catalog(items, list(map(str, items)), [0] * len(items), none)

@@ -175,7 +175,7 @@ def predict(
     method: Method,
     geometry: ItemGeometry | None = None,
     *,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Predictions:
     """Return the predictions of a measure or a control for a split, for every K.
@@ -184,7 +184,7 @@ def predict(
     ----------
     geometry
         Over the items of the split, in their order, for what needs one.
-    n_jobs
+    n_threads
         Threads; the predictions do not depend on it.
     progress
         Called with (users done, users in all).
@@ -208,9 +208,9 @@ def predict(
     shift = np.zeros((split.n_test, len(task.ks)))
     used = np.zeros(shift.shape, np.int32)
     if method.name == "pmd":
-        solved = _by_search(task, geometry, shift, used, n_jobs, progress)
+        solved = _by_search(task, geometry, shift, used, n_threads, progress)
     else:
-        solved = _by_rows(task, method, geometry, shift, used, n_jobs, progress)
+        solved = _by_rows(task, method, geometry, shift, used, n_threads, progress)
     return Predictions(task.ks, task.finish(shift, used), used, solved)
 
 
@@ -220,7 +220,7 @@ def _by_rows(
     geometry: ItemGeometry | None,
     shift: Floats,
     used: npt.NDArray[np.int32],
-    n_jobs: int | None,
+    n_threads: int | None,
     progress: Progress | None,
 ) -> int:
     """Rank from rows of values, computed a few hundred at a time."""
@@ -229,7 +229,7 @@ def _by_rows(
     train, (askers, first) = task.split.train, task.askers
     ks, done = np.array(task.ks, np.int64), 0
     larger = method.name == "mean-vector" or (method.kind == "measure" and _row(method).larger_is_closer)
-    for positions, values in _rows(task, method, geometry, n_jobs):
+    for positions, values in _rows(task, method, geometry, n_threads):
         weights = np.ones_like(values) if method.name == "uniform" else _weights(method, values)
         start = done
 
@@ -243,7 +243,7 @@ def _by_rows(
             # fmt: on
 
         parts = [slice(k, k + THREAD_ROWS) for k in range(0, positions.size, THREAD_ROWS)]
-        run(work, parts, n_jobs=n_jobs)
+        run(work, parts, n_threads=n_threads)
         done += positions.size
         if progress is not None:
             progress(done, askers.size)
@@ -251,7 +251,7 @@ def _by_rows(
 
 
 def _rows(
-    task: Task, method: Method, geometry: ItemGeometry | None, n_jobs: int | None
+    task: Task, method: Method, geometry: ItemGeometry | None, n_threads: int | None
 ) -> Iterator[tuple[Index, Floats]]:
     train, (askers, _) = task.split.train, task.askers
     if method.name == "uniform":
@@ -267,7 +267,7 @@ def _rows(
         geometry=geometry,
         users=train.users[askers],
         convention=convention,
-        n_jobs=n_jobs,
+        n_threads=n_threads,
     )
 
 
@@ -276,7 +276,7 @@ def _by_search(
     geometry: ItemGeometry | None,
     shift: Floats,
     used: npt.NDArray[np.int32],
-    n_jobs: int | None,
+    n_threads: int | None,
     progress: Progress | None,
 ) -> int:
     """Rank by exact search, which solves only the pairs that some test rating needs."""
@@ -299,7 +299,7 @@ def _by_search(
             train.users[split.users[pairs]],
             train.items[split.items[pairs]],
             task.ks[-1],
-            n_jobs=n_jobs,
+            n_threads=n_threads,
             progress=report,
         )
         solved += found.stats.solved

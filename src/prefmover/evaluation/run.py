@@ -73,7 +73,7 @@ def run_experiment(
     experiment: Experiment,
     folder: str | PathLike[str],
     *,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     tell: Tell | None = None,
     executor: str | Executor | None = None,
 ) -> RunFolder:
@@ -85,7 +85,7 @@ def run_experiment(
         The settings.
     folder
         For the records; an earlier run's is continued.
-    n_jobs
+    n_threads
         Threads; None means all cores. Records do not depend on it, apart from what is under ``run``.
     tell
         Called with a line about each finished cell, with an estimate of the time left.
@@ -107,7 +107,7 @@ def run_experiment(
     place, data = RunFolder(folder), _Data(experiment)
     with place.locked():
         place.claim(experiment, data.about)
-        with opened(executor, n_jobs) as opened_executor:
+        with opened(executor, n_threads) as opened_executor:
             _Run(experiment, place, data, opened_executor, tell or (lambda line: None)).all_cells()
         place.merge()
     return place
@@ -201,7 +201,7 @@ def cell_of(
     if method.kind == "peer":
         predictions = predict_by_peer(split, method.name, e.seed + place.repeat)
     else:
-        predictions = predict(task, method, geometry, n_jobs=threads, progress=progress)
+        predictions = predict(task, method, geometry, n_threads=threads, progress=progress)
     seconds = time.perf_counter() - start
     return {
         "key": key_of(e, place, method),

@@ -88,7 +88,7 @@ class Executor(Protocol):
 
 
 @contextmanager
-def opened(executor: str | Executor | None, n_jobs: int | None = None) -> Iterator[Executor]:
+def opened(executor: str | Executor | None, n_threads: int | None = None) -> Iterator[Executor]:
     """Give the executor that was asked for; one that is made here is closed at the end.
 
     >>> with opened("threads", 2) as executor:
@@ -98,11 +98,11 @@ def opened(executor: str | Executor | None, n_jobs: int | None = None) -> Iterat
     if executor is None or executor == "threads":
         from prefmover.execution.local import Local
 
-        yield Local(resolve_jobs(n_jobs))
+        yield Local(resolve_jobs(n_threads))
     elif executor == "ray":
         from prefmover.execution.ray import RayExecutor
 
-        with RayExecutor(cores=n_jobs) as made:
+        with RayExecutor(cores=n_threads) as made:
             yield made
     elif isinstance(executor, str) or not isinstance(executor, Executor):
         raise InputError(

@@ -20,20 +20,20 @@ Progress: TypeAlias = Callable[[int, int], None]
 Block = TypeVar("Block")
 
 
-def resolve_jobs(n_jobs: int | None) -> int:
+def resolve_jobs(n_threads: int | None) -> int:
     """Return the number of threads: all the cores this process may use, or what was asked for.
 
     >>> resolve_jobs(3)
     3
     """
-    if n_jobs is None:
+    if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        jobs = index(n_jobs)
+        jobs = index(n_threads)
     except TypeError:
         jobs = 0
     if jobs < 1:
-        raise InputError(f"n_jobs is {n_jobs!r}; give a whole number from 1, or None for all cores")
+        raise InputError(f"n_threads is {n_threads!r}; give a whole number from 1, or None for all cores")
     return jobs
 
 
@@ -41,11 +41,11 @@ def run(
     work: Callable[[Block], object],
     blocks: Iterable[Block],
     *,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     sizes: Iterable[int] | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Call ``work`` on every block, on ``n_jobs`` threads.
+    """Call ``work`` on every block, on ``n_threads`` threads.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def run(
     >>> squares = [0] * 4
     >>> def work(i):
     ...     squares[i] = i * i
-    >>> run(work, range(4), n_jobs=2)
+    >>> run(work, range(4), n_threads=2)
     >>> squares
     [0, 1, 4, 9]
     """
     todo = list(blocks)
     counts = [1] * len(todo) if sizes is None else list(sizes)
     total, done = sum(counts), 0
-    jobs = min(resolve_jobs(n_jobs), len(todo))
+    jobs = min(resolve_jobs(n_threads), len(todo))
     if jobs <= 1:
         for block, count in zip(todo, counts, strict=True):
             work(block)

@@ -123,7 +123,7 @@ class ItemGeometry:
         name: str = "vectors",
         zero: Literal["error", "far"] = "error",
         budget: int = BUDGET,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
     ) -> Self:
         """Return the geometry d(i, j) = arccos of the cosine of the two vectors (the paper's).
 
@@ -141,7 +141,7 @@ class ItemGeometry:
             right angle to every other item.
         budget
             Bytes that the dense matrix may take (4 n²); above it, distances are computed when needed.
-        n_jobs
+        n_threads
             Threads that compute it; None means all cores.
         """
         if zero not in ("error", "far"):
@@ -162,7 +162,7 @@ class ItemGeometry:
         if 4 * len(ids) ** 2 > budget:
             return lazy
         require(4 * len(ids) ** 2, f"the distances of {len(ids):,} items", "pass budget=0 for none")
-        return replace(lazy, grid=_frozen(lazy._dense(n_jobs)), vectors=None)
+        return replace(lazy, grid=_frozen(lazy._dense(n_threads)), vectors=None)
 
     @classmethod
     def from_similarity(
@@ -313,7 +313,7 @@ class ItemGeometry:
         angle_grid(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
         return out
 
-    def _dense(self, n_jobs: int | None) -> npt.NDArray[np.int32]:
+    def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
         """Return all distances, one triangle computed and mirrored (they are symmetric to the last bit)."""
         n = self.n_items
         out = np.empty((n, n), np.int32)
@@ -324,7 +324,7 @@ class ItemGeometry:
             out[start:stop, start:] = part
             out[start:, start:stop] = part.T
 
-        run(work, range(0, n, ROWS), n_jobs=n_jobs)
+        run(work, range(0, n, ROWS), n_threads=n_threads)
         return out
 
     def block(

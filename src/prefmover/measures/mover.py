@@ -27,9 +27,9 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
 
     def __call__(self, users: Index) -> Floats:
         """Return a block of rows on the calling thread."""
-        return self.block(users, n_jobs=1)
+        return self.block(users, n_threads=1)
 
-    def block(self, users: Index, n_jobs: int | None = None, progress: Progress | None = None) -> Floats:
+    def block(self, users: Index, n_threads: int | None = None, progress: Progress | None = None) -> Floats:
         """Return a block of rows; PMD spreads its own work over threads, pair by pair."""
         pairs = self.pairs
         if self.transport == "entropic":
@@ -42,7 +42,7 @@ class preference_mover:  # noqa: N801 - a kernel like the others, with one more 
         assert pairs.geometry is not None
         ids = pairs.ratings.users
         values: Floats = distances(
-            pairs.ratings, pairs.geometry, ids[users], ids[pairs.others], n_jobs=n_jobs, progress=progress
+            pairs.ratings, pairs.geometry, ids[users], ids[pairs.others], n_threads=n_threads, progress=progress
         )
         return values
 

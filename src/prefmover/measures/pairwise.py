@@ -34,7 +34,7 @@ def similarities(
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[Any]:
@@ -57,7 +57,7 @@ def similarities(
     convention
         One of the measure's named conventions; by default that of its publication. ``"table-1"`` is the
         reconstruction of the paper's Table 1, for every measure.
-    n_jobs
+    n_threads
         Threads; None means all cores. The result does not depend on it.
     progress
         Called with (rows done, rows in all); PMD counts pairs.
@@ -95,11 +95,11 @@ def similarities(
         "ask for fewer users at a time, or take them block by block (prefmover.measures.blocks)",
     )
     if isinstance(rows, preference_mover):
-        return rows.block(pairs.users, n_jobs, progress).astype(dtype, copy=False)
+        return rows.block(pairs.users, n_threads, progress).astype(dtype, copy=False)
     out = np.empty((len(pairs.users), len(pairs.others)), dtype)
-    _fill(out, rows, pairs.users, n_jobs, progress)
+    _fill(out, rows, pairs.users, n_threads, progress)
     if pairs.upper:
-        _mirror(out, n_jobs)
+        _mirror(out, n_threads)
     return out
 
 
@@ -111,7 +111,7 @@ def blocks(
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> Iterator[tuple[Index, Floats]]:
@@ -139,7 +139,7 @@ def blocks(
     if block_rows < 1:
         raise InputError(f"block_rows is {block_rows!r}; give a whole number from 1")
     rows, pairs = bind(ratings, measure, geometry, users, others, convention)
-    return _yield_blocks(rows, pairs, n_jobs, progress, block_rows)
+    return _yield_blocks(rows, pairs, n_threads, progress, block_rows)
 
 
 def bind(
@@ -180,16 +180,16 @@ def bind(
 
 
 def _yield_blocks(
-    rows: Rows, pairs: Pairs, n_jobs: int | None, progress: Progress | None, block_rows: int
+    rows: Rows, pairs: Pairs, n_threads: int | None, progress: Progress | None, block_rows: int
 ) -> Iterator[tuple[Index, Floats]]:
     total = len(pairs.users)
     for first in range(0, total, block_rows):
         some = pairs.users[first : first + block_rows]
         if isinstance(rows, preference_mover):
-            values = rows.block(some, n_jobs)
+            values = rows.block(some, n_threads)
         else:
             values = np.empty((len(some), len(pairs.others)))
-            _fill(values, rows, some, n_jobs, None)
+            _fill(values, rows, some, n_threads, None)
         if progress is not None:
             progress(first + len(some), total)
         yield some, values
@@ -199,7 +199,7 @@ def _fill(
     out: npt.NDArray[Any],
     rows: Callable[[Index], Floats],
     users: Index,
-    n_jobs: int | None,
+    n_threads: int | None,
     progress: Progress | None,
 ) -> None:
     parts = [slice(k, k + THREAD_ROWS) for k in range(0, len(users), THREAD_ROWS)]
@@ -207,10 +207,10 @@ def _fill(
     def work(part: slice) -> None:
         out[part] = rows(users[part])
 
-    run(work, parts, n_jobs=n_jobs, sizes=[len(users[part]) for part in parts], progress=progress)
+    run(work, parts, n_threads=n_threads, sizes=[len(users[part]) for part in parts], progress=progress)
 
 
-def _mirror(out: npt.NDArray[Any], n_jobs: int | None) -> None:
+def _mirror(out: npt.NDArray[Any], n_threads: int | None) -> None:
     """Copy the part above the diagonal to below it, in tiles that fit the cache."""
     n, tile = len(out), 256
 
@@ -221,4 +221,4 @@ def _mirror(out: npt.NDArray[Any], n_jobs: int | None) -> None:
         corner = out[rows, rows]
         corner[:] = np.where(np.tri(len(corner), k=-1, dtype=bool), corner.T, corner)
 
-    run(work, range(0, n, tile), n_jobs=n_jobs)
+    run(work, range(0, n, tile), n_threads=n_threads)

@@ -140,7 +140,7 @@ def distances(
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     *,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     dtype: npt.DTypeLike = np.float64,
     missing: Literal["error", "drop"] = "error",
@@ -154,7 +154,7 @@ def distances(
     ----------
     users, others
         User ids; None means all. When ``others`` is None too, each pair is solved once.
-    n_jobs
+    n_threads
         Threads; None means all cores.
     progress
         Called with (done, total) pairs.
@@ -178,7 +178,7 @@ def distances(
     longest = int(np.diff(everyone.indptr).max(initial=0))
     require(
         rows.size * columns.size * np.dtype(dtype).itemsize
-        + min(resolve_jobs(n_jobs), max(rows.size, 1)) * 4 * longest * (2 * ratings.n_items + longest),
+        + min(resolve_jobs(n_threads), max(rows.size, 1)) * 4 * longest * (2 * ratings.n_items + longest),
         f"all distances of {rows.size:,} x {columns.size:,} users",
         "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)",
     )
@@ -194,7 +194,7 @@ def distances(
     # Heavy users first, so that no thread is left alone with one at the end.
     order = np.argsort(-np.diff(everyone.indptr)[rows], kind="stable")
     sizes = [columns.size - k if once else columns.size for k in order.tolist()]
-    run(work, order.tolist(), n_jobs=n_jobs, sizes=sizes, progress=progress)
+    run(work, order.tolist(), n_threads=n_threads, sizes=sizes, progress=progress)
     return out
 
 

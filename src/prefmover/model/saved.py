@@ -39,7 +39,7 @@ def save(model: "UserKNN", folder: str | PathLike[str]) -> None:
     """Write a fitted model."""
     ratings, geometry, predictor = model.ratings_, model.geometry_, model.predictor_
     parameters = {name: _as_json(value) for name, value in model.get_params().items()}
-    parameters |= {"n_jobs": None, "measure": find_measure(model.measure).name}
+    parameters |= {"n_threads": None, "measure": find_measure(model.measure).name}
     matrix, scale = ratings.matrix, ratings.scale
     arrays: Arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
     facts: dict[str, Any] = {
@@ -62,11 +62,11 @@ def save(model: "UserKNN", folder: str | PathLike[str]) -> None:
     )
 
 
-def load(kind: type[Model], folder: str | PathLike[str], *, n_jobs: int | None, verify: bool) -> Model:
+def load(kind: type[Model], folder: str | PathLike[str], *, n_threads: int | None, verify: bool) -> Model:
     """Read a model; errors name the folder."""
     stored = storage.read(folder, verify=verify)
     try:
-        return _restored(kind, stored, n_jobs)
+        return _restored(kind, stored, n_threads)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     except KeyError as error:
@@ -75,9 +75,9 @@ def load(kind: type[Model], folder: str | PathLike[str], *, n_jobs: int | None, 
         raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
 
 
-def _restored(kind: type[Model], stored: storage.StoredModel, n_jobs: int | None) -> Model:
+def _restored(kind: type[Model], stored: storage.StoredModel, n_threads: int | None) -> Model:
     facts, arrays = stored.header.facts, stored.arrays
-    parameters = {**stored.header.parameters, "n_jobs": n_jobs}
+    parameters = {**stored.header.parameters, "n_threads": n_threads}
     if parameters["shared"] is not None:
         parameters["shared"] = Shared(**parameters["shared"])
     model = kind(**parameters)
@@ -99,7 +99,7 @@ def _restored(kind: type[Model], stored: storage.StoredModel, n_jobs: int | None
         raise InputError(f"measure {row.name!r} needs the distance between items, and there is none")
     model.ratings_, model.geometry_ = ratings, geometry
     model.settings_, model.tuning_ = settings, facts["tuning"]
-    likeness = Likeness(ratings, geometry, row, model.convention, n_jobs)
+    likeness = Likeness(ratings, geometry, row, model.convention, n_threads)
     if model.predictor == "kernel":
         model.predictor_ = _lending(likeness, settings, facts["mean"], arrays)
     else:

@@ -78,7 +78,7 @@ class UserKNN:
         Rated items that the geometry does not know: ``"error"``, or ``"drop"`` their ratings.
     seed
         For landmarks, and for the split that ``tune`` makes.
-    n_jobs
+    n_threads
         Threads; None means all cores.
 
     Attributes
@@ -126,7 +126,7 @@ class UserKNN:
         landmarks: int = 500,
         missing: Literal["error", "drop"] = "error",
         seed: int = 0,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -140,7 +140,7 @@ class UserKNN:
         self.landmarks = landmarks
         self.missing = missing
         self.seed = seed
-        self.n_jobs = n_jobs
+        self.n_threads = n_threads
 
     @classmethod
     def paper(cls, measure: str | Measure = "pmd", k: int = 40, **others: Any) -> Self:
@@ -207,7 +207,7 @@ class UserKNN:
         self.ratings_, self.geometry_ = ratings, geometry
         self.tuning_: list[dict[str, Any]] = []
         settings = self._settings(row)
-        likeness = Likeness(ratings, geometry, row, self.convention, self.n_jobs)
+        likeness = Likeness(ratings, geometry, row, self.convention, self.n_threads)
         if tune:
             from prefmover.predict.tuning import tuned
 
@@ -418,7 +418,7 @@ class UserKNN:
         more = on_items(ratings, self._items, self.ratings_)
         whole = stacked(self.ratings_, more)
         old = predictor.likeness
-        likeness = Likeness(whole, old.geometry, old.measure, old.convention, old.n_jobs)
+        likeness = Likeness(whole, old.geometry, old.measure, old.convention, old.n_threads)
         if isinstance(predictor, Lending):
             self.predictor_ = predictor.with_users(likeness)
         else:
@@ -434,7 +434,7 @@ class UserKNN:
         save(self, folder)
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], *, n_jobs: int | None = None, verify: bool = True) -> Self:
+    def load(cls, folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool = True) -> Self:
         """Return a model that was saved; its arrays stay in the file until they are used.
 
         Parameters
@@ -444,7 +444,7 @@ class UserKNN:
         """
         from prefmover.model.saved import load
 
-        return load(cls, folder, n_jobs=n_jobs, verify=verify)
+        return load(cls, folder, n_threads=n_threads, verify=verify)
 
     def _predictions(
         self, users: list[Any], items: list[Any], u: Index, i: Index, answer: Answer

@@ -140,7 +140,7 @@ class Table1:
                         users=[u],
                         others=[v],
                         convention=preset,
-                        n_jobs=1,
+                        n_threads=1,
                     ).item()
                     values[row.name, (u, v)] = value if row.larger_is_closer else 1.0 - value
         return values

@@ -30,7 +30,7 @@ class Likeness:
         Over the same items in the same order; the geometry may be None for measures without.
     measure, convention
         A row of the table of measures.
-    n_jobs
+    n_threads
         Threads.
     """
 
@@ -38,7 +38,7 @@ class Likeness:
     geometry: ItemGeometry | None
     measure: Measure
     convention: str | None = None
-    n_jobs: int | None = None
+    n_threads: int | None = None
     _made: dict[str, NeighborIndex] = field(default_factory=dict)
     _groups: dict[str, tuple[Index, Preferences]] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class Likeness:
         guest = isinstance(users, Ratings)
         if self.has_bounds:
             asked = users if isinstance(users, Ratings) else self.ratings.users[users]
-            return self.index.nearest(asked, k, n_jobs=self.n_jobs, progress=progress)
+            return self.index.nearest(asked, k, n_threads=self.n_threads, progress=progress)
         return exhaustive(
             stacked(self.ratings, users) if isinstance(users, Ratings) else self.ratings,
             self.measure,
@@ -117,7 +117,7 @@ class Likeness:
             k=k,
             users=users.users if isinstance(users, Ratings) else self.ratings.users[users],
             convention=self.convention,
-            n_jobs=1 if guest else self.n_jobs,
+            n_threads=1 if guest else self.n_threads,
             progress=progress,
         )
 
@@ -139,7 +139,7 @@ class Likeness:
         else:
             who = np.repeat(guest.users, len(items))
         if self.has_bounds:
-            return self.index.raters(who, wanted, k, new=guest, n_jobs=self.n_jobs, progress=progress)
+            return self.index.raters(who, wanted, k, new=guest, n_threads=self.n_threads, progress=progress)
         return exhaustive_raters(
             self.ratings if guest is None else stacked(self.ratings, guest),
             who,
@@ -148,7 +148,7 @@ class Likeness:
             self.measure,
             geometry=self.geometry,
             convention=self.convention,
-            n_jobs=self.n_jobs,
+            n_threads=self.n_threads,
             progress=progress,
         )
 
@@ -160,7 +160,7 @@ class Likeness:
             users=users,
             others=others,
             convention=self.convention,
-            n_jobs=self.n_jobs,
+            n_threads=self.n_threads,
             progress=progress,
         )
         return values

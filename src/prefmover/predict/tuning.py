@@ -62,7 +62,7 @@ def tuned(
         raise InputError(
             f"{likeness.ratings.n_ratings} ratings are too few to hold some out; fit without tune=True"
         )
-    apart = Likeness(inner, likeness.geometry, likeness.measure, likeness.convention, likeness.n_jobs)
+    apart = Likeness(inner, likeness.geometry, likeness.measure, likeness.convention, likeness.n_threads)
     kernel = "shared" in settings
     compared = landmark_values(apart, landmarks, seed) if kernel else None
     tried: list[dict[str, Any]] = []

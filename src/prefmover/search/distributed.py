@@ -103,7 +103,7 @@ def search_block(
     exchange = Exchange(shard, set(askers.positions.tolist()) - {-1}, known, keep=True)
     found, stats = ask(
         shard, geometry, askers, np.arange(n), lists_for, k, np.inf, exchange, _SCRATCHES,
-        n_jobs=threads, progress=progress,
+        n_threads=threads, progress=progress,
     )  # fmt: skip
     out = Lists(np.zeros(n, np.int64), np.zeros((n, k), np.int64), np.zeros((n, k)))
     for row, answer in found.items():

@@ -42,7 +42,7 @@ def exhaustive(
     radius: float | None = None,
     users: Iterable[Any] | None = None,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Neighbors:
     """Return the k closest users of each asker, or all within a radius, from all pairs.
@@ -74,7 +74,7 @@ def exhaustive(
         )
     asked, neighbors, values, undefined = [], [], [], 0
     for positions, block in blocks(
-        ratings, row, geometry=geometry, users=users, convention=convention, n_jobs=n_jobs, progress=progress
+        ratings, row, geometry=geometry, users=users, convention=convention, n_threads=n_threads, progress=progress
     ):
         for u, line in zip(positions.tolist(), block, strict=True):
             others = everyone[everyone != u]
@@ -107,7 +107,7 @@ def exhaustive_raters(
     *,
     geometry: ItemGeometry | None = None,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> RaterNeighbors:
     """Return, for each pair (user, item), the k closest among the raters of the item, from all pairs."""
@@ -128,7 +128,7 @@ def exhaustive_raters(
         geometry=geometry,
         users=ratings.users[asking],
         convention=convention,
-        n_jobs=n_jobs,
+        n_threads=n_threads,
         progress=progress,
     ):
         for u, line in zip(positions.tolist(), block, strict=True):

@@ -118,7 +118,7 @@ class NeighborIndex:
         users: Asked = None,
         k: int = 10,
         *,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
         progress: Progress | None = None,
         executor: str | Executor | None = None,
         checkpoint: str | PathLike[str] | None = None,
@@ -135,11 +135,11 @@ class NeighborIndex:
             what = f"the {k:,} nearest of each of {self.ratings.n_users:,} users"
             require(16 * self.ratings.n_users * k, what, "ask for a smaller k, or for fewer users")
         if executor is None and checkpoint is None:
-            return self._search(users, k, np.inf, n_jobs, progress)
+            return self._search(users, k, np.inf, n_threads, progress)
         from prefmover.execution import opened
         from prefmover.search.distributed import in_blocks
 
-        with opened(executor, n_jobs) as opened_executor:
+        with opened(executor, n_threads) as opened_executor:
             return in_blocks(self, users, k, opened_executor, checkpoint, progress=progress)
 
     def within(
@@ -147,13 +147,13 @@ class NeighborIndex:
         radius: float,
         users: Asked = None,
         *,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
         progress: Progress | None = None,
     ) -> Neighbors:
         """Return all users at most ``radius`` away from each asker, never the asker."""
         if not radius >= 0:
             raise InputError(f"radius is {radius!r}; give a distance from 0")
-        return self._search(users, self.ratings.n_users, float(radius), n_jobs, progress)
+        return self._search(users, self.ratings.n_users, float(radius), n_threads, progress)
 
     def raters(
         self,
@@ -162,7 +162,7 @@ class NeighborIndex:
         k: int = 60,
         *,
         new: Ratings | None = None,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
         progress: Progress | None = None,
     ) -> RaterNeighbors:
         """Return, for each pair (user, item), the k nearest users among the raters of the item.
@@ -201,7 +201,7 @@ class NeighborIndex:
             kernels.membership(known, raters_first, raters, itself, first, member)
             return empty_lists(targets.size, k, first, member)
 
-        found, stats = self._run(askers, asking, lists_for, 2 * k, np.inf, n_jobs, progress)
+        found, stats = self._run(askers, asking, lists_for, 2 * k, np.inf, n_threads, progress)
         counts = np.zeros(who.size, np.int64)
         for u in asking.tolist():
             counts[places[u]] = found[u].counts
@@ -226,7 +226,7 @@ class NeighborIndex:
         )
 
     def _search(
-        self, users: Asked, k: int, radius: float, n_jobs: int | None, progress: Progress | None
+        self, users: Asked, k: int, radius: float, n_threads: int | None, progress: Progress | None
     ) -> Neighbors:
         new = new_ratings(users)
         asking_ratings, askers = self.askers(new)
@@ -235,7 +235,7 @@ class NeighborIndex:
         def lists_for(u: int, itself: int) -> Any:
             return empty_lists(1, k)
 
-        found, stats = self._run(askers, np.unique(asking), lists_for, k, radius, n_jobs, progress)
+        found, stats = self._run(askers, np.unique(asking), lists_for, k, radius, n_threads, progress)
         answers = [found[u] for u in asking.tolist()]
         counts = np.array([answer.counts[0] for answer in answers], dtype=np.int64)
         return Neighbors(
@@ -254,7 +254,7 @@ class NeighborIndex:
         lists_for: Callable[[int, int], Any],
         solve_first: int,
         radius: float,
-        n_jobs: int | None,
+        n_threads: int | None,
         progress: Progress | None,
     ) -> tuple[dict[int, Found], SearchStats]:
         """Run one query for each asker on threads; count the time of the table too."""
@@ -262,12 +262,12 @@ class NeighborIndex:
 
         announce_compilation()
         start = time.perf_counter()
-        shard = self._searched(rows.size >= MANY, n_jobs)
+        shard = self._searched(rows.size >= MANY, n_threads)
         table = SearchStats(seconds={"table": time.perf_counter() - start})
         waiting = Exchange(shard, set(askers.positions[rows].tolist()) - {-1})
         found, stats = ask(
             shard, self.geometry, askers, rows, lists_for, solve_first, radius, waiting, self._scratches,
-            n_jobs=n_jobs, progress=progress,
+            n_threads=n_threads, progress=progress,
         )  # fmt: skip
         return found, table + stats
 
@@ -281,14 +281,14 @@ class NeighborIndex:
         """Return this thread's scratch, large enough for a query of m items."""
         return self._scratches.get(self._shard, self.geometry.n_items, m)
 
-    def _users(self, with_table: bool, n_jobs: int | None) -> Any:
-        return self._searched(with_table, n_jobs).users()
+    def _users(self, with_table: bool, n_threads: int | None) -> Any:
+        return self._searched(with_table, n_threads).users()
 
-    def _searched(self, with_table: bool, n_jobs: int | None) -> Shard:
+    def _searched(self, with_table: bool, n_threads: int | None) -> Shard:
         """Return all users as one shard; with a table if many ask and there is room, or if there is one."""
         with self._table_lock:
             if with_table and not self._shard.table.size and self.has_room_for_table(self.ratings.n_users):
-                table = nearest_items(self.geometry, self._shard, threads=n_jobs)
+                table = nearest_items(self.geometry, self._shard, threads=n_threads)
                 self._shard = replace(self._shard, table=table)
             return self._shard
 

@@ -25,7 +25,7 @@ def nearest(
     users: Asked = None,
     *,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
     missing: Literal["error", "drop"] = "error",
@@ -46,7 +46,7 @@ def nearest(
     users
         Who asks: ids, or None for everybody; for PMD also a new user's ratings, ``{item: rating}`` or a
         frame with columns item and rating, or a :class:`~prefmover.data.ratings.Ratings` of new users.
-    n_jobs
+    n_threads
         Threads; None means all cores. The answer does not depend on it.
     progress
         Called with (askers done, askers in all).
@@ -78,11 +78,11 @@ def nearest(
             k=k,
             users=_ids_only(users, row),
             convention=convention,
-            n_jobs=n_jobs,
+            n_threads=n_threads,
             progress=progress,
         )
     index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.nearest(users, k, n_jobs=n_jobs, progress=progress, executor=executor, checkpoint=checkpoint)
+    return index.nearest(users, k, n_threads=n_threads, progress=progress, executor=executor, checkpoint=checkpoint)
 
 
 def within(
@@ -93,7 +93,7 @@ def within(
     users: Asked = None,
     *,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     missing: Literal["error", "drop"] = "error",
 ) -> Neighbors:
@@ -115,11 +115,11 @@ def within(
             radius=radius,
             users=_ids_only(users, row),
             convention=convention,
-            n_jobs=n_jobs,
+            n_threads=n_threads,
             progress=progress,
         )
     index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.within(radius, users, n_jobs=n_jobs, progress=progress)
+    return index.within(radius, users, n_threads=n_threads, progress=progress)
 
 
 def nearest_raters(
@@ -131,7 +131,7 @@ def nearest_raters(
     measure: str | Measure = "pmd",
     *,
     convention: str | None = None,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
     missing: Literal["error", "drop"] = "error",
 ) -> RaterNeighbors:
@@ -156,11 +156,11 @@ def nearest_raters(
             row,
             geometry=geometry,
             convention=convention,
-            n_jobs=n_jobs,
+            n_threads=n_threads,
             progress=progress,
         )
     index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.raters(users, items, k, n_jobs=n_jobs, progress=progress)
+    return index.raters(users, items, k, n_threads=n_threads, progress=progress)
 
 
 def _has_bounds(row: Measure, convention: str | None) -> bool:

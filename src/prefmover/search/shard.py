@@ -211,7 +211,7 @@ def ask(
     exchange: Exchange,
     scratches: Scratches,
     *,
-    n_jobs: int | None = None,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[int, Found], SearchStats]:
     """Run one query for each of some askers, heavy ones first, and hand solved pairs to the other side.
@@ -243,7 +243,7 @@ def ask(
             total = total + stats
 
     weight = np.diff(askers.preferences.indptr)[rows]
-    run(work, rows[np.argsort(-weight, kind="stable")].tolist(), n_jobs=n_jobs, progress=progress)
+    run(work, rows[np.argsort(-weight, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
     return found, total
 
 
@@ -313,7 +313,7 @@ def nearest_items(
     run(
         lambda strip: nearest_table(p.indptr, shard.items, geometry.grid, *strip, table),
         strips,
-        n_jobs=threads,
+        n_threads=threads,
         progress=progress,
     )
     table.flags.writeable = False

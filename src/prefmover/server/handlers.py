@@ -80,7 +80,7 @@ class Answers:
         parameters = {
             name: value if isinstance(value, str | int | float | bool | None) else str(value)
             for name, value in model.get_params().items()
-            if name not in ("n_jobs", "measure")
+            if name not in ("n_threads", "measure")
         }
         return schemas.ModelInfo(
             name=self.name,
@@ -416,7 +416,7 @@ class Answers:
             why = "the model has no distances between items"
         else:
             asked = {"geometry": self.model.geometry_, "users": [name], "others": [other]}
-            value = float(similarities(ratings, row, n_jobs=1, **asked)[0, 0])  # type: ignore[arg-type]
+            value = float(similarities(ratings, row, n_threads=1, **asked)[0, 0])  # type: ignore[arg-type]
             if np.isnan(value):
                 why = compare(ratings, name, other, row, geometry=self.model.geometry_, n_terms=0).reason
         defined = not np.isnan(value)

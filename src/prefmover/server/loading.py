@@ -25,7 +25,7 @@ def of_folder(folder: str | PathLike[str], name: str | None = None) -> Answers:
     """Return a saved model, mapped into memory, with the titles that were saved beside it."""
     from prefmover.model.catalog_file import read_catalog
 
-    model = UserKNN.load(folder, n_jobs=1)  # requests run side by side, each on one thread
+    model = UserKNN.load(folder, n_threads=1)  # requests run side by side, each on one thread
     catalog = read_catalog(folder)
     labels = {} if catalog is None else {item: catalog.label(item) for item in catalog.ids.tolist()}
     return Answers(model, name or Path(folder).resolve().name, labels)
@@ -51,7 +51,7 @@ def of_dataset(name: str, *, refit: bool = False, progress: Progress | None = No
         return of_folder(folder, data.name)
     except (InputError, OSError) as error:
         logger.warning("the model is not kept: %s", error)
-        model.set_params(n_jobs=1)
+        model.set_params(n_threads=1)
         return Answers(model, data.name, {item: data.items.label(item) for item in data.items.ids.tolist()})
 
 
