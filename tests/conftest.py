@@ -23,3 +23,11 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("PREFMOVER_DATA is not set: it names a folder that has ml-100k/ and ml-1m/")
     return Path(folder)
+
+
+LONGEST = {"test_wheel.py", "test_kills.py"}
+
+
+def pytest_collection_modifyitems(items):
+    """The longest go first, so that no process works on one of them alone at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
