@@ -20,7 +20,18 @@ class PrefmoverError(Exception):
 
 
 class InputError(PrefmoverError, ValueError):
-    """A value, file, row, column or option that cannot be used; the message says what to do."""
+    """A value, file, row, column or option that cannot be used; the message says what to do.
+
+    Parameters
+    ----------
+    argument
+        The argument that the message tells the reader to pass, if any. The message writes it as ``name=``;
+        the command line prints the option of that argument instead.
+    """
+
+    def __init__(self, message: str = "", *, argument: str = "") -> None:
+        super().__init__(message)
+        self.argument = argument
 
 
 class UnknownIdError(InputError, LookupError):
