@@ -139,7 +139,7 @@ def main() -> None:
         answer = []
         many = ratings.users[np.diff(ratings.matrix.indptr) >= 40]
         for user in rng.choice(many, 40, replace=False).tolist():
-            rated = list(ratings.of(user).items())
+            rated = list(ratings[user].items())
             stars = dict(rated[k] for k in rng.choice(len(rated), 20, replace=False))
             start = time.perf_counter()
             warm.nearest(stars, 40, n_threads=1)
@@ -184,7 +184,7 @@ def growth(ratings: Ratings, geometry: ItemGeometry, k: int) -> str:
     sizes = [n for n in (1500, 3000) if n < ratings.n_users] + [ratings.n_users]
     times, solved = [], []
     for n in sizes:
-        some = ratings.select(users=np.sort(rng.choice(ratings.n_users, n, replace=False)))
+        some = ratings.take(users=np.sort(rng.choice(ratings.n_users, n, replace=False)))
         index = NeighborIndex(some, geometry)
         index._users(True, None)
         asked = some.users[np.sort(rng.choice(n, 200, replace=False))]

@@ -75,7 +75,7 @@ def from_arrays(choices: oracle.Choices) -> None:
     preferences(ratings)
     for asked in some(choices, IDS, 2):
         with contextlib.suppress(LookupError):
-            ratings.user_index(asked)
+            ratings.user_position(asked)
 
 
 def from_matrix(choices: oracle.Choices) -> None:

@@ -78,7 +78,7 @@ def target(data: bytes) -> None:
         else:
             ratings = Ratings.read(path, duplicates="last")
             check_rows(ratings.matrix)
-            ratings.of(ratings.users[0])
+            ratings[ratings.users[0]]
 
 
 def seeds() -> list[bytes]:

@@ -49,7 +49,7 @@ def target(data: bytes) -> None:
     assert ratings.scale.lowest <= ratings.scale.highest
     assert ratings.to_frame().num_rows == ratings.n_ratings
     preferences(ratings)
-    ratings.of(ratings.users[0])
+    ratings[ratings.users[0]]
 
 
 def seeds() -> list[bytes]:

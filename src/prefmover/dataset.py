@@ -16,19 +16,22 @@ Dataset(2 users x 3 items, 2 ratings from 4 to 5 in steps of 1)
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from prefmover.data.ids import Ids
+from prefmover._typing import Ids
 from prefmover.data.preferences import Preferences, preferences
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Duplicates, Ratings, Scale
 from prefmover.data.splits import Split
-from prefmover.errors import InputError, MissingItemsWarning
+from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
@@ -36,6 +39,14 @@ __all__ = ["Dataset"]
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Missing = Literal["error", "drop"]
+
+ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
+DESCRIBE_OR_DROP = (
+    'Describe them too, or pass missing="drop" to leave out their ratings, or missing="far" to keep them, '
+    "unlike any other item"
+)
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -113,13 +124,88 @@ class Dataset:
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
+    @classmethod
+    def from_files(
+        cls,
+        ratings: str | PathLike[str],
+        items: Sequence[str | PathLike[str]] = (),
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        separator: str | None = None,
+        encoding: str = "utf-8",
+        duplicates: Duplicates = "error",
+        scale: Scale | None = None,
+        missing: Literal["error", "drop", "far"] = "error",
+    ) -> Dataset:
+        r"""Read a file of ratings, and files that describe the items if there are any.
+
+        Parameters
+        ----------
+        ratings
+            A file that :meth:`prefmover.Ratings.read` can read.
+        items
+            Files that :func:`~prefmover.items.table.read_item_table` can read. Without any, items are
+            compared by their ratings. That is good enough to find neighbors, but an experiment on the same
+            ratings would know its answers.
+        user, item, rating, separator, encoding, duplicates, scale
+            As in :meth:`prefmover.Ratings.read`; ``item`` and ``encoding`` apply to the files of items too.
+        missing
+            What to do about rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or
+            ``"far"`` to keep them at a right angle to every other item.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     stars, tags = Path(folder, "stars.csv"), Path(folder, "tags.csv")
+        ...     _ = stars.write_text("who,film,stars\nann,Alien,4.5\nbob,Aliens,5\nbob,Emma,2\n")
+        ...     _ = tags.write_text("film,tag\nAlien,space\nAliens,space\nEmma,romance\n")
+        ...     data = Dataset.from_files(stars, [tags])
+        >>> data.ratings, data.geometry.n_items
+        (Ratings(2 users x 3 items, 3 ratings from 2 to 5 in steps of 0.5), 3)
+        """
+        if missing not in ("error", "drop", "far"):
+            raise InputError(f'missing is {missing!r}; choose "error", "drop" or "far"')
+        table = Ratings.read(
+            ratings,
+            user=user,
+            item=item,
+            rating=rating,
+            separator=separator,
+            encoding=encoding,
+            duplicates=duplicates,
+            scale=scale,
+        )
+        name, terms = Path(ratings).name, "your own"
+        if not items:
+            return cls(table, _geometry_from_ratings, name=name, terms=terms)
+        from prefmover.items.table import read_item_table
+
+        catalog, geometry = read_item_table(
+            *items, item=item, encoding=encoding, rated=table.items, missing=missing
+        )
+        try:
+            return cls(
+                table,
+                geometry,
+                catalog,
+                missing="drop" if missing == "drop" else "error",
+                name=name,
+                terms=terms,
+            )
+        except InputError as error:
+            raise InputError(str(error).replace(ADD_OR_DROP, DESCRIBE_OR_DROP)) from None
+
     @cached_property
     def geometry(self) -> ItemGeometry | None:
         """The distances between items, in the order of ``ratings.items``; None if there are none."""
         if self._geometry is None or isinstance(self._geometry, ItemGeometry):
             return self._geometry
-        made = self._geometry(self.ratings)
-        return made.take(made.positions(self.ratings.items))
+        geometry = self._geometry(self.ratings)
+        return geometry.take(geometry.positions(self.ratings.items))
 
     def require_geometry(self, what: str) -> ItemGeometry:
         """Return the geometry, or raise an error that names what needs it."""
@@ -144,6 +230,26 @@ class Dataset:
     def n_items(self) -> int:
         """Number of items, rated or not."""
         return self.ratings.n_items
+
+    def user_position(self, user: Any) -> int:
+        """Return the position of a user, given by id or by the text of the id.
+
+        :class:`~prefmover.errors.UnknownIdError` names similar ids.
+        """
+        return self.ratings.user_position(user, from_text=True)
+
+    def item_position(self, item: Any) -> int:
+        """Return the position of an item, given by id, by the text of the id, or by title.
+
+        A part of a title is enough if only one item has it; otherwise
+        :class:`~prefmover.errors.InputError` names the candidates.
+        """
+        try:
+            return self.ratings.item_position(item, from_text=True)
+        except UnknownIdError:
+            if not isinstance(item, str):
+                raise
+            return self.items.find(item)
 
     def with_ratings(self, ratings: Ratings) -> Dataset:
         """Return the same items with other ratings, such as the training part of a split.
@@ -175,6 +281,11 @@ class Dataset:
         return f"Dataset{inside}" if not self.name else f"Dataset({self.name}: {inside[1:]}"
 
 
+def _geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
+    LOG.info("no file describes the items; items are compared by their ratings")
+    return ItemGeometry.from_ratings(ratings)
+
+
 def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> Ratings:
     """Return the ratings of items that the geometry has; others are an error, or are dropped."""
     known = geometry.has(ratings.items)
@@ -191,9 +302,9 @@ def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> 
         mixed = " (integer and string ids do not match)" if lost.dtype != geometry.items.dtype else ""
         raise InputError(f"{report}. None of the rated items is{mixed}, so no distance can be computed")
     if missing == "error":
-        raise InputError(f'{report}. Add them to the geometry, or pass missing="drop"')
+        raise InputError(f"{report}. {ADD_OR_DROP}")
     warnings.warn(f"{report}. Their ratings are dropped", MissingItemsWarning, stacklevel=3)
-    return ratings.select(items=known)
+    return ratings.take(items=known)
 
 
 def _rated_first(rated: Ids, everything: Ids) -> Ids:

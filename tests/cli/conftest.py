@@ -55,7 +55,7 @@ def small_cinema(monkeypatch):
     ratings = whole.ratings
     users = np.unique([*range(0, ratings.n_users, 8), *map(ratings.user_index, VIEWERS)])
     part = whole.__class__(
-        whole.name, ratings.select(users=users), whole.items, whole.terms, "", whole.make_geometry
+        whole.name, ratings.take(users=users), whole.items, whole.terms, "", whole.make_geometry
     )
     monkeypatch.setattr(cinema, "load", lambda: part)
     return part

@@ -79,16 +79,16 @@ class ModelContract:
         ratings, _ = world
         for user in ratings.users[:5]:
             top = model.recommend(user, n=6)
-            assert not {p.item for p in top} & set(ratings.of(user))
+            assert not {p.item for p in top} & set(ratings[user])
             assert len({p.item for p in top}) == len(top) == 6
-            said = model.predict([(user, i) for i in ratings.items if i not in ratings.of(user)])
+            said = model.predict([(user, i) for i in ratings.items if i not in ratings[user]])
             assert [p.rating for p in top] == pytest.approx(sorted(said.ratings, reverse=True)[:6], abs=1e-5)
 
     def test_recommend_everything(self, model, world):
         ratings, _ = world
         user = ratings.users[1]
         everything = model.recommend(user, n=1000)
-        assert len(everything) == ratings.n_items - len(ratings.of(user))
+        assert len(everything) == ratings.n_items - len(ratings[user])
 
     def test_saved_and_loaded(self, model, pairs, tmp_path):
         model.save(tmp_path / "model")

@@ -95,7 +95,7 @@ def test_what_is_no_row_of_ratings(values):
 def test_all_users_at_once_are_as_one_by_one(triples):
     """Rows on a grid, off it, of zeros only and empty ones side by side."""
     ratings = Ratings.from_arrays(*zip(*[(u, i, r) for (u, i), r in triples.items()], strict=True))
-    ratings = ratings.select(items=np.arange(ratings.n_items) % 2 == 0)  # leaves empty rows
+    ratings = ratings.take(items=np.arange(ratings.n_items) % 2 == 0)  # leaves empty rows
     found = preferences(ratings)
     assert len(found.indptr) == ratings.n_users + 1
     for u in range(ratings.n_users):

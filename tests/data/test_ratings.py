@@ -41,8 +41,8 @@ def test_frames_of_all_kinds(frame):
     ratings = Ratings.from_frame(frame)
     assert ratings.users.tolist() == ["ann", "bob"]
     assert ratings.items.tolist() == [2, 9, 10]
-    assert ratings.of("ann") == {2: 0.0, 10: 3.5}
-    assert ratings.of("bob") == {9: 4.0}
+    assert ratings["ann"] == {2: 0.0, 10: 3.5}
+    assert ratings["bob"] == {9: 4.0}
     assert ratings.scale == Scale(0, 4, 0.5)
 
 
@@ -83,7 +83,7 @@ def test_the_source_may_change_afterward():
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_copies(ratings, clone):
-    assert clone(ratings).of("ann") == ratings.of("ann")
+    assert clone(ratings).of("ann") == ratings["ann"]
 
 
 triples = st.dictionaries(
@@ -100,7 +100,7 @@ def test_row_order_does_not_matter_and_nothing_is_lost(expected, random):
     random.shuffle(rows)
     second = Ratings.from_arrays(*zip(*rows, strict=True))
     for ratings in (first, second):
-        assert {(u, i): r for u in ratings.users for i, r in ratings.of(u).items()} == expected
+        assert {(u, i): r for u in ratings.users for i, r in ratings[u].items()} == expected
         assert ratings.users.tolist() == sorted({u for u, _ in expected})
         assert ratings.items.tolist() == sorted({i for _, i in expected})
     assert first.matrix.data.tobytes() == second.matrix.data.tobytes()
@@ -187,7 +187,7 @@ def test_wrong_frames():
 
 def test_the_decimal_that_a_short_float_stands_for():
     ratings = Ratings.from_arrays([1, 1], [1, 2], np.array([3.7, 4.1], dtype=np.float32))
-    assert ratings.of(1) == {1: 3.7, 2: 4.1}
+    assert ratings[1] == {1: 3.7, 2: 4.1}
     assert ratings.scale.step == 0.4
 
 
@@ -207,13 +207,13 @@ def test_from_csr(kind):
     ratings = Ratings.from_csr(kind(np.array([[0, 5, 0], [0, 0, 0], [2, 0, 1]])), users=["c", "a", "b"])
     assert ratings.users.tolist() == ["c", "a", "b"]  # the order of the rows stays
     assert ratings.items.tolist() == [0, 1, 2]
-    assert [ratings.of(u) for u in "cab"] == [{1: 5.0}, {}, {0: 2.0, 2: 1.0}]
+    assert [ratings[u] for u in "cab"] == [{1: 5.0}, {}, {0: 2.0, 2: 1.0}]
 
 
 def test_from_csr_keeps_stored_zeros_and_sorts_indices():
     matrix = sparse.csr_array(([3.0, 0.0], [2, 0], [0, 2]), shape=(1, 3))
     ratings = Ratings.from_csr(matrix)
-    assert ratings.of(0) == {0: 0.0, 2: 3.0}
+    assert ratings[0] == {0: 0.0, 2: 3.0}
     assert ratings.matrix.indices.tolist() == [0, 2]
 
 
@@ -239,27 +239,27 @@ def test_wrong_matrices(matrix, ids, message):
 
 
 def test_lookups(ratings):
-    assert ratings.user_index("bob") == 1
-    assert ratings.item_index(10) == 2
-    assert ratings.user_indices(None).tolist() == [0, 1]
-    assert ratings.user_indices(["bob", "ann"]).tolist() == [1, 0]
+    assert ratings.user_position("bob") == 1
+    assert ratings.item_position(10) == 2
+    assert ratings.user_positions(None).tolist() == [0, 1]
+    assert ratings.user_positions(["bob", "ann"]).tolist() == [1, 0]
     with pytest.raises(UnknownIdError, match=names("'bop'", "'bob'")):
-        ratings.user_index("bop")
+        ratings.user_position("bop")
     with pytest.raises(UnknownIdError, match=names(3, 2)):
-        ratings.item_index(3)
+        ratings.item_position(3)
 
 
 def test_select(ratings):
-    part = ratings.select(users=np.array([False, True]))
+    part = ratings.take(users=np.array([False, True]))
     assert part.users.tolist() == ["bob"]
     assert part.n_items == 3
     assert part.scale == ratings.scale
-    turned = ratings.select(users=[1, 0], items=[2, 0])
+    turned = ratings.take(users=[1, 0], items=[2, 0])
     assert turned.items.tolist() == [10, 2]
     assert [turned.of(u) for u in turned.users] == [{}, {2: 0.0, 10: 3.5}]
     assert turned.matrix.indices.tolist() == [0, 1]
-    assert turned.item_index(2) == 1
-    assert ratings.select(users=[]).n_users == 0
+    assert turned.item_position(2) == 1
+    assert ratings.take(users=[]).n_users == 0
     with pytest.raises(ValueError, match="read-only"):
         turned.matrix.data[0] = 1
 
@@ -267,7 +267,7 @@ def test_select(ratings):
 @pytest.mark.parametrize("chosen", [[0, 0], [2], [-1], [True], [0.5], ["ann"], [[0]]])
 def test_select_checks_its_indices(ratings, chosen):
     with pytest.raises(InputError):
-        ratings.select(users=chosen)
+        ratings.take(users=chosen)
 
 
 @pytest.mark.real_data

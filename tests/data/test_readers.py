@@ -29,7 +29,7 @@ def write(tmp_path):
 
 
 def contents(ratings):
-    return {user: ratings.of(user) for user in ratings.users}
+    return {user: ratings[user] for user in ratings.users}
 
 
 def lines(separator, *, header=None, end="\n"):
@@ -135,7 +135,7 @@ NAME = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_chara
 def test_what_is_written_is_read(write, triples, separator):
     rows = [separator.join((u, i, str(r))) for (u, i), r in triples.items()]
     ratings = Ratings.read(write("\n".join(rows)), separator=separator, header=False)
-    read = {(str(u), str(i)): r for u in ratings.users for i, r in ratings.of(u).items()}
+    read = {(str(u), str(i)): r for u in ratings.users for i, r in ratings[u].items()}
     assert read == triples
 
 

@@ -27,7 +27,7 @@ from prefmover.errors import InputError
     ],
 )
 def test_of(values, expected):
-    found = Scale.of(np.array(values, dtype=float))
+    found = Scale.from_ratings(np.array(values, dtype=float))
     assert (found.lowest, found.highest) == pytest.approx((expected.lowest, expected.highest), abs=1e-12)
     assert found.step == expected.step
 
@@ -37,7 +37,7 @@ def test_of(values, expected):
 )
 def test_every_rating_is_a_level_of_the_inferred_scale(step, lowest, steps):
     values = np.array([lowest + step * k for k in sorted(steps)])
-    scale = Scale.of(values)
+    scale = Scale.from_ratings(values)
     assert scale.step >= step * (1 - 1e-9)
     levels = scale.levels()
     assert np.abs(values[:, None] - levels).min(axis=1).max() < 1e-9
@@ -65,5 +65,5 @@ def test_impossible_scales(values):
 
 
 def test_ratings_that_differ_by_a_rounding_are_one_level():
-    assert Scale.of(np.array([1.0, np.nextafter(1.0, 2)])).step == 1.0
-    assert Scale.of(np.array([1.0, 0.1 + 0.2, 0.3])).step == 0.7
+    assert Scale.from_ratings(np.array([1.0, np.nextafter(1.0, 2)])).step == 1.0
+    assert Scale.from_ratings(np.array([1.0, 0.1 + 0.2, 0.3])).step == 0.7

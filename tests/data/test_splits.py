@@ -100,7 +100,7 @@ def test_folds_test_every_rating_once(folds, seed):
 
 def test_the_new_are_counted():
     ratings = Ratings.from_arrays([1, 2, 3, 3], ["a", "b", "a", "c"], [1, 2, 3, 4])
-    parts = ratings.select(users=[0]), ratings.select(users=[1, 2])
+    parts = ratings.take(users=[0]), ratings.take(users=[1, 2])
     (split,) = published_folds(ratings, [parts])
     assert (split.train.n_users, split.train.n_items) == (3, 3)
     assert (split.new_users, split.new_items) == (2, 2)  # users 2 and 3, items b and c
@@ -111,7 +111,7 @@ def test_published_folds_must_be_of_the_table():
     ratings = Ratings.from_arrays([1, 2], ["a", "b"], [1, 2])
     other = Ratings.from_arrays([1], ["a"], [5])
     stranger = Ratings.from_arrays([9], ["a"], [5])
-    one, two = ratings.select(users=[0]), ratings.select(users=[1])
+    one, two = ratings.take(users=[0]), ratings.take(users=[1])
     with pytest.raises(InputError):
         published_folds(ratings, [(other, two)])
     with pytest.raises(InputError, match=names(9)):

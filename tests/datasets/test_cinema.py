@@ -163,7 +163,7 @@ def test_load_gives_ratings_catalog_and_geometry_and_says_that_it_is_simulated()
     assert data.items.find("Alien") == "alien-1979"
     v, f = cinema.viewers(), cinema.films()
     k = 4321
-    assert data.ratings.of(v.ids[v.rows[k]])[f.ids[v.films[k]]] == v.ratings[k]
+    assert data.ratings[v.ids[v.rows[k]]][f.ids[v.films[k]]] == v.ratings[k]
 
 
 def test_recovery_counts_the_own_group_among_the_nearest():

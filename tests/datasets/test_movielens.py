@@ -22,7 +22,7 @@ def test_every_data_set_is_read(made_up, name, packed):
     data = datasets.read(SOURCES[name], made_up.files(name, path))
     assert data.name == name
     assert (data.ratings.n_ratings, data.ratings.n_users, data.ratings.n_items) == (7, 3, 4)
-    assert data.ratings.of(1)[10] == STARS.get(name, 4.5)
+    assert data.ratings[1][10] == STARS.get(name, 4.5)
     assert (data.ratings.scale.lowest, data.ratings.scale.step) == ((0.5, 0.5), (1, 1))[
         name in ("ml-100k", "ml-1m")
     ]

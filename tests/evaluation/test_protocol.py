@@ -69,7 +69,7 @@ def test_other_centerings_are_those_of_the_model(seed, centering, shrinkage):
 def test_threads_blocks_and_portions_change_nothing(monkeypatch):
     data = datasets.load("cinema")
     ratings, geometry = align(data.ratings, data.geometry)
-    split = random_split(ratings.select(users=np.arange(300)), 0.2, 1)
+    split = random_split(ratings.take(users=np.arange(300)), 0.2, 1)
     task = Task(split, (5, 40))
     for name in ("jmsd", "n-husm", "pmd"):
         (method, *_) = methods_of(name)
@@ -132,7 +132,7 @@ def test_without_neighbors():
 def test_users_without_training_ratings_get_the_mean():
     ratings = Ratings.from_arrays([1, 1, 2, 3], list("abab"), [5, 1, 3, 4], scale=Scale(1, 5, 1))
     geometry = ItemGeometry.from_vectors(list("ab"), [[1, 0], [1, 1]])
-    (split,) = published_folds(ratings, [(ratings.select(users=[0, 1]), ratings.select(users=[2]))])
+    (split,) = published_folds(ratings, [(ratings.take(users=[0, 1]), ratings.take(users=[2]))])
     for name in ("pmd", "bcf", "jaccard"):
         found = predict(Task(split, (3,)), methods_of(name)[0], geometry, n_jobs=1)
         assert found.ratings[0, 0] == pytest.approx(3.0)

@@ -22,8 +22,8 @@ def some_of_cinema():
     """Return every fourth viewer, one of them with a hostile name, and the films' names, one hostile."""
     data = datasets.load("cinema")
     keep = np.arange(0, data.ratings.n_users, 4)
-    named = [data.ratings.user_index(user) for user in ("petra-h", "bianca-b", "noor-r", "ada-b")]
-    some = data.ratings.select(users=np.union1d(keep, named))
+    named = [data.ratings.user_position(user) for user in ("petra-h", "bianca-b", "noor-r", "ada-b")]
+    some = data.ratings.take(users=np.union1d(keep, named))
     m = some.matrix
     users = np.array([VIEWER if user == "ada-b" else user for user in some.users.tolist()])
     rows = np.repeat(np.arange(some.n_users), np.diff(m.indptr))

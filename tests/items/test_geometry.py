@@ -216,13 +216,13 @@ def test_ids():
         ItemGeometry.from_distance([1, "a"], np.zeros((2, 2)))
     geometry = ItemGeometry.from_vectors(["heat", "alien"], np.eye(2))
     assert geometry.items.tolist() == ["heat", "alien"]  # the order given
-    assert geometry.item_index("alien") == 1
+    assert geometry.item_position("alien") == 1
     with pytest.raises(UnknownIdError, match=names("'alient'", "'alien'")):
-        geometry.item_index("alient")
+        geometry.item_position("alient")
     numbers = ItemGeometry.from_vectors(np.array([30, 4], np.int16), np.eye(2))
-    assert numbers.item_index(4) == 1
+    assert numbers.item_position(4) == 1
     with pytest.raises(UnknownIdError, match=names("item", 4)):
-        numbers.item_index("4")
+        numbers.item_position("4")
     assert numbers.near(4) == [(30, pytest.approx(math.pi / 2))]
 
 
@@ -378,7 +378,7 @@ def test_align_reorders_and_leaves_out_unrated_items():
     assert ratings.items.tolist() == aligned.items.tolist() == ["a", "b", "c"]
     assert (aligned.grid == geometry.grid[np.ix_([2, 3, 0], [2, 3, 0])]).all()
     assert (aligned.is_metric, aligned.metric_by, aligned.name) == (True, "construction", "vectors")
-    assert aligned.item_index("c") == 2
+    assert aligned.item_position("c") == 2
     assert align(ratings, aligned) == (ratings, aligned)
 
 

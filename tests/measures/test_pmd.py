@@ -50,8 +50,8 @@ def matrix(rows):
 
 def direct(ratings, geometry, u, v):
     """The definition, handed to POT: all items, shared ones too."""
-    p, q = (np.array([ratings.of(x).get(i, 0.0) for i in ratings.items.tolist()]) for x in (u, v))
-    at = [geometry.item_index(i) for i in ratings.items.tolist()]
+    p, q = (np.array([ratings[x].get(i, 0.0) for i in ratings.items.tolist()]) for x in (u, v))
+    at = [geometry.item_position(i) for i in ratings.items.tolist()]
     return by_pot(p, q, geometry.block(at, at))
 
 
@@ -279,7 +279,7 @@ def test_totals_near_the_limit():
                 answer = pmd(ratings, geometry, u, v)
                 check_proof(answer.transport)
                 assert answer.transport.problem.total == most**2
-                at = ratings.user_index(u), ratings.user_index(v)
+                at = ratings.user_position(u), ratings.user_position(v)
                 assert D[at] == answer.distance == pytest.approx(direct(ratings, geometry, u, v), rel=1e-9)
                 unaware = replace(geometry, is_metric=None)
                 assert distances(ratings, unaware, [u], [v]) == D[at]
@@ -357,12 +357,12 @@ def test_flows_explain_the_distance(world):
     shares = [flow.share for flow in flows]
     assert shares == sorted(shares, reverse=True)
     for end, user in (("source", 0), ("target", 1)):
-        rated = ratings.of(user)
+        rated = ratings[user]
         for item, rating in rated.items():
             moved = sum(flow.mass for flow in flows if getattr(flow, end) == item)
             assert moved == pytest.approx(rating / sum(rated.values()), abs=2e-9)
     for flow in flows:
-        at = [geometry.item_index(flow.source)], [geometry.item_index(flow.target)]
+        at = [geometry.item_position(flow.source)], [geometry.item_position(flow.target)]
         assert flow.distance == geometry.block(*at)
 
 

@@ -122,8 +122,8 @@ def test_user_kernel_is_the_weight(world):
 def test_a_guest_is_almost_a_user(world):
     """Everybody else's coefficients stay as they are; the prediction hardly moves."""
     ratings, geometry = make_world(8, n_users=60, n_items=30, per_user=14)
-    rest = ratings.select(users=np.arange(59))
-    last = ratings.of(ratings.users[59])
+    rest = ratings.take(users=np.arange(59))
+    last = ratings[ratings.users[59]]
     guest = UserKNN().fit(rest, geometry).for_ratings(last)
     whole = UserKNN().fit(ratings, geometry)
     items = [i for i in ratings.items if i not in last]
@@ -138,18 +138,18 @@ def test_a_guest_of_the_average_is_the_user(world):
     ratings, geometry = world
     model = UserKNN.paper(k=5).fit(ratings, geometry)
     user = ratings.users[4]
-    twin = model.for_ratings(ratings.of(user), name="twin")
+    twin = model.for_ratings(ratings[user], name="twin")
     assert twin.neighbors(1)[0] == (user, 0.0)
-    rest = UserKNN.paper(k=5).fit(ratings.select(users=np.arange(ratings.n_users) != 4), geometry)
-    items = [i for i in ratings.items if i not in ratings.of(user)]
-    asked = rest.for_ratings(ratings.of(user)).predict(items)
+    rest = UserKNN.paper(k=5).fit(ratings.take(users=np.arange(ratings.n_users) != 4), geometry)
+    items = [i for i in ratings.items if i not in ratings[user]]
+    asked = rest.for_ratings(ratings[user]).predict(items)
     assert asked.ratings == pytest.approx(model.predict([(user, i) for i in items]).ratings)
 
 
 @pytest.mark.parametrize("settings", [{}, {"predictor": "average"}], ids=["kernel", "average"])
 def test_added_users_are_users(world, settings):
     ratings, geometry = world
-    first, last = ratings.select(users=np.arange(20)), ratings.select(users=np.arange(20, 24))
+    first, last = ratings.take(users=np.arange(20)), ratings.take(users=np.arange(20, 24))
     grown = UserKNN(**settings).fit(first, geometry).add_users(last)
     assert grown.ratings_.users.tolist() == ratings.users.tolist()
     whole = UserKNN(**settings, landmarks=24).fit(ratings, geometry)
@@ -163,7 +163,7 @@ def test_added_users_are_users(world, settings):
 
 def test_items_nobody_rated_are_predicted(world):
     ratings, geometry = world
-    half = ratings.select(items=np.arange(0, 18, 2))
+    half = ratings.take(items=np.arange(0, 18, 2))
     model = UserKNN().fit(half, geometry)
     one, other = (model.predict_one(u, "i03") for u in ("u00", "u01"))
     assert one.how == other.how == "neighbors"
@@ -201,13 +201,13 @@ def test_explanations_of_users(world):
     assert "<table>" in why._repr_html_()
     assert why.to_table().row_count == min(15, len(why.moves))
     for m in why.moves:
-        assert (m.rating, m.other_rating) == (ratings.of("u00")[m.item], ratings.of("u01")[m.other_item])
+        assert (m.rating, m.other_rating) == (ratings["u00"][m.item], ratings["u01"][m.other_item])
 
 
 def test_guest_explanation_is_the_users(world):
     ratings, geometry = world
     model = UserKNN().fit(ratings, geometry)
-    asked = model.for_ratings(ratings.of("u03")).explain("u05")
+    asked = model.for_ratings(ratings["u03"]).explain("u05")
     assert asked.distance == model.explain("u03", "u05").distance
 
 
@@ -232,7 +232,7 @@ def test_explanation_of_a_recommendation_reads(world):
     assert why.to_table(3).row_count == len(why.base) + 3 + 2
     named = why.neighbors[0]
     spoken = why.through[named.user]
-    assert all(model.ratings_.of(named.user)[t.item] == t.rating for t in spoken)
+    assert all(model.ratings_[named.user][t.item] == t.rating for t in spoken)
     assert not np.isnan(named.distance)
 
 
@@ -247,7 +247,7 @@ def test_tuning_is_on_training_ratings_and_visible(world):
     average = UserKNN(predictor="average", weight="cosine").fit(ratings, geometry, tune=True)
     assert {t["weight"] for t in average.tuning_} == {"cosine"}
     with pytest.raises(InputError):
-        UserKNN().fit(ratings.select(users=[0, 1, 2]), geometry, tune=True)
+        UserKNN().fit(ratings.take(users=[0, 1, 2]), geometry, tune=True)
 
 
 def test_tuning_leaves_what_was_given(world):
@@ -466,7 +466,7 @@ def test_tiny_worlds(users, items, values, settings):
         assert np.isfinite(predicted).all()
         assert predicted.min() >= 1
         assert predicted.max() <= 5
-    assert {p.item for p in model.recommend("a", 5)} == {"x", "y", "z"} - set(ratings.of("a"))
+    assert {p.item for p in model.recommend("a", 5)} == {"x", "y", "z"} - set(ratings["a"])
     guest = model.for_ratings({"y": 2})
     assert np.isfinite(guest.predict(["x", "z"]).ratings).all()
 

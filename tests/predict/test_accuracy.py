@@ -14,7 +14,7 @@ from prefmover.predict import Centering, Shared
 @pytest.fixture(scope="module")
 def errors():
     cinema = datasets.load("cinema")
-    half = cinema.ratings.select(users=np.arange(0, cinema.ratings.n_users, 2))
+    half = cinema.ratings.take(users=np.arange(0, cinema.ratings.n_users, 2))
     split = random_split(half, 0.3, seed=0)
     D = distances(split.train, cinema.geometry)
     pmd = Measure.from_matrix("known", D, split.train.users, larger_is_closer=False)

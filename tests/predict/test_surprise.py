@@ -27,7 +27,7 @@ def split(real_data):
     from prefmover.data.splits import random_split
 
     whole = datasets.load("ml-100k").ratings
-    return random_split(whole.select(users=np.arange(0, whole.n_users, 3)), 0.8, seed=1)
+    return random_split(whole.take(users=np.arange(0, whole.n_users, 3)), 0.8, seed=1)
 
 
 @pytest.mark.parametrize("name", TURNS)

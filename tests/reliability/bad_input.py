@@ -355,8 +355,8 @@ memory("a matrix whose column indices lead out of it", (2,))(
 memory("a matrix whose row pointers go back", ())(lambda _: Ratings.from_csr(tampered("indptr", 2, 0)))
 memory("a scale that ends before it begins", ("(5, 1, 1)",))(lambda _: Scale(5, 1, 1))
 memory("a scale whose step does not lead to its end", ("(1, 5, 0.3)",))(lambda _: Scale(1, 5, 0.3))
-memory("a mask of the wrong length", ("(1,)", 4))(lambda _: small().select(users=np.array([True])))
-memory("an index of users that is not there", ("users", 0, 3, 99))(lambda _: small().select(users=[99]))
+memory("a mask of the wrong length", ("(1,)", 4))(lambda _: small().take(users=np.array([True])))
+memory("an index of users that is not there", ("users", 0, 3, 99))(lambda _: small().take(users=[99]))
 
 # --- ids --------------------------------------------------------------------------------------------------
 
@@ -376,16 +376,16 @@ def space() -> ItemGeometry:
 
 @cache
 def fitted() -> UserKNN:
-    return UserKNN(n_jobs=1).fit(small().select(users=[0, 1, 2]), space())
+    return UserKNN(n_jobs=1).fit(small().take(users=[0, 1, 2]), space())
 
 
-case(IDS, "a user, misspelt", ("'bop'", "'bob'"))(lambda _: small().user_index("bop"))
-case(IDS, "a number where user ids are strings", ("user", 7))(lambda _: small().user_index(7))
-case(IDS, "a string where item ids are numbers", ("item", "'2'", 2))(lambda _: small().item_index("2"))
+case(IDS, "a user, misspelt", ("'bop'", "'bob'"))(lambda _: small().user_position("bop"))
+case(IDS, "a number where user ids are strings", ("user", 7))(lambda _: small().user_position(7))
+case(IDS, "a string where item ids are numbers", ("item", "'2'", 2))(lambda _: small().item_position("2"))
 case(IDS, "a number beyond all ids", ("item", 1000000000000000000000000000000))(
-    lambda _: small().item_index(10**30)
+    lambda _: small().item_position(10**30)
 )
-case(IDS, "one id where a list is expected", ("user", "'ann'"))(lambda _: small().user_indices("ann"))
+case(IDS, "one id where a list is expected", ("user", "'ann'"))(lambda _: small().user_positions("ann"))
 case(IDS, "a user without a positive rating", ("'dee'",))(lambda _: pm.pmd(small(), space(), "ann", "dee"))
 case(IDS, "neighbors of a user who is not there", ("'zoe'", 4, "'ann'"))(
     lambda _: pm.nearest(small(), space(), users=["zoe"])
@@ -510,7 +510,7 @@ option("a guest with a word for a rating", ("'good'",))(lambda _: fitted().for_r
 option("a guest who is called like a user", ("'ann'", "name="))(
     lambda _: fitted().for_ratings({1: 5}, name="ann")
 )
-option("users who are there already", ("'ann'",))(lambda _: fitted().add_users(small().select(users=[0])))
+option("users who are there already", ("'ann'",))(lambda _: fitted().add_users(small().take(users=[0])))
 
 # --- models and archives ----------------------------------------------------------------------------------
 

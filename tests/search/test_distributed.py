@@ -62,7 +62,7 @@ def test_bounds_travel(index):
     carried = in_blocks(index, None, 7, Local(1, 60_000), blocks=5)
     anew = 0
     for start, stop in shards:
-        part = NeighborIndex(index.ratings.select(users=np.arange(start, stop)), index.geometry)
+        part = NeighborIndex(index.ratings.take(users=np.arange(start, stop)), index.geometry)
         anew += part.nearest(index.ratings, 7, n_threads=1).stats.solved
     assert carried.stats.solved < 0.7 * anew
 

@@ -155,17 +155,17 @@ def test_a_new_user_gets_what_the_same_ratings_get(viewers):
     index = NeighborIndex(ratings, geometry)
     for user in ratings.users[:10]:
         known = index.nearest([user], 30)
-        new = index.nearest(ratings.of(user), 31)
-        at = ratings.user_index(user)
+        new = index.nearest(ratings[user], 31)
+        at = ratings.user_position(user)
         others = new.neighbors != at
         np.testing.assert_array_equal(new.neighbors[others][:30], known.neighbors)
         np.testing.assert_array_equal(new.values[others][:30], known.values)
         assert new.values[~others].tolist() == [0.0]
-    mine = ratings.of(user)
+    mine = ratings[user]
     for library in (pd.DataFrame, pl.DataFrame, pa.table):
         frame = library({"item": list(mine), "rating": list(mine.values())})
         assert_same(index.nearest(frame, 31), new)
-    several = ratings.select(users=np.arange(10))
+    several = ratings.take(users=np.arange(10))
     assert_same(index.nearest(several.to_frame(), 5), exhaustive_new(ratings, geometry, several, 5))
     assert_same(index.nearest(several, 5), exhaustive_new(ratings, geometry, several, 5))
 
@@ -327,9 +327,9 @@ def test_movielens_is_pot(real_data, name, queries):
     rng = np.random.default_rng(2)
     asked = rng.choice(np.flatnonzero(counts < 60), queries, replace=False)
     few = np.union1d(asked, rng.choice(np.flatnonzero(counts < 150), 150, replace=False))
-    some = ratings.select(users=few)
+    some = ratings.take(users=few)
     found = nearest(some, geometry, 10, users=ratings.users[asked])
-    for k, u in enumerate(ratings.user_indices(ratings.users[asked])):
+    for k, u in enumerate(ratings.user_positions(ratings.users[asked])):
         a = ratings.matrix[[u]]
         true = []
         for v in few[few != u]:

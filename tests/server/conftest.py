@@ -19,7 +19,7 @@ HOSTILE = "<script>alert('film')</script>"
 @pytest.fixture(scope="session")
 def model():
     data = datasets.load("cinema")
-    ratings = data.ratings.select(users=np.arange(0, 800, 10))
+    ratings = data.ratings.take(users=np.arange(0, 800, 10))
     return UserKNN(n_jobs=1).fit(ratings, data.geometry)
 
 

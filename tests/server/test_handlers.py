@@ -89,7 +89,7 @@ def test_pages_join_up(client):
 
 def test_a_user_with_ratings(client, model, user, labels):
     found = get(client, f"users/{user}", limit=200)
-    given = model.ratings_.of(user)
+    given = model.ratings_[user]
     assert {row["item"]["id"]: row["rating"] for row in found["ratings"]} == given
     assert [row["rating"] for row in found["ratings"]] == sorted(given.values(), reverse=True)
     assert math.isclose(sum(row["share"] for row in found["ratings"]), 1.0)
@@ -242,7 +242,7 @@ def test_why_a_guest_is_near(client, model, guest, body, given, other):
         post(client, "explanations", body | {"other": other}),
         pmd(both, model.geometry_, "guest", other),
         given,
-        model.ratings_.of(other),
+        model.ratings_[other],
     )
 
 

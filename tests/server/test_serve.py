@@ -136,7 +136,7 @@ def test_a_data_set_is_fitted_once(monkeypatch, tmp_path):
 
     data = cinema.load()
     few = type(data)(
-        "few", data.ratings.select(users=np.arange(0, 800, 40)), data.items, "", "", lambda: data.geometry
+        "few", data.ratings.take(users=np.arange(0, 800, 40)), data.items, "", "", lambda: data.geometry
     )
     monkeypatch.setattr(datasets, "load", lambda name: few)
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: Path(tmp_path))
@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
 
     data = cinema.load()
     few = type(data)(
-        "few", data.ratings.select(users=np.arange(0, 800, 100)), data.items, "", "", lambda: data.geometry
+        "few", data.ratings.take(users=np.arange(0, 800, 100)), data.items, "", "", lambda: data.geometry
     )
     (tmp_path / "models").write_text("a file where the folder should be")
     monkeypatch.setattr(datasets, "load", lambda name: few)

@@ -121,7 +121,7 @@ def _by_pot(
     rows, columns = (
         [
             (everyone.indices[part], everyone.mass[part] / everyone.total[u])
-            for u in aligned.user_indices(side)
+            for u in aligned.user_positions(side)
             for part in [slice(everyone.indptr[u], everyone.indptr[u + 1])]
         ]
         for side in (users, others)

@@ -54,7 +54,7 @@ def demo(
     """
     say = (lambda text: None) if json else typer.echo
     data = SourceOptions(dataset="cinema").open()
-    data.ratings.user_index(viewer)
+    data.ratings.user_position(viewer)
     place = Path(out)
     if place.exists() and not place.is_dir():
         raise InputError(f"--out is {out!r}, which is a file; name a folder")
@@ -98,7 +98,7 @@ def demo(
 def _ratings(data: Data, viewer: str) -> Tour:
     from prefmover.report.demo_page import Tour
 
-    rated = sorted(data.ratings.of(viewer).items(), key=lambda pair: -pair[1])
+    rated = sorted(data.ratings[viewer].items(), key=lambda pair: -pair[1])
     about = f"The built-in data set {data.name}: {data.ratings}. Films are real, viewers simulated."
     return Tour(viewer, about, [(data.label(film), stars) for film, stars in rated])
 
@@ -114,7 +114,7 @@ def _show_ratings(tour: Tour, say: Any) -> None:
 def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str]:
     from prefmover.report.demo_page import Near
 
-    few = Data(data.name, data.ratings.select(users=list(range(80))), data.catalog, data.geometry)
+    few = Data(data.name, data.ratings.take(users=list(range(80))), data.catalog, data.geometry)
     search_users(few, None, 1, jobs=jobs)  # the first time this compiles, which is not what is timed
     start = time.perf_counter()
     found = search_users(data, None, NEAREST, jobs=jobs)

@@ -153,7 +153,7 @@ def _print(data: Data, found: Neighbors, guest: dict[Any, float] | None) -> None
     several = len(found.users) > 1
     for user in found.users.tolist():
         if guest is None:
-            n, others = len(data.ratings.of(user)), data.ratings.n_users - 1
+            n, others = len(data.ratings[user]), data.ratings.n_users - 1
             tell(f"{user} has {counted(n, 'rating')}; nearest of {counted(others, 'other')}:")
         if several:  # on stdout, where the rows go: without it nobody could tell whose they are
             typer.echo(f"{user}:")
@@ -169,7 +169,7 @@ def _print(data: Data, found: Neighbors, guest: dict[Any, float] | None) -> None
 def _in_common(data: Data, user: Any, other: Any, guest: dict[Any, float] | None) -> int:
     if guest is None:
         return data.in_common(user, other)
-    return len(guest.keys() & data.ratings.of(other).keys())
+    return len(guest.keys() & data.ratings[other].keys())
 
 
 def _parts(out: Path) -> Path:

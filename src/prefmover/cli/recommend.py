@@ -64,7 +64,7 @@ def recommend(
             }
         )
         return
-    known = data.ratings.of(who) if user else ratings
+    known = data.ratings[who] if user else ratings
     tell(f"for {who if user else 'you'}, by {counted(len(known), 'rating')}:")
     for p, why in zip(best, said, strict=True):
         typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}")

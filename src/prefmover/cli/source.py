@@ -210,7 +210,7 @@ class Data:
         if text in self._users:
             return self._users[text]
         return self.ratings.users[
-            self.ratings.user_index(self._as_typed(text))
+            self.ratings.user_position(self._as_typed(text))
         ]  # raises, and names close ids
 
     def item(self, text: str) -> Any:
@@ -277,7 +277,7 @@ class Data:
 
     def in_common(self, one: Any, other: Any) -> int:
         """Return how many items two users have both rated."""
-        return len(self.ratings.of(one).keys() & self.ratings.of(other).keys())
+        return len(self.ratings[one].keys() & self.ratings[other].keys())
 
 
 def given_options(options: ModelOptions) -> list[str]:

@@ -6,6 +6,7 @@ in a sorted array of ids. Both directions live here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,11 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Ids, Ints
 from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "integers_if_canonical", "show"]
-
-Ids = npt.NDArray[Any]  # int64, or object holding str
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -177,16 +177,37 @@ class IdIndex:
     ids: Ids
     _positions: dict[Any, int] = field(default_factory=dict, init=False, repr=False)
 
-    def position(self, id_: Any) -> int:
-        """Return the position of one id."""
-        if not self._positions:  # built on first use: files are often read without looking up
+    def _by_id(self) -> dict[Any, int]:
+        if not self._positions:  # built on first use: files are often read without a lookup
             self._positions.update(zip(self.ids.tolist(), range(len(self.ids)), strict=True))
+        return self._positions
+
+    def __contains__(self, id_: object) -> bool:
+        """Whether the index has an id."""
         try:
-            return self._positions[id_]
+            return id_ in self._by_id()
+        except TypeError:  # not hashable
+            return False
+
+    def position(self, id_: Any, *, from_text: bool = False) -> int:
+        """Return the position of one id.
+
+        With ``from_text``, an integer id may be given as text, as people type it:
+
+        >>> IdIndex("user", np.array([7, 9])).position("9", from_text=True)
+        1
+        """
+        if from_text and id_ not in self:
+            if isinstance(id_, str) and re.match(CANONICAL_INTEGER, id_.strip()):
+                id_ = int(id_) if int(id_) in self or self.ids.dtype == np.int64 else id_
+            elif not isinstance(id_, str) and str(id_) in self:
+                id_ = str(id_)
+        try:
+            return self._by_id()[id_]
         except (KeyError, TypeError):
             raise UnknownIdError(self._unknown(id_)) from None
 
-    def positions(self, ids: Iterable[Any] | None) -> npt.NDArray[np.int64]:
+    def positions(self, ids: Iterable[Any] | None) -> Ints:
         """Return the positions of many ids, in their order; None means all."""
         if ids is None:
             return np.arange(len(self.ids))
@@ -195,16 +216,15 @@ class IdIndex:
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
         return np.array([self.position(i) for i in listed], dtype=np.int64)
 
-    def get(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+    def get(self, ids: Iterable[Any]) -> Ints:
         """Return the positions of many ids, -1 for those that are not known.
 
         >>> IdIndex("user", as_ids(["ann", "bob"], "user")).get(["bob", "zoe"])
         array([ 1, -1])
         """
-        if not self._positions:
-            self._positions.update(zip(self.ids.tolist(), range(len(self.ids)), strict=True))
+        by_id = self._by_id()
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
-        return np.array([self._positions.get(i, -1) for i in listed], dtype=np.int64)
+        return np.array([by_id.get(i, -1) for i in listed], dtype=np.int64)
 
     def _unknown(self, id_: Any) -> str:
         sentence = f"there is no {self.kind} {show(id_)}"

@@ -6,23 +6,25 @@ the code after it need not ask whether a rating is missing, negative or there tw
 >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], [10, 20, 10], [5, 3, 4])
 >>> ratings
 Ratings(2 users x 2 items, 3 ratings from 3 to 5 in steps of 1)
->>> ratings.of("ann")
+>>> ratings["ann"]
 {10: 5.0, 20: 3.0}
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.columns import find_column
 from prefmover.data.csr import check_rows, checked_coo
-from prefmover.data.ids import IdIndex, Ids, as_ids, encode
+from prefmover.data.ids import IdIndex, as_ids, encode
 from prefmover.data.readers import Columns, Origin, read_columns
 from prefmover.data.scale import Scale
 from prefmover.data.triples import Duplicates, Triples, numbers
@@ -47,7 +49,7 @@ class Ratings:
         which is not the same as no rating.
     users, items : ndarray
         Ids of rows and columns, int64 or strings, read-only. Sorted, except where the caller
-        gave an order (:meth:`from_csr`, :meth:`select`).
+        gave an order (:meth:`from_csr`, :meth:`take`).
     scale : Scale
         The scale of the ratings, inferred from them unless given.
 
@@ -150,7 +152,7 @@ class Ratings:
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "ratings.dat")
         ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
-        ...     Ratings.read(path).of(1)
+        ...     Ratings.read(path)[1]
         {661: 3.0, 1193: 5.0}
         """
         columns = read_columns(
@@ -190,7 +192,7 @@ class Ratings:
         --------
         >>> import pyarrow as pa
         >>> table = pa.table({"user": ["ann", "bob"], "item": [7, 7], "rating": [4.5, 2]})
-        >>> Ratings.from_frame(table).of("bob")
+        >>> Ratings.from_frame(table)["bob"]
         {7: 2.0}
         """
         import narwhals as nw
@@ -238,7 +240,7 @@ class Ratings:
 
         Examples
         --------
-        >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last").of(1)
+        >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last")[1]
         {7: 5.0}
         """
         try:
@@ -275,7 +277,7 @@ class Ratings:
         Examples
         --------
         >>> from scipy.sparse import csr_array
-        >>> Ratings.from_csr(csr_array([[5, 0], [1, 2]]), items=["tea", "milk"]).of(1)
+        >>> Ratings.from_csr(csr_array([[5, 0], [1, 2]]), items=["tea", "milk"])[1]
         {'tea': 1.0, 'milk': 2.0}
         """
         from scipy import sparse
@@ -302,55 +304,83 @@ class Ratings:
         triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)
         return _build(cls, triples, "error", scale)
 
-    def user_index(self, user: Any) -> int:
-        """Return the row of a user; raises `UnknownIdError`, which names close ids."""
-        return self._user_index.position(user)
+    def user_position(self, user: Any, *, from_text: bool = False) -> int:
+        """Return the row of a user id.
 
-    def item_index(self, item: Any) -> int:
-        """Return the column of an item; raises `UnknownIdError`, which names close ids."""
-        return self._item_index.position(item)
+        With ``from_text``, an integer id may be given as text, as people type it.
+        :class:`~prefmover.errors.UnknownIdError` names similar ids.
+        """
+        return self._user_index.position(user, from_text=from_text)
 
-    def user_indices(self, users: Iterable[Any] | None) -> npt.NDArray[np.int64]:
-        """Return the rows of some users, in the order given; None means all."""
+    def item_position(self, item: Any, *, from_text: bool = False) -> int:
+        """Return the column of an item id; see :meth:`user_position`."""
+        return self._item_index.position(item, from_text=from_text)
+
+    def user_positions(self, users: Iterable[Any] | None) -> Ints:
+        """Return the rows of many user ids, in their order; None means all users."""
         return self._user_index.positions(users)
 
-    def of(self, user: Any) -> dict[Any, float]:
-        """Return one user's ratings as a dictionary from item id to rating."""
-        u = self.user_index(user)
-        row = slice(self.matrix.indptr[u], self.matrix.indptr[u + 1])
-        rated = self.items[self.matrix.indices[row]]
-        return dict(zip(rated.tolist(), self.matrix.data[row].tolist(), strict=True))
+    def item_positions(self, items: Iterable[Any] | None) -> Ints:
+        """Return the columns of many item ids, in their order; None means all items."""
+        return self._item_index.positions(items)
 
-    def select(self, users: npt.ArrayLike | None = None, items: npt.ArrayLike | None = None) -> Ratings:
+    def __contains__(self, user: object) -> bool:
+        """Whether a user has this id."""
+        return user in self._user_index
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the user ids."""
+        return iter(self.users.tolist())
+
+    def __getitem__(self, user: Any) -> dict[Any, float]:
+        """Return the ratings of one user id as a dictionary from item id to rating."""
+        items, values = self.row(self.user_position(user))
+        return dict(zip(self.items[items].tolist(), values.tolist(), strict=True))
+
+    def row(self, position: int) -> tuple[Ints, Floats]:
+        """Return the item positions, ascending, and the ratings of the user at a position."""
+        part = slice(self.matrix.indptr[position], self.matrix.indptr[position + 1])
+        return self.matrix.indices[part].astype(np.int64), self.matrix.data[part]
+
+    def rows(self) -> Ints:
+        """Return the user position of every stored rating, in the order of ``matrix.data``."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
+
+    def take(self, users: npt.ArrayLike | None = None, items: npt.ArrayLike | None = None) -> Ratings:
         """Return the ratings of some users on some items, on the same scale.
 
         Parameters
         ----------
         users, items : array of bool or of int, optional
-            A mask over the rows (columns), or indices, whose order the result has. All by
-            default. Users and items that are left without ratings stay.
+            A mask over the rows or columns, or positions, whose order the result has. All by default.
+            Users and items that are left without ratings stay.
 
         Examples
         --------
         >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4])
-        >>> ratings.select(users=[1]).of("b")
+        >>> ratings.take(users=[1])["b"]
         {2: 4.0}
         """
         rows = _positions(users, self.n_users, "users")
         columns = _positions(items, self.n_items, "items")
         part = self.matrix[rows][:, columns] if items is not None else self.matrix[rows]
         part.sort_indices()
-        chosen_users, chosen_items = self.users[rows], self.items[columns]
-        chosen_users.flags.writeable = chosen_items.flags.writeable = False
-        return Ratings(part, chosen_users, chosen_items, self.scale)
+        taken_users, taken_items = self.users[rows], self.items[columns]
+        taken_users.flags.writeable = taken_items.flags.writeable = False
+        return Ratings(part, taken_users, taken_items, self.scale)
 
-    def rows(self) -> npt.NDArray[np.int64]:
-        """Return the user position of every stored rating, in the order of ``matrix.data``."""
-        return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
+    def with_items(self, items: Ids, *, missing: Literal["error", "drop"] = "error") -> Ratings:
+        """Return these ratings over other items.
 
-    def with_items(self, items: Ids) -> Ratings:
-        """Return these ratings over other items, which must include all that are rated here.
+        Parameters
+        ----------
+        items
+            Ids of the columns of the result.
+        missing
+            What to do about items that are here but not among them: raise an error, or drop their ratings.
 
+        Examples
+        --------
         >>> ratings = Ratings.from_arrays(["ann"], ["x"], [5])
         >>> ratings.with_items(np.array(["y", "x"], dtype=object)).matrix.toarray()
         array([[0., 5.]])
@@ -359,11 +389,70 @@ class Ratings:
 
         if items is self.items or np.array_equal(items, self.items):
             return self
-        at = IdIndex("item", items).positions(self.items).astype(self.matrix.indices.dtype)
+        index = IdIndex("item", items)
+        columns = index.positions(self.items) if missing == "error" else index.get(self.items)
+        if (columns < 0).any():
+            return self.take(items=columns >= 0).with_items(items)
         m = self.matrix
-        moved = csr_array((m.data, at[m.indices], m.indptr), shape=(self.n_users, len(items)))
+        moved = csr_array(
+            (m.data, columns.astype(m.indices.dtype)[m.indices], m.indptr), shape=(self.n_users, len(items))
+        )
         moved.sort_indices()
         return Ratings(moved, self.users, items, self.scale)
+
+    def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
+        """Return the ratings of somebody else over the same items, on the same scale.
+
+        Parameters
+        ----------
+        name
+            The id of the user.
+        items, values
+            Item positions, each at most once, and the ratings of these items.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
+        >>> ratings.one_user("cid", np.array([1]), np.array([4.0]))["cid"]
+        {'y': 4.0}
+        """
+        from scipy.sparse import csr_array
+
+        order = np.argsort(items)
+        matrix = csr_array(
+            (
+                np.asarray(values, dtype=np.float64)[order],
+                np.asarray(items)[order].astype(self.matrix.indices.dtype),
+                np.array([0, len(items)], dtype=self.matrix.indptr.dtype),
+            ),
+            shape=(1, self.n_items),
+        )
+        return Ratings(matrix, np.array([name], dtype=object), self.items, self.scale)
+
+    def stack(self, other: Ratings) -> Ratings:
+        """Return these users and those of another table over the same items, on this scale.
+
+        >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
+        >>> ratings.stack(ratings.one_user("cid", np.array([1]), np.array([4.0])))
+        Ratings(3 users x 2 items, 3 ratings from 3 to 5 in steps of 2)
+        """
+        from scipy.sparse import csr_array, vstack
+
+        if other.items is not self.items and not np.array_equal(other.items, self.items):
+            raise InputError("the two tables of ratings have different items; call with_items first")
+        users = np.concatenate([self.users.astype(object), other.users.astype(object)])
+        if self.users.dtype == other.users.dtype == np.int64:
+            users = users.astype(np.int64)
+        return Ratings(csr_array(vstack([self.matrix, other.matrix])), users, self.items, self.scale)
+
+    def digest(self) -> str:
+        """Return 16 hexadecimal digits that identify the ratings and the ids."""
+        digest = hashlib.sha256()
+        for part in (self.matrix.indptr, self.matrix.indices):
+            digest.update(part.astype(np.int64).data)
+        digest.update(self.matrix.data.data)
+        digest.update(repr((self.users.tolist(), self.items.tolist())).encode())
+        return digest.hexdigest()[:16]
 
     def to_frame(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
@@ -372,10 +461,9 @@ class Ratings:
         """
         import pyarrow as pa
 
-        rows = np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
         return pa.table(
             {
-                "user": pa.array(self.users).take(pa.array(rows)),
+                "user": pa.array(self.users).take(pa.array(self.rows())),
                 "item": pa.array(self.items).take(pa.array(self.matrix.indices)),
                 "rating": pa.array(self.matrix.data),
             }
@@ -397,7 +485,7 @@ def _assemble(cls: type[Ratings], columns: Columns, duplicates: Duplicates, scal
 def _build(cls: type[Ratings], triples: Triples, duplicates: Duplicates, scale: Scale | None) -> Ratings:
     triples.check(scale)
     matrix = triples.to_csr(duplicates)
-    return cls(matrix, triples.users, triples.items, scale or Scale.of(matrix.data))
+    return cls(matrix, triples.users, triples.items, scale or Scale.from_ratings(matrix.data))
 
 
 def _column(series: Any) -> Any:

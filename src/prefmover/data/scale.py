@@ -88,16 +88,16 @@ class Scale:
         return cls(lowest, highest, only)
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> Scale:
+    def from_ratings(cls, values: npt.NDArray[np.float64]) -> Scale:
         """Return the scale that a collection of ratings shows.
 
         The ends are the lowest and the highest rating seen. The step is the greatest one with
         which every rating can be reached from the lowest, 0 if the ratings are not on a grid
         of 1e-9, or if there would be more than a million levels.
 
-        >>> Scale.of(np.array([1.0, 2.5, 4.0, 4.5]))
+        >>> Scale.from_ratings(np.array([1.0, 2.5, 4.0, 4.5]))
         Scale(lowest=1.0, highest=4.5, step=0.5)
-        >>> Scale.of(np.array([1.0, 2**0.5]))
+        >>> Scale.from_ratings(np.array([1.0, 2**0.5]))
         Scale(lowest=1.0, highest=1.4142135623730951, step=0.0)
         """
         levels = np.unique(values)

@@ -48,6 +48,11 @@ class Split:
     ratings: npt.NDArray[np.float64]
     name: str
 
+    def test_pairs(self) -> list[tuple[Any, Any]]:
+        """Return the (user id, item id) pairs of the test ratings."""
+        users, items = self.train.users[self.users], self.train.items[self.items]
+        return list(zip(users.tolist(), items.tolist(), strict=True))
+
     @property
     def n_test(self) -> int:
         """Number of test ratings."""
@@ -137,7 +142,7 @@ def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) 
     Examples
     --------
     >>> whole = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 4, 3])
-    >>> parts = whole.select(users=[0]), whole.select(users=[1])
+    >>> parts = whole.take(users=[0]), whole.take(users=[1])
     >>> published_folds(whole, [parts])
     [Split(published fold 1: 2 ratings to train on, 1 to test, 1 users and 0 items of them new)]
     """

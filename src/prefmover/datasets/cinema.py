@@ -128,7 +128,7 @@ def load() -> Dataset:
     >>> cinema = load()
     >>> cinema.items.label("spirited-away-2001")
     'Spirited Away (2001)'
-    >>> cinema.ratings.of("ada-b")["the-thing-1982"]
+    >>> cinema.ratings["ada-b"]["the-thing-1982"]
     4.0
     """
     from prefmover.items.catalog import Catalog, Dataset

@@ -1,18 +1,20 @@
-"""Catalog: titles, years and genres of items, and finding an item by its title."""
+"""Catalog: titles, years and genres of items, and the search for a title."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover.data.ids import IdIndex, Ids, as_ids, close_names
-from prefmover.errors import InputError
+from prefmover._typing import Ids, Ints
+from prefmover.data.ids import IdIndex, as_ids, close_names
+from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["Catalog", "plain_title", "split_year"]
 
@@ -39,9 +41,11 @@ def plain_title(title: str) -> str:
     return LEADING_ARTICLE.sub("", text)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Catalog:
     """The items of a data set: id, title, year and genres of each.
+
+    Everything but :meth:`position` works with positions in ``ids``.
 
     Parameters
     ----------
@@ -50,66 +54,57 @@ class Catalog:
     titles : sequence of str
         Titles without the year.
     years : sequence of int
-        Year of release; 0 if it is not known.
+        Years of release; 0 for an unknown year.
     genres : sequence of sequences of str
         Genres of each item, possibly none.
 
     Examples
     --------
     >>> films = Catalog([7, 9], ["Alien", "Fargo"], [1979, 1996], [["Horror"], []])
-    >>> films.label(7)
-    'Alien (1979)'
-    >>> films.find("alien")
-    7
+    >>> films.find("fargo"), films.label(1)
+    (1, 'Fargo (1996)')
     """
 
     ids: Ids
     titles: tuple[str, ...]
-    years: npt.NDArray[np.int64]
+    years: Ints
     genres: tuple[tuple[str, ...], ...]
-    _index: IdIndex = field(init=False, repr=False)
+    _index: IdIndex = field(repr=False)
 
     def __init__(
-        self,
-        ids: Any,
-        titles: Sequence[str],
-        years: Sequence[int] | npt.NDArray[np.int64],
-        genres: Sequence[Sequence[str]],
+        self, ids: Any, titles: Sequence[str], years: Sequence[int] | Ints, genres: Sequence[Sequence[str]]
     ) -> None:
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
             raise InputError(f"ids, titles, years and genres differ in length: {sorted(sizes)}")
         year_array = np.array(years, dtype=np.int64)
         year_array.flags.writeable = False
+        item_ids = as_ids(ids, "item")
         fields = {
-            "ids": as_ids(ids, "item"),
+            "ids": item_ids,
             "titles": tuple(titles),
             "years": year_array,
             "genres": tuple(tuple(g) for g in genres),
+            "_index": IdIndex("item", item_ids),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_index", IdIndex("item", self.ids))
 
     @classmethod
     def from_ids(cls, ids: Ids) -> Catalog:
-        """Return a catalog in which every item is called by its id."""
+        """Return a catalog in which the id of an item is its title."""
         return cls(ids, [str(item) for item in ids.tolist()], [0] * len(ids), [()] * len(ids))
 
     def aligned(self, ids: Ids) -> Catalog:
-        """Return the catalog of exactly these items, in this order; an item it lacks is called by its id."""
-        if ids is self.ids:
+        """Return the catalog of exactly these items, in this order; the title of an unknown item is its id."""
+        if ids is self.ids or np.array_equal(ids, self.ids):
             return self
-        at = self._index.get(ids)
-        known = at >= 0
+        positions = self._index.get(ids).tolist()
         return Catalog(
             ids,
-            [
-                self.titles[k] if k >= 0 else str(item)
-                for k, item in zip(at.tolist(), ids.tolist(), strict=True)
-            ],
-            np.where(known, self.years[at], 0) if len(self) else np.zeros(len(ids), np.int64),
-            [self.genres[k] if k >= 0 else () for k in at.tolist()],
+            [self.titles[k] if k >= 0 else str(id_) for k, id_ in zip(positions, ids.tolist(), strict=True)],
+            [int(self.years[k]) if k >= 0 else 0 for k in positions],
+            [self.genres[k] if k >= 0 else () for k in positions],
         )
 
     def __len__(self) -> int:
@@ -117,72 +112,75 @@ class Catalog:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        """How many items, and the first of them."""
-        first = f", the first {self.label(self.ids[0])!r}" if len(self) else ""
+        first = f", the first {self.label(0)!r}" if len(self) else ""
         return f"Catalog({len(self):,} items{first})"
 
-    def index(self, item: Any) -> int:
+    def position(self, item: Any) -> int:
         """Return the position of an item id."""
         return self._index.position(item)
 
-    def label(self, item: Any) -> str:
-        """Return title and year of an item, for people."""
-        k = self.index(item)
-        return f"{self.titles[k]} ({self.years[k]})" if self.years[k] else self.titles[k]
+    def label(self, position: int) -> str:
+        """Return title and year of the item at a position."""
+        return self.labels[position]
 
-    def labels(self) -> dict[Any, str]:
-        """Return title and year by item id, for people."""
-        return {item: self.label(item) for item in self.ids.tolist()}
+    @cached_property
+    def labels(self) -> list[str]:
+        """Title and year of every item."""
+        return [f"{t} ({y})" if y else t for t, y in zip(self.titles, self.years.tolist(), strict=True)]
 
-    def search(self, text: str) -> list[Any]:
-        """Return the ids whose title is ``text``, or else begins with it, or else contains it.
+    @cached_property
+    def _plain_titles(self) -> list[str]:
+        return [plain_title(title) for title in self.titles]
 
-        Case, accents, punctuation and articles do not count; a year in brackets at the end does.
+    def search(self, text: str) -> list[int]:
+        """Return the positions of titles that equal the text, or else begin with it, or else contain it.
+
+        Case, accents, punctuation and articles do not matter; a year in parentheses at the end does.
         """
         title, year = split_year(text)
-        wanted = plain_title(title)
-        plain = [plain_title(t) for t in self.titles]
-        right_year = [not year or y == year for y in self.years.tolist()]
+        query = plain_title(title)
+        if not query:
+            return []
         tests: tuple[Callable[[str], bool], ...] = (
-            lambda t: t == wanted,
-            lambda t: t.startswith(wanted),
-            lambda t: wanted in t,
+            lambda t: t == query,
+            lambda t: t.startswith(query),
+            lambda t: query in t,
         )
+        years = self.years.tolist()
         for test in tests:
-            hits = [k for k, t in enumerate(plain) if wanted and right_year[k] and test(t)]
+            hits = [k for k, t in enumerate(self._plain_titles) if year in (0, years[k]) and test(t)]
             if hits:
-                found: list[Any] = self.ids[hits].tolist()
-                return found
+                return hits
         return []
 
-    def find(self, text: str) -> Any:
-        """Return the id of the one item that ``text`` (a title, or an id) means.
+    def find(self, text: str) -> int:
+        """Return the position of the one item whose title or id matches the text.
 
-        :class:`~prefmover.errors.InputError` lists the candidates when there are several, and titles
-        that look similar when there is none.
+        :class:`~prefmover.errors.InputError` lists the candidates if there are several, and similar titles
+        if there is none.
         """
         hits = self.search(text)
         if len(hits) == 1:
             return hits[0]
-        same_id = [i for i in self.ids.tolist() if str(i) == text.strip()]
-        if same_id:
-            return same_id[0]
+        for id_ in (text, text.strip()):
+            with suppress(UnknownIdError):
+                return self._index.position(id_, from_text=True)
         if hits:
-            named = "; ".join(f"{self.label(i)} [{i}]" for i in hits[:8])
+            named = "; ".join(f"{self.label(k)} [{self.ids[k]}]" for k in hits[:8])
             more = f" and {len(hits) - 8} more" if len(hits) > 8 else ""
             raise InputError(f"{text!r} may be {named}{more}; add the year, or give the id in brackets")
         close = close_names(text, self.titles)
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-        raise InputError(f"no title among {len(self):,} items is, begins with or contains {text!r}{hint}")
+        raise UnknownIdError(f"no title among {len(self):,} items is, begins with or contains {text!r}{hint}")
 
 
 def split_year(text: str) -> tuple[str, int]:
-    """Return a title without the year in brackets at its end, and the year (0 if there is none).
+    """Return a title without the year in parentheses at its end, and the year (0 if there is none).
 
     >>> split_year("2001: A Space Odyssey (1968)")
     ('2001: A Space Odyssey', 1968)
     >>> split_year("unknown")
     ('unknown', 0)
     """
-    found = re.fullmatch(r"\s*(.*?)\s*\((\d{4})(?:[-\u2013]\d{0,4})?\)\s*", text, re.DOTALL)
-    return (found[1], int(found[2])) if found and found[1] else (text.strip(), 0)
+    match = re.fullmatch(r"\s*(.*?)\s*\((\d{4})(?:[-\u2013]\d{0,4})?\)\s*", text, re.DOTALL)
+    return (match[1], int(match[2])) if match and match[1] else (text.strip(), 0)

@@ -7,6 +7,7 @@ inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for 
 ``_angles.py``). And nothing is lost that four bytes of floating point would have kept.
 """
 
+import hashlib
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -293,7 +294,7 @@ class ItemGeometry:
         """The number of items."""
         return len(self.items)
 
-    def item_index(self, item: object) -> int:
+    def item_position(self, item: object) -> int:
         """Return the position of an item id; :class:`~prefmover.errors.UnknownIdError` if it is not there."""
         return self._index.position(item)
 
@@ -350,7 +351,7 @@ class ItemGeometry:
 
     def near(self, item: object, n: int = 10) -> list[tuple[Any, float]]:
         """Return the ``n`` items nearest to an item, with their distances, nearest first."""
-        i = self.item_index(item)
+        i = self.item_position(item)
         d = self.grid_block([i], None)[0]
         order = np.argsort(d, kind="stable")
         nearest = order[order != i][:n]
@@ -377,6 +378,12 @@ class ItemGeometry:
             grid=None if self.grid is None else _frozen(self.grid.take(p, axis=0).take(p, axis=1)),
             vectors=None if self.vectors is None else _frozen(self.vectors[p]),
         )
+
+    def digest(self) -> str:
+        """Return 16 hexadecimal digits that identify the distances and the item ids."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.vectors if self.grid is None else self.grid).data)
+        digest.update(repr((self.unit, self.items.tolist())).encode())
+        return digest.hexdigest()[:16]
 
     def check_metric(self) -> Self:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""

@@ -167,7 +167,7 @@ def bind(
         from prefmover.items.geometry import align
 
         ratings, geometry = align(ratings, geometry)
-    rows, columns = ratings.user_indices(users), ratings.user_indices(others)
+    rows, columns = ratings.user_positions(users), ratings.user_positions(others)
     same = np.array_equal(rows, columns) and len(np.unique(rows)) == len(rows)
     pairs = Pairs(
         ratings,

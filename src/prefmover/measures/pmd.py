@@ -117,10 +117,10 @@ def pmd(
     True
     """
     ratings, geometry = align(ratings, geometry, missing)
-    of_u, of_v = (preferences(ratings.select(users=[ratings.user_index(x)])) for x in (u, v))
+    of_u, of_v = (preferences(ratings.take(users=[ratings.user_position(x)])) for x in (u, v))
     for one, user in ((of_u, u), (of_v, v)):
         if one.total[0] == 0:
-            raise UndefinedDistanceError(undefined_because(len(ratings.of(user)), user))
+            raise UndefinedDistanceError(undefined_because(len(ratings[user]), user))
     i, j = of_u.indices, of_v.indices
     _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
     problem = TransportProblem(
@@ -171,7 +171,7 @@ def distances(
     """
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
-    rows, columns = ratings.user_indices(users), ratings.user_indices(others)
+    rows, columns = ratings.user_positions(users), ratings.user_positions(others)
     ratings, geometry = align(ratings, geometry, missing)
     everyone = preferences(ratings)
     once = np.array_equal(rows, columns) and np.unique(rows).size == rows.size

@@ -320,7 +320,7 @@ class _FunctionKernel:
 
     def __call__(self, pairs: Pairs) -> Rows:
         ratings, name, function = pairs.ratings, self.name, self.function
-        theirs = [ratings.of(v) for v in ratings.users[pairs.others]]
+        theirs = [ratings[v] for v in ratings.users[pairs.others]]
 
         def value(u: Any, mine: dict[Any, float], v: Any, row: dict[Any, float]) -> float:
             if not mine or not row:
@@ -340,7 +340,7 @@ class _FunctionKernel:
         def rows(users: Index) -> Floats:
             out = np.empty((len(users), len(theirs)))
             for k, u in enumerate(ratings.users[users].tolist()):
-                mine = ratings.of(u)
+                mine = ratings[u]
                 out[k] = [
                     value(u, mine, v, row)
                     for v, row in zip(ratings.users[pairs.others].tolist(), theirs, strict=True)

@@ -73,7 +73,7 @@ class Guest:
     def explain(self, other: Any, *, labels: Labels | None = None) -> UserExplanation:
         """Return what of the guest's ratings corresponds to what of a user's."""
         known = self.model.ratings_
-        both = stacked(known.select(users=[known.user_index(other)]), self.ratings)
+        both = stacked(known.take(users=[known.user_position(other)]), self.ratings)
         return explain_users(both, self.model._with_geometry(), self.name, other, labels)
 
     def explain_recommendation(self, item: Any, *, labels: Labels | None = None) -> RecommendationExplanation:

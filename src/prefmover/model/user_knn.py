@@ -98,7 +98,7 @@ class UserKNN:
     --------
     >>> from prefmover import datasets
     >>> cinema = datasets.load("cinema")
-    >>> few = cinema.ratings.select(users=range(40))
+    >>> few = cinema.ratings.take(users=range(40))
     >>> model = UserKNN("pmd", k=20, predictor="average").fit(few, cinema.geometry)
     >>> near = model.neighbors("ada-b", k=1)[0]
     >>> why = model.explain("ada-b", near.id)  # what of theirs corresponds to what of hers
@@ -324,7 +324,7 @@ class UserKNN:
     def neighbors(self, user: Any, k: int = 10) -> list[Neighbor]:
         """Return the k nearest users with their distances (or similarities), nearest first."""
         likeness = self._fitted().likeness
-        found = likeness.nearest(np.array([self.ratings_.user_index(user)]), k)
+        found = likeness.nearest(np.array([self.ratings_.user_position(user)]), k)
         return list(found.of(user))
 
     def explain(self, user: Any, other: Any, *, labels: Labels | None = None) -> UserExplanation:
@@ -376,7 +376,7 @@ class UserKNN:
         """
         predictor = self._fitted()
         at = IdIndex("item", self.ratings_.items).positions(items)
-        return predictor.reasons(self.ratings_.user_index(user), at, most)
+        return predictor.reasons(self.ratings_.user_position(user), at, most)
 
     def for_ratings(self, ratings: Mapping[Any, float], *, name: Any = GUEST) -> Guest:
         """Return somebody who is not in the data, with ratings typed in a moment ago.

@@ -40,7 +40,7 @@ def on_items(ratings: Ratings, places: Mapping[Any, int], like: Ratings) -> Rati
 
     at = np.array([places.get(item, -1) for item in ratings.items.tolist()], dtype=np.int64)
     if (at < 0).any():
-        ratings = ratings.select(items=at >= 0)
+        ratings = ratings.take(items=at >= 0)
         at = at[at >= 0]
     m = ratings.matrix
     moved = csr_array((m.data, at[m.indices], m.indptr), shape=(ratings.n_users, like.n_items))

@@ -99,7 +99,7 @@ class Likeness:
         kept = self._groups.get("users")
         if kept is not None and kept[0] is users:
             return kept[1]
-        made = preferences(self.ratings.select(users=users))
+        made = preferences(self.ratings.take(users=users))
         if len(users) >= LARGE_GROUP:
             self._groups["users"] = users, made
         return made

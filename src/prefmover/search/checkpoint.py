@@ -136,7 +136,7 @@ class PartsFolder:
             if lists.value_lengths() != distances.value_lengths():
                 raise ValueError("not as many distances as neighbors")
             counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-            positions = self.ratings.user_indices(lists.flatten().to_pylist())
+            positions = self.ratings.user_positions(lists.flatten().to_pylist())
             part = Part(
                 counts,
                 np.zeros((rows.size, self.k), np.int64),

@@ -136,7 +136,7 @@ def in_blocks(
     if new is not None and folder is not None:
         raise InputError("a checkpoint is for the users of the ratings; new users are soon answered")
     ratings, askers = index.askers(new)
-    asking = ratings.user_indices(None if new is not None else cast(Iterable[Any] | None, users))
+    asking = ratings.user_positions(None if new is not None else cast(Iterable[Any] | None, users))
     rows = np.unique(asking)
     run = _Run(index, askers, rows, k, executor, progress, ratings.users, new is None)
     least = blocks or executor.slots * max(2, LEAST_TASKS // len(run.ranges))

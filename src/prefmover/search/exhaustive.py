@@ -66,7 +66,7 @@ def exhaustive(
     if users is not None and not isinstance(users, np.ndarray):
         users = list(users)
     if radius is None:
-        n = len(ratings.user_indices(users))
+        n = len(ratings.user_positions(users))
         require(
             16 * n * min(most, ratings.n_users),
             f"the {most:,} closest of {n:,} users",
@@ -112,7 +112,7 @@ def exhaustive_raters(
 ) -> RaterNeighbors:
     """Return, for each pair (user, item), the k closest among the raters of the item, from all pairs."""
     row = find_measure(measure)
-    who = ratings.user_indices(users)
+    who = ratings.user_positions(users)
     wanted = items.tolist() if isinstance(items, np.ndarray) else list(items)
     place = {item: at for at, item in enumerate(ratings.items.tolist())}
     by_item = ratings.matrix.tocsc()

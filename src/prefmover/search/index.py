@@ -179,7 +179,7 @@ class NeighborIndex:
             Ratings of the users who ask, if they are not those of this index.
         """
         asking_ratings, askers = self.askers(new)
-        who = np.array([asking_ratings.user_index(user) for user in users], dtype=np.int64)
+        who = np.array([asking_ratings.user_position(user) for user in users], dtype=np.int64)
         wanted = items.tolist() if isinstance(items, np.ndarray) else list(items)
         which = self._rated_positions(wanted)
         k = min(_whole(k), self.ratings.n_users)
@@ -230,7 +230,7 @@ class NeighborIndex:
     ) -> Neighbors:
         new = new_ratings(users)
         asking_ratings, askers = self.askers(new)
-        asking = asking_ratings.user_indices(None if new is not None else users)  # type: ignore[arg-type]
+        asking = asking_ratings.user_positions(None if new is not None else users)  # type: ignore[arg-type]
 
         def lists_for(u: int, itself: int) -> Any:
             return empty_lists(1, k)
@@ -349,7 +349,7 @@ def _on_items_of(index: NeighborIndex, new: Ratings) -> Preferences:
         if index.missing == "error":
             raise InputError(f'{report}; leave them out, or make the index with missing="drop"')
         warnings.warn(f"{report}; their ratings are left out", MissingItemsWarning, stacklevel=4)
-        new = new.select(items=positions >= 0)
+        new = new.take(items=positions >= 0)
         positions = positions[positions >= 0]
     kept = preferences(new)
     moved = positions[kept.indices]

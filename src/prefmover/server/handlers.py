@@ -230,11 +230,11 @@ class Answers:
         id_ = self.names.users.ids[at]
         if isinstance(who, str):
             mine = self.names.users.at(who)
-            two = self.model.ratings_.select(users=[mine] if mine == at else [mine, at])
+            two = self.model.ratings_.take(users=[mine] if mine == at else [mine, at])
             user, name = self.names.user(mine), self.names.users.ids[mine]
         else:
             guest = self.guest(who)
-            two = stacked(self.model.ratings_.select(users=[at]), guest.ratings)
+            two = stacked(self.model.ratings_.take(users=[at]), guest.ratings)
             user, name = self._as_user(guest), guest.name
         solved = pmd(two, geometry, name, id_)
         self._count(SearchStats(solved=1))
@@ -249,11 +249,11 @@ class Answers:
             user, name = self._user(who)
             mine = self.names.users.at(who)
             items = self.names.row(mine)[0]
-            two = ratings.select(users=[mine] if mine == at else [mine, at])
+            two = ratings.take(users=[mine] if mine == at else [mine, at])
         else:
             guest = self.guest(who)
             user, name, items = self._as_user(guest), guest.name, guest.ratings.matrix.indices
-            two = stacked(ratings.select(users=[at]), guest.ratings)
+            two = stacked(ratings.take(users=[at]), guest.ratings)
             ratings = stacked(ratings, guest.ratings)
         values = []
         for row in MEASURES.values():
@@ -401,7 +401,7 @@ class Answers:
 
     def _masses(self, two: Ratings, id_: Any) -> list[schemas.MassItem]:
         """Return a user's items with their shares of the preference, largest first."""
-        one = two.select(users=[two.user_index(id_)])
+        one = two.take(users=[two.user_position(id_)])
         whole = preferences(one)
         mass = dict(zip(whole.indices.tolist(), (whole.mass / whole.total[0]).tolist(), strict=True))
         given = zip(one.matrix.indices.tolist(), one.matrix.data.tolist(), strict=True)

@@ -1,0 +1,29 @@
+from . import datasets as datasets
+from .data.ratings import Ratings as Ratings
+from .data.scale import Scale as Scale
+from .data.splits import Split as Split
+from .data.splits import random_split as random_split
+from .dataset import Dataset as Dataset
+from .errors import InputError as InputError
+from .errors import NotOptimalError as NotOptimalError
+from .errors import PrefmoverError as PrefmoverError
+from .errors import UnknownIdError as UnknownIdError
+from .evaluation import evaluate as evaluate
+from .items.geometry import ItemGeometry as ItemGeometry
+from .measures import MEASURES as MEASURES
+from .measures import Measure as Measure
+from .measures.pmd import distances as distances
+from .measures.pmd import pmd as pmd
+from .measures import register_measure as register_measure
+from .measures import similarities as similarities
+from .model import KNNRecommender as KNNRecommender
+from .model import Recommender as Recommender
+from .ot import Transport as Transport
+from .ot import sinkhorn as sinkhorn
+from .ot import transport as transport
+from .search import NeighborIndex as NeighborIndex
+from .search import Neighbors as Neighbors
+from .search import nearest as nearest
+from .search import within as within
+
+__version__: str

@@ -1,0 +1,18 @@
+"""Type aliases that all packages use."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Bools", "Floats", "Ids", "Ints", "Progress"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Ids: TypeAlias = npt.NDArray[Any]
+"""User or item ids: int64, or object holding str."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of steps that are done, and the number of all steps."""
