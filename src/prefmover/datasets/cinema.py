@@ -34,7 +34,7 @@ from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
-    from prefmover.items.catalog import Dataset
+    from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
 
 __all__ = [
@@ -126,16 +126,17 @@ def load() -> Dataset:
     """Return cinema as a data set: ratings of simulated viewers, films, and their geometry.
 
     >>> cinema = load()
-    >>> cinema.items.label("spirited-away-2001")
+    >>> cinema.items.label(cinema.item_position("spirited-away-2001"))
     'Spirited Away (2001)'
     >>> cinema.ratings["ada-b"]["the-thing-1982"]
     4.0
     """
-    from prefmover.items.catalog import Catalog, Dataset
+    from prefmover.dataset import Dataset
+    from prefmover.items.catalog import Catalog
 
     f = films()
     catalog = Catalog(f.ids, f.titles, f.years, f.genres)
-    return Dataset("cinema", ratings(), catalog, TERMS, CITATION, geometry)
+    return Dataset(ratings(), lambda _: geometry(), catalog, name="cinema", terms=TERMS, citation=CITATION)
 
 
 @cache
@@ -261,6 +262,7 @@ def ratings(seed: int = SEED) -> Ratings:
     )
 
 
+@cache
 def geometry() -> ItemGeometry:
     """Return the films with the angle between their vectors as distance.
 

@@ -13,10 +13,10 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from prefmover import datasets
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files, writing
 from prefmover.datasets.fetch import Progress, digest_of, fetch
+from prefmover.datasets.movielens import check_counts, read, read_movie_tags
 from prefmover.datasets.registry import BUILT_IN, Source, source
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
@@ -157,11 +157,9 @@ def _verify(known: Source, files: Files) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             read_genome(files, cache=Path(scratch))
     elif known.form == "tags":
-        from prefmover.datasets.movielens import read_movie_tags
-
         read_movie_tags(files)
     else:
-        datasets.check_counts(known, datasets.read(known, files))
+        check_counts(known, read(known, files))
 
 
 def _has_digest(place: Path, digest: str) -> bool:

@@ -14,19 +14,22 @@ ml-100k and ml-1m are Latin-1; the others are UTF-8.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.splits import published_folds
+from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.datasets.tables import Layout
 from prefmover.errors import InputError
-from prefmover.items.catalog import Catalog, Fold, split_year
+from prefmover.items.catalog import Catalog, split_year
 
-__all__ = ["Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
+__all__ = ["Tags", "load", "read", "read_items", "read_movie_tags", "read_user_tags"]
 
 # fmt: off
 GENRES_100K = (
@@ -75,14 +78,65 @@ class Tags(NamedTuple):
     counts: npt.NDArray[np.int64]
 
 
+def load(source: Source) -> Dataset:
+    """Return a MovieLens data set that is installed, after checking that it is the published one."""
+    from prefmover.datasets import folders
+
+    data = read(source, folders.locate(source))
+    check_counts(source, data)
+    return data
+
+
+def read(source: Source, files: Files) -> Dataset:
+    """Return the data set in some files, without a check of its size."""
+    from prefmover.datasets.geometry import best_geometry
+
+    if source.form in ("genome", "tags"):
+        raise InputError(f"{source.name} has no ratings; it gives other data sets their item distances")
+    ratings = read_ratings(files, source)
+    items = read_items(files, source)
+    unlisted = ratings.items[~np.isin(ratings.items, items.ids)]
+    if len(unlisted):
+        raise InputError(
+            f"{files.path}: movie {unlisted[0]} is rated but not listed among the movies "
+            f"({len(unlisted):,} such movies); the files do not belong together"
+        )
+    geometry = cache(lambda: best_geometry(source, files, ratings, items))
+    return Dataset(
+        ratings,
+        lambda _: geometry(),
+        items,
+        name=source.name,
+        terms=source.terms,
+        citation=source.citation,
+        folds=(lambda whole: published_folds(whole, read_folds(files))) if source.form == "u" else None,
+    )
+
+
+def check_counts(source: Source, data: Dataset) -> None:
+    """Raise an error if the numbers of ratings, users or rated items differ from the published ones."""
+    counts = source.counts
+    if counts is None:
+        return
+    r = data.ratings
+    n_items = len(np.unique(r.matrix.indices))
+    if (r.n_ratings, r.n_users, n_items) != (counts.ratings, counts.users, counts.items):
+        raise InputError(
+            f"{source.name} here has {r.n_ratings:,} ratings by {r.n_users:,} users of {n_items:,} items; "
+            f"the published one has {counts.ratings:,}, {counts.users:,} and {counts.items:,}. The files are "
+            f"damaged or altered: run `prefmover data get {source.name}` again; to use them as they are, read "
+            "the file of ratings with Ratings.read"
+        )
+
+
 def read_ratings(files: Files, source: Source) -> Ratings:
     """Return the ratings; each user and movie at most once, on the scale of the data set."""
     name = {"u": "u.data", "dat": "ratings.dat", "csv": "ratings.csv"}[source.form]
     return _ratings(files, name, RATINGS[source.form], half_stars=source.half_stars)
 
 
-def read_folds(files: Files) -> list[Fold]:
-    """Return the publisher's five 4:1 folds of ml-100k as (train, test) pairs: u1 to u5."""
+def read_folds(files: Files) -> list[tuple[Ratings, Ratings]]:
+    """Return the five 4:1 folds that ml-100k was published with, u1 to u5, as (train, test) pairs."""
     names = [(f"u{k}.base", f"u{k}.test") for k in range(1, 6)]
     files.require(name for pair in names for name in pair)
     layout = RATINGS["u"]

@@ -13,6 +13,7 @@ is in memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prefmover.items.catalog import Dataset
+    from prefmover.dataset import Dataset
 
 __all__ = ["Made", "make", "synthetic"]
 
@@ -59,7 +60,8 @@ def synthetic(
     from prefmover.data.ids import as_ids
     from prefmover.data.ratings import Ratings
     from prefmover.data.scale import Scale
-    from prefmover.items.catalog import Catalog, Dataset
+    from prefmover.dataset import Dataset
+    from prefmover.items.catalog import Catalog
     from prefmover.items.geometry import ItemGeometry
 
     made = make(users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress)
@@ -76,15 +78,15 @@ def synthetic(
         np.zeros(items, np.int64),
         [(f"taste {t}",) for t in made.item_tastes],
     )
+    name = f"synthetic: {features} features, angle"
+    geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, made.vectors, name=name))
     return Dataset(
-        f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
         Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
+        lambda _: geometry(),
         catalog,
-        "Free of rights (CC0 1.0): users, items and ratings are made up.",
-        "The prefmover developers. Synthetic ratings.",
-        lambda: ItemGeometry.from_vectors(
-            item_ids, made.vectors, name=f"synthetic: {features} features, angle"
-        ),
+        name=f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
+        terms="Free of rights (CC0 1.0): users, items and ratings are made up.",
+        citation="The prefmover developers. Synthetic ratings.",
     )
 
 
