@@ -1,0 +1,178 @@
+"""The sentences of explanations, for the command line, notebooks, reports and the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from prefmover.execution.format import counted
+
+if TYPE_CHECKING:
+    from prefmover.explain.plan import UserExplanation
+    from prefmover.explain.rating import RecommendationExplanation
+    from prefmover.measures.breakdown import Flow
+    from prefmover.ot import Certificate
+    from prefmover.predict.base import Contribution, Evidence
+
+__all__ = [
+    "evidence_text",
+    "proof_text",
+    "rating_html",
+    "rating_lines",
+    "rating_title",
+    "reasons",
+    "user_html",
+    "user_lines",
+    "user_title",
+]
+
+Label = Callable[[Any], str]
+
+
+def user_title(explanation: UserExplanation) -> str:
+    """Return the users, the value, and how much they have in common."""
+    value = "undefined" if isnan(explanation.value) else f"{explanation.value:.4f}"
+    head = f"{explanation.user} and {explanation.other}: {explanation.measure} {explanation.value_name} {value}"
+    if explanation.reason:
+        return f"{head} ({explanation.reason})"
+    share = explanation.common_share
+    if share is None:
+        return f"{head}, {counted(explanation.n_common, 'item')} in common"
+    return f"{head}, {share:.0%} of the preference in common"
+
+
+def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
+    """Return the title, the factors of the formula, and the first ``n`` flows, one line each."""
+    lines = [user_title(explanation)]
+    if not explanation.has_plan:
+        width = max((len(factor.name) for factor in explanation.factors), default=0)
+        lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in explanation.factors]
+    lines += [f"  {flow_text(flow, explanation)}" for flow in explanation.flows[:n]]
+    rest = len(explanation.flows) - n
+    return [*lines, f"  and {counted(rest, 'smaller flow')}"] if rest > 0 else lines
+
+
+def flow_text(flow: Flow, explanation: UserExplanation) -> str:
+    """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
+    source = f"{explanation.label(flow.source)} ({flow.source_rating:g})"
+    target = f"{explanation.label(flow.target)} ({flow.target_rating:g})"
+    if flow.source == flow.target:
+        items = f"both rated {explanation.label(flow.source)} ({flow.source_rating:g}, {flow.target_rating:g})"
+    else:
+        items = f"{source} ↔ {target}"
+    size = f"{flow.value:+10.6g}" if flow.mass is None else f"{flow.mass:6.1%}"
+    return f"{size}  {items}, {flow.share:.1%} of the {_whole(flow)}"
+
+
+def _whole(flow: Flow) -> str:
+    return "sum" if flow.mass is None else "distance"
+
+
+def user_html(explanation: UserExplanation, n: int = 15) -> str:
+    """Return the first ``n`` flows as an HTML table."""
+    plan = explanation.has_plan
+    head = (
+        f"{explanation.user}'s item",
+        f"{explanation.other}'s item",
+        "similarity",
+        "mass" if plan else "term",
+        f"share of the {'distance' if plan else 'sum'}",
+    )
+    rows = [
+        (
+            f"{explanation.label(flow.source)} ({flow.source_rating:g})",
+            f"{explanation.label(flow.target)} ({flow.target_rating:g})",
+            "" if flow.similarity is None else f"{flow.similarity:.2f}",
+            f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}",
+            f"{flow.share:.1%}",
+        )
+        for flow in explanation.flows[:n]
+    ]
+    return _html_table(user_title(explanation), head, rows)
+
+
+def proof_text(certificate: Certificate) -> str:
+    """Return the proof of optimality as a sentence."""
+    return (
+        f"No plan is cheaper: this one costs {certificate.primal:.9f}, and the dual prices prove that none "
+        f"costs less than {certificate.dual:.9f}."
+    )
+
+
+def rating_title(explanation: RecommendationExplanation) -> str:
+    """Return the item, the user and the predicted rating."""
+    p = explanation.prediction
+    clipped = f", clipped from {explanation.total:.2f}" if p.clipped else ""
+    return f"{explanation.label(p.item)} for {p.user}: predicted rating {p.rating:.2f}{clipped}"
+
+
+def rating_lines(explanation: RecommendationExplanation, n: int = 5) -> list[str]:
+    """Return the title, the baseline, the ``n`` largest contributions and the sum, one line each."""
+    rows = _rating_rows(explanation, n)
+    width = max(len(name) for name, *_ in rows)
+    lines = [f"  {value:>7}  {name:<{width}}  {meaning}".rstrip() for name, value, _, meaning in rows]
+    return [rating_title(explanation), *lines]
+
+
+def rating_html(explanation: RecommendationExplanation, n: int = 10) -> str:
+    """Return the baseline and the ``n`` largest contributions as an HTML table."""
+    head = ("part", "adds", "weight", "because")
+    return _html_table(rating_title(explanation), head, _rating_rows(explanation, n))
+
+
+def _rating_rows(explanation: RecommendationExplanation, n: int) -> list[tuple[str, str, str, str]]:
+    """Return name, value, weight and meaning of each part."""
+    rows = [(part.name, f"{part.value:+.3f}", "", part.meaning) for part in explanation.baseline]
+    rows += [
+        (
+            f"user {one.user}",
+            f"{one.value:+.3f}",
+            f"{one.weight:.3f}",
+            evidence_text(one, explanation.label),
+        )
+        for one in explanation.contributions[:n]
+    ]
+    rest = explanation.contributions[n:]
+    if rest:
+        value = sum(one.value for one in rest)
+        rows.append((counted(len(rest), "other user"), f"{value:+.3f}", "", "all other neighbors together"))
+    return [*rows, ("sum", f"{explanation.total:.3f}", "", "")]
+
+
+def evidence_text(contribution: Contribution, label: Label) -> str:
+    """Return the ratings behind a contribution: that of the item itself, or of similar items."""
+    if contribution.rating is not None:
+        return f"gave it {contribution.rating:g}"
+    return _gave(contribution.evidence, label)
+
+
+def reasons(contributions: Iterable[Contribution], label: Label, n: int = 2) -> list[str]:
+    """Return a sentence for each of the first ``n`` neighbors whose ratings favor a recommendation."""
+    sentences = []
+    for one in contributions:
+        if one.value <= 0:
+            continue
+        if one.rating is not None:
+            sentences.append(f"{one.user} gave it {one.rating:g}")
+        elif gave := _gave([e for e in one.evidence if e.value > 0], label):
+            sentences.append(f"{one.user} {gave}")
+        if len(sentences) == n:
+            break
+    return sentences
+
+
+def _gave(evidence: Sequence[Evidence], label: Label) -> str:
+    return "gave " + " and ".join(f"{e.rating:g} to {label(e.item)}" for e in evidence[:2]) if evidence else ""
+
+
+def _html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def cells(tag: str, texts: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+    body = "".join(cells("td", row) for row in rows)
+    return (
+        f"<table><caption>{escape(title)}</caption><thead>{cells('th', head)}</thead>"
+        f"<tbody>{body}</tbody></table>"
+    )
