@@ -1,13 +1,14 @@
-"""The model that people fit, ask, save and load.
+"""Models: fit to a Dataset, predict, recommend, explain, save and load.
 
 ::
 
-    user_knn.py   UserKNN: fit, predict, recommend, neighbors, explain, save, load
-    guest.py      Guest: the same answers for somebody who is not in the data
-    saved.py      a fitted model to and from a folder
+    recommender.py      Recommender: the kernel model, the default
+    knn_recommender.py  KNNRecommender: the k nearest users, as in the paper
+    base.py             the methods that both share
+    storage.py          a fitted model as a folder
 """
 
-from prefmover.model.guest import Guest
-from prefmover.model.user_knn import UserKNN
+from prefmover.model.knn_recommender import KNNRecommender
+from prefmover.model.recommender import Recommender
 
-__all__ = ["Guest", "UserKNN"]
+__all__ = ["KNNRecommender", "Recommender"]

@@ -1,79 +1,101 @@
-r"""Ratings from neighbors: a weighted mean of what they said, measured from what to expect.
+"""Predictions, recommendations and the contributions that explain them; what every predictor provides."""
 
-.. math:: \hat r_{ui} = \text{base}_{ui} + \sigma_u
-          \frac{\sum_{v} w_{uv} z_{vi}}{\sum_{v} |w_{uv}| + \lambda}
+from __future__ import annotations
 
-over the K nearest of those who rated i (``neighborhood="raters"``), or those of the K nearest overall who
-did (``"global"``). With ``centering="mean"`` and λ = 0 this is the paper's predictor.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.data.ratings import Ratings, Scale
+from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.errors import InputError
 from prefmover.execution.format import counted
-from prefmover.measures.weights import Weight
-from prefmover.predict.centering import Floats, Index
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.predict.similarity import UserSimilarity
 
 __all__ = [
     "HOW",
+    "Baseline",
+    "Contribution",
+    "Evidence",
     "How",
-    "Lists",
-    "NeighborPart",
     "Prediction",
     "Predictions",
-    "average",
+    "Predictor",
+    "Recommendation",
+    "Recommendations",
+    "Scores",
+    "UserState",
+    "best",
     "clip",
-    "how_made",
-    "ratings_of",
+    "how_predicted",
 ]
 
 How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
 HOW: tuple[How, ...] = ("neighbors", "no neighbor", "unknown item", "unknown user", "nothing known")
 """How a prediction was made: from neighbors, or by which fallback."""
 
-SPELLED = {"neighbors": "neighbors", "no neighbor": "no neighbor"}
-"""How people read it: names in the code are spelled the American way, texts the British way."""
-
 NEIGHBORS, NO_NEIGHBOR, UNKNOWN_ITEM, UNKNOWN_USER, NOTHING_KNOWN = range(5)
 
 
-class NeighborPart(NamedTuple):
-    """What one neighbor adds to a prediction.
+class Evidence(NamedTuple):
+    """A rating through which a neighbor contributes, and the part of the contribution it makes."""
+
+    item: Any
+    rating: float
+    value: float
+
+
+class Contribution(NamedTuple):
+    """The part of a prediction that one neighbor makes.
 
     Attributes
     ----------
     user
         The neighbor's id.
-    distance
-        From the user (or similarity, for such a measure). NaN where it was not computed: the kernel
-        predictor needs no distances to predict, and looks up those of the ten largest parts only.
     weight
-        Their say.
+        The weight of the neighbor.
     rating
-        What they gave the item; None if they did not rate it, and speak through similar items.
-    opinion
-        How much more, or less, than expected they like the item.
+        The neighbor's rating of the item; None if the neighbor has not rated it and contributes through
+        ratings of similar items.
+    residual
+        How much more, or less, than expected the neighbor likes the item.
     value
-        What they add: the values of all neighbors and the base sum to the prediction.
+        What the neighbor adds. The values of all neighbors and the baseline sum to the prediction.
+    measure_value
+        The distance (or similarity) between the user and the neighbor. None if it was not computed: the
+        kernel model needs no distances to predict, and computes those of the ten largest contributions only.
+    evidence
+        The ratings through which the neighbor contributes, strongest first; empty if it is the rating of
+        the item itself.
     """
 
     user: Any
-    distance: float
     weight: float
     rating: float | None
-    opinion: float
+    residual: float
     value: float
+    measure_value: float | None
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Baseline(NamedTuple):
+    """A part of a prediction that is made by no neighbor, such as the mean of all ratings."""
+
+    name: str
+    value: float
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One predicted rating, and how it was made.
+    """A predicted rating.
 
     Attributes
     ----------
@@ -81,100 +103,86 @@ class Prediction:
         Ids.
     rating
         The prediction, within the scale.
-    base
-        What was expected before neighbors spoke.
+    baseline
+        The rating to expect before neighbors contribute.
     how
-        One of :data:`HOW`.
+        How the prediction was made: one of :data:`HOW`.
     clipped
-        Whether the sum lay outside the scale.
+        Whether the sum was outside the scale.
     n_neighbors
-        How many neighbors spoke.
-    details
-        Gives their parts; called by :attr:`neighbors`.
+        The number of neighbors who contribute.
     """
 
     user: Any
     item: Any
     rating: float
-    base: float
+    baseline: float
     how: How
     clipped: bool
     n_neighbors: int
-    details: Callable[[], tuple[NeighborPart, ...]]
-
-    @property
-    def neighbors(self) -> tuple[NeighborPart, ...]:
-        """The neighbors who spoke, the one with the largest part first."""
-        parts = self.details()
-        return tuple(sorted(parts, key=lambda part: -abs(part.value)))
 
     @property
     def source(self) -> str:
-        """What the prediction was made from, for people: ``"3 neighbors"``, or the fallback."""
-        if self.how == "neighbors":
-            return counted(self.n_neighbors, "neighbor")
-        return SPELLED.get(self.how, self.how)
+        """The source of the prediction in words: ``"3 neighbors"``, or the fallback."""
+        return counted(self.n_neighbors, "neighbor") if self.how == "neighbors" else self.how
 
     def __repr__(self) -> str:
-        cut = ", clipped" if self.clipped else ""
-        return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {self.source}{cut})"
+        end = ", clipped" if self.clipped else ""
+        return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {self.source}{end})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """Predicted ratings of many (user, item) pairs: arrays, and one :class:`Prediction` by index.
-
-    Pickled with what their neighbors are found by, which for the kernel predictor is the whole model; where
-    that is too much, :meth:`to_frame` has the plain numbers.
+    """Predicted ratings of many (user, item) pairs: a table, each row of which is a :class:`Prediction`.
 
     Attributes
     ----------
     users, items
-        Ids as asked.
-    ratings, base
-        (n,) predictions, within the scale, and their bases.
+        Ids, as they were passed.
+    ratings
+        (n,) predictions, within the scale.
+    baselines
+        (n,) ratings to expect before neighbors contribute.
     how
         (n,) positions in :data:`HOW`.
     clipped
-        (n,) whether the sum lay outside the scale.
+        (n,) whether the sum was outside the scale.
     n_neighbors
-        (n,) how many neighbors spoke.
+        (n,) numbers of neighbors who contribute.
     """
 
     users: list[Any]
     items: list[Any]
     ratings: Floats
-    base: Floats
+    baselines: Floats
     how: npt.NDArray[np.int8]
-    clipped: npt.NDArray[np.bool_]
-    n_neighbors: Index
-    details: Callable[[int], tuple[NeighborPart, ...]]
+    clipped: Bools
+    n_neighbors: Ints
 
     def __len__(self) -> int:
         return len(self.users)
 
     def __getitem__(self, k: int) -> Prediction:
-        at = range(len(self))[k]
+        row = range(len(self))[k]
         return Prediction(
-            self.users[at],
-            self.items[at],
-            float(self.ratings[at]),
-            float(self.base[at]),
-            HOW[self.how[at]],
-            bool(self.clipped[at]),
-            int(self.n_neighbors[at]),
-            partial(self.details, at),
+            self.users[row],
+            self.items[row],
+            float(self.ratings[row]),
+            float(self.baselines[row]),
+            HOW[self.how[row]],
+            bool(self.clipped[row]),
+            int(self.n_neighbors[row]),
         )
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[k] for k in range(len(self)))
 
     def counts(self) -> dict[How, int]:
-        """Return how many predictions were made in each way."""
+        """Return the number of predictions made in each way."""
         return {how: int((self.how == code).sum()) for code, how in enumerate(HOW)}
 
     def to_frame(self) -> Any:
-        """Return a `pyarrow.Table` with columns user, item, rating, base, how, clipped, neighbors."""
+        """Return a `pyarrow.Table`: user, item, rating, baseline, how, clipped, n_neighbors."""
         import pyarrow as pa
 
         return pa.table(
@@ -182,81 +190,231 @@ class Predictions:
                 "user": _id_column(self.users),
                 "item": _id_column(self.items),
                 "rating": self.ratings,
-                "base": self.base,
-                "how": pa.array([HOW[code] for code in self.how.tolist()]),
+                "baseline": self.baselines,
+                "how": pa.array([HOW[code] for code in self.how.tolist()], pa.string()),
                 "clipped": self.clipped,
-                "neighbors": self.n_neighbors,
+                "n_neighbors": self.n_neighbors,
             }
         )
 
     def __repr__(self) -> str:
-        made = ", ".join(f"{n:,} from {SPELLED.get(how, how)}" for how, n in self.counts().items() if n)
-        return f"Predictions({counted(len(self), 'pair')}: {made})"
+        sources = ", ".join(f"{n:,} from {how}" for how, n in self.counts().items() if n)
+        return f"Predictions({counted(len(self), 'pair')}: {sources})"
 
 
 def _id_column(ids: list[Any]) -> Any:
-    """Return ids as an Arrow array; as text if some are numbers and some are not, as unknown ones may be."""
+    """Return ids as an Arrow array; as text if integers and strings are mixed, as unknown ids may be."""
     import pyarrow as pa
 
     mixed = len({isinstance(id_, str) for id_ in ids}) > 1
     return pa.array([str(id_) for id_ in ids] if mixed else ids)
 
 
-class Lists(NamedTuple):
-    """Neighbors of each pair, as CSR: positions among the users, values of the measure, deviations."""
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A recommended item.
 
-    indptr: Index
-    neighbors: Index
-    values: Floats
-    deviations: Floats
-    ratings: Floats
-
-
-def ratings_of(ratings: Ratings, users: Index, items: Index) -> Index:
-    """Return where in ``ratings.matrix.data`` the rating of each (user, item) is; -1 where there is none."""
-    matrix = ratings.matrix
-    rows = np.repeat(np.arange(ratings.n_users, dtype=np.int64), np.diff(matrix.indptr))
-    keys = rows * ratings.n_items + matrix.indices
-    wanted = users * ratings.n_items + items
-    at = np.searchsorted(keys, wanted)
-    found = keys[np.minimum(at, len(keys) - 1)] == wanted
-    return np.where(found & (users >= 0) & (items >= 0), at, -1)
-
-
-def average(
-    base: Floats, spread: Floats, lists: Lists, weight: Weight, shrinkage: float
-) -> tuple[Floats, Floats, Index]:
-    """Return predictions, the parts of all neighbors, and how many of them had a say in each pair.
-
-    Parameters
+    Attributes
     ----------
-    base, spread
-        (pairs,) of the user and the item.
-    lists
-        Neighbors of each pair.
-    weight
-        From a value of the measure to a say.
-    shrinkage
-        λ: how many full-weight neighbors' worth of doubt.
+    item
+        Id.
+    score
+        The number that items are ranked by; for the rating models, the predicted rating before it is
+        clipped to the scale.
+    rating
+        The predicted rating, within the scale.
+    title
+        Title and year; the id where there is no title.
+    n_neighbors
+        The number of neighbors who contribute to the rating.
+    how
+        How the rating was predicted: one of :data:`HOW`.
     """
-    n = len(base)
-    pair = np.repeat(np.arange(n), np.diff(lists.indptr))
-    w = weight(lists.values)
-    total = np.bincount(pair, np.abs(w), n) + shrinkage
-    speaks = w != 0
-    share = np.divide(w, total[pair], out=np.zeros_like(w), where=speaks)
-    parts = spread[pair] * share * lists.deviations
-    return base + np.bincount(pair, parts, n), parts, np.bincount(pair[speaks], minlength=n)
+
+    item: Any
+    score: float
+    rating: float
+    title: str
+    n_neighbors: int
+    how: How = "neighbors"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
-def clip(values: Floats, scale: Scale) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return values moved into the scale, and which were outside."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recommendations(Sequence[Recommendation]):
+    """Recommended items, the best first.
+
+    Attributes
+    ----------
+    user
+        Id of the user, or name of the guest.
+    """
+
+    user: Any
+    _items: tuple[Recommendation, ...]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, k: int) -> Recommendation: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Recommendations: ...
+
+    def __getitem__(self, k: int | slice) -> Recommendation | Recommendations:
+        if isinstance(k, slice):
+            return Recommendations(self.user, self._items[k])
+        return self._items[k]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the user and the recommendations, ready for JSON."""
+        return {"user": self.user, "recommendations": [one.to_dict() for one in self._items]}
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table`: rank (from 1), item, title, score, rating, n_neighbors, how."""
+        import pyarrow as pa
+
+        return pa.table(
+            {
+                "rank": pa.array(range(1, len(self) + 1), pa.int64()),
+                "item": pa.array([one.item for one in self._items]),
+                "title": pa.array([one.title for one in self._items], pa.string()),
+                "score": pa.array([one.score for one in self._items], pa.float64()),
+                "rating": pa.array([one.rating for one in self._items], pa.float64()),
+                "n_neighbors": pa.array([one.n_neighbors for one in self._items], pa.int64()),
+                "how": pa.array([one.how for one in self._items], pa.string()),
+            }
+        )
+
+    def __repr__(self) -> str:
+        items = ", ".join(f"{one.title} {one.rating:.2f}" for one in self._items[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"Recommendations({self.user!r}, {counted(len(self), 'item')}: {items}{more})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UserState:
+    """The state of one user in a fitted model: a user of the data, a guest, or an unknown user.
+
+    Models make states: :meth:`~prefmover.model.Recommender.guest` makes that of a guest from ratings, and
+    every method of a model that takes a user's id takes the state too. Nothing is refitted.
+
+    Attributes
+    ----------
+    name
+        Id of the user, or name of the guest.
+    position
+        Position of the user in the data; -1 for a guest or an unknown user.
+    items, values
+        Positions of the rated items, ascending, and the ratings.
+    fit
+        Identifies the fit that made the state.
+    """
+
+    name: Any
+    position: int
+    items: Ints
+    values: Floats
+    fit: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known about the user: a user of the data, or a guest with ratings."""
+        return self.position >= 0 or len(self.items) > 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {counted(len(self.items), 'rating')})"
+
+
+class Scores(NamedTuple):
+    """Predictions before they are clipped to the scale, with their baselines and numbers of neighbors."""
+
+    values: Floats
+    baselines: Floats
+    n_neighbors: Ints
+
+    def take(self, chosen: Ints) -> Scores:
+        """Return the scores at some positions."""
+        return Scores(self.values[chosen], self.baselines[chosen], self.n_neighbors[chosen])
+
+
+State = TypeVar("State", bound=UserState)
+
+
+class Predictor(Protocol[State]):
+    """A fitted predictor, by position: what models need of it. Position -1 is an unknown user or item."""
+
+    @property
+    def similarity(self) -> UserSimilarity:
+        """The measure between the users of the data."""
+        ...
+
+    @property
+    def fit(self) -> str:
+        """Identifies this fit; states carry it."""
+        ...
+
+    def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
+        """Return the scores of pairs."""
+        ...
+
+    def state(self, position: int, name: Any = None) -> State:
+        """Return the state of a user of the data, or of an unknown user."""
+        ...
+
+    def guest_state(self, guest: Ratings) -> State:
+        """Return the state of a guest: the ratings of one user over the items of the data."""
+        ...
+
+    def scores(self, state: State, items: Ints) -> Scores:
+        """Return the scores of items for one user."""
+        ...
+
+    def contributions(self, state: State, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
+        """Return the n strongest contributions to the score of each item, those in favor first."""
+        ...
+
+    def explain(self, state: State, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
+        """Return all parts of one score, which sum to it; contributions by size."""
+        ...
+
+    def with_users(self, data: Dataset) -> Predictor[State]:
+        """Return the predictor with more users: those of ``data``, of whom the present ones are the first."""
+        ...
+
+
+def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
+    """Return values clipped to the scale, and which of them were outside."""
     inside = np.clip(values, scale.lowest, scale.highest)
     return inside, inside != values
 
 
-def how_made(users: Index, items: Index, n_neighbors: Index) -> npt.NDArray[np.int8]:
-    """Return the code of how each pair was predicted; -1 is an unknown user or item."""
+def how_predicted(users: Ints, items: Ints, n_neighbors: Ints) -> npt.NDArray[np.int8]:
+    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item."""
     known = np.where(n_neighbors > 0, NEIGHBORS, NO_NEIGHBOR)
     one = np.where(items < 0, UNKNOWN_ITEM, np.where(users < 0, UNKNOWN_USER, known))
     return np.where((users < 0) & (items < 0), NOTHING_KNOWN, one).astype(np.int8)
+
+
+def best(scores: Floats, excluded: Ints, n: int) -> Ints:
+    """Return the positions of the n highest scores: ties in order, never NaN, none of the excluded.
+
+    Examples
+    --------
+    >>> best(np.array([3.0, 5.0, np.nan, 3.0, 1.0]), excluded=np.array([1]), n=2)
+    array([0, 3])
+    """
+    if n != int(n) or n < 1:
+        raise InputError(f"n is {n!r}; give a whole number from 1")
+    eligible = ~np.isnan(scores)
+    eligible[excluded] = False
+    positions = np.flatnonzero(eligible)
+    if len(positions) > n:
+        # All that tie with the n-th remain, so that the earlier ones win.
+        least = np.partition(scores[positions], len(positions) - n)[len(positions) - n]
+        positions = positions[scores[positions] >= least]
+    return positions[np.argsort(-scores[positions], kind="stable")[:n]]

@@ -1,36 +1,61 @@
-"""What people ask of a model: ids, pairs and ratings however they are given, checked."""
+"""Pairs and guests' ratings in every form that the public methods take, checked and turned into positions."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from prefmover._typing import Ints
 from prefmover.data.ids import IdIndex
 from prefmover.data.ratings import Ratings
+from prefmover.data.splits import Split
 from prefmover.errors import InputError
-from prefmover.predict.centering import Index
-from prefmover.predict.similarity import one_user
 
-__all__ = ["columns_of", "guest_ratings", "listed", "places"]
+__all__ = ["PairColumns", "guest_ratings", "pair_columns"]
 
 
-def places(ids: list[Any], known: Mapping[Any, int]) -> Index:
-    """Return where ids are, -1 for those that are not known."""
-    return np.array([known.get(id_, -1) for id_ in ids], dtype=np.int64)
+class PairColumns(NamedTuple):
+    """(user, item) pairs: ids, and positions in the ratings; -1 for an unknown id."""
+
+    users: list[Any]
+    items: list[Any]
+    user_positions: Ints
+    item_positions: Ints
 
 
-def listed(ids: Iterable[Any]) -> list[Any]:
-    """Return ids as a list; a single id is a mistake."""
-    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise InputError(f"expected a list of ids, got the single value {ids!r}")
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+def pair_columns(pairs: Any, known: Ratings) -> PairColumns:
+    """Return pairs as columns.
 
-
-def columns_of(pairs: Any) -> tuple[list[Any], list[Any]]:
-    """Return the two columns of pairs, however they were given."""
+    Parameters
+    ----------
+    pairs
+        A list or array of (user, item), a frame with columns user and item, a :class:`Ratings` or a
+        :class:`~prefmover.data.splits.Split`, of which the test pairs are taken.
+    known
+        The ratings in which positions are looked up.
+    """
+    users, items = IdIndex("user", known.users), IdIndex("item", known.items)
     if isinstance(pairs, Ratings):
-        rows = np.repeat(np.arange(pairs.n_users), np.diff(pairs.matrix.indptr))
-        return pairs.users[rows].tolist(), pairs.items[pairs.matrix.indices].tolist()
+        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices, users, items)
+    if isinstance(pairs, Split):
+        return _from_positions(pairs.train, pairs.users, pairs.items, users, items)
+    user_ids, item_ids = _id_columns(pairs)
+    return PairColumns(user_ids, item_ids, users.get(user_ids), items.get(item_ids))
+
+
+def _from_positions(table: Ratings, rows: Ints, columns: Ints, users: IdIndex, items: IdIndex) -> PairColumns:
+    """Return pairs that are positions in another table; each id is looked up once."""
+    return PairColumns(
+        table.users[rows].tolist(),
+        table.items[columns].tolist(),
+        users.get(table.users)[rows],
+        items.get(table.items)[columns],
+    )
+
+
+def _id_columns(pairs: Any) -> tuple[list[Any], list[Any]]:
     if isinstance(pairs, np.ndarray):
         pairs = pairs.tolist()
     if isinstance(pairs, list | tuple):
@@ -45,7 +70,8 @@ def columns_of(pairs: Any) -> tuple[list[Any], list[Any]]:
         frame: Any = nw.from_native(pairs, eager_only=True)
     except TypeError:
         raise InputError(
-            f"expected a list of (user, item) pairs or a frame with these columns, got {type(pairs).__name__}"
+            "expected a list of (user, item) pairs, a frame with columns user and item, Ratings or a Split, "
+            f"got {type(pairs).__name__}"
         ) from None
     for name in ("user", "item"):
         if name not in frame.columns:
@@ -54,15 +80,15 @@ def columns_of(pairs: Any) -> tuple[list[Any], list[Any]]:
 
 
 def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
-    """Return ``{item: rating}`` as the ratings of one user over the items that are known."""
+    """Return ``{item: rating}`` as the ratings of one user over the known items, on the known scale."""
     if not isinstance(ratings, Mapping):
         raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
     if not ratings:
-        raise InputError("no ratings were given; a guest needs at least one")
-    if name in set(known.users.tolist()):
+        raise InputError("the guest has no ratings; give at least one, as {item: rating}")
+    if IdIndex("user", known.users).get([name])[0] >= 0:
         raise InputError(f"there is a user {name!r} already; pass another name=")
-    index, scale = IdIndex("item", known.items), known.scale
-    items = np.array([index.position(item) for item in ratings], dtype=np.int64)
+    scale = known.scale
+    items = np.array([known.item_position(item) for item in ratings], dtype=np.int64)
     try:
         values = np.array([float(value) for value in ratings.values()])
     except (TypeError, ValueError) as error:
@@ -72,4 +98,4 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
             raise InputError(
                 f"the rating of {item!r} is {value:g}; the scale is {scale.lowest:g} to {scale.highest:g}"
             )
-    return one_user(known, name, items, values)
+    return known.one_user(name, items, values)
