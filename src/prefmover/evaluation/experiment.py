@@ -1,39 +1,38 @@
-"""An experiment as settings: which data, which splits, which methods, and what to show of them."""
+"""An experiment as settings: the data, the splits, the recommenders, and what the report shows.
+
+A setting is one field of :class:`Experiment`. TOML and JSON files, the options of ``prefmover evaluate``, the
+check before a run is resumed and the command that reproduces a report are all made from the fields.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from prefmover.data.ids import close_names
+from pydantic import BeforeValidator, Field, model_validator
+
 from prefmover.errors import InputError
+from prefmover.evaluation.record import FrozenModel
+from prefmover.evaluation.recommenders import expand
 
-__all__ = [
-    "PEERS",
-    "Experiment",
-    "Panel",
-    "parse_ks",
-    "parse_names",
-    "parse_shares",
-    "read_settings",
-    "share_name",
-    "share_text",
-]
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
 
-PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
-PROTOCOLS = ("random", "k-fold", "published")
-MOST_KS = 10_000
-CHANGEABLE = ("train", "repeats", "measures", "conventions", "controls", "peers", "panels", "title")
+__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "read_settings", "share_name", "share_text"]
+
+MAX_KS = 10_000
 
 
 def share_name(share: float) -> str:
-    """Return a share of training ratings as the ratio train:test, if it is one of small numbers.
+    """Return a share of training ratings as the ratio train:test, if that has small numbers.
 
     >>> share_name(0.8), share_name(0.1), share_name(0.123)
     ('4:1', '1:9', '0.123')
@@ -45,7 +44,7 @@ def share_name(share: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a share so that it is read back as the same number, shortly if that is possible.
+    """Return the shortest text that is read back as the same share.
 
     >>> share_text(0.8), share_text(1 / 3), share_text(0.1234567890123)
     ('0.8', '1:2', '0.1234567890123')
@@ -53,93 +52,94 @@ def share_text(share: float) -> str:
     return next(text for text in (f"{share:g}", share_name(share), repr(share)) if _share(text) == share)
 
 
-def parse_shares(text: str) -> tuple[float, ...]:
-    """Return the shares in a list of numbers or ratios, such as ``".1, 4:1"``.
+def parse_shares(value: Any) -> tuple[float, ...]:
+    """Return shares of training ratings, largest first, from numbers or from text with ratios.
 
     >>> parse_shares(".1, 4:1")
-    (0.1, 0.8)
+    (0.8, 0.1)
     """
-    return tuple(_share(part) for part in str(text).split(",") if part.strip())
+    shares = {_share(part) for part in _listed(value, "train")}
+    if not shares:
+        raise InputError("train is empty; give the share to train on (.8) or a ratio (4:1)")
+    return tuple(sorted(shares, reverse=True))
 
 
-def _share(text: Any) -> float:
+def _share(value: Any) -> float:
     try:
-        if isinstance(text, str) and ":" in text:
-            train, test = (float(part) for part in text.split(":"))
+        if isinstance(value, str) and ":" in value:
+            train, test = (float(part) for part in value.split(":"))
             share = float(train / (train + test))
         else:
-            share = float(text)
-    except (ValueError, TypeError, ZeroDivisionError):
-        share = 0.0
+            share = float(value)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        share = math.nan
     if not 0 < share < 1:
-        raise InputError(f"train is {text!r}; give the share to train on (.8) or a ratio (4:1)")
+        raise InputError(f"train is {value!r}; give the share to train on (.8) or a ratio (4:1)")
     return share
 
 
-def parse_ks(text: str) -> tuple[int, ...]:
-    """Return numbers of neighbors from a list with ranges, such as ``"5:60:5"`` or ``"1, 5:20:5"``.
+def parse_ks(value: Any) -> tuple[int, ...]:
+    """Return numbers of neighbors, ascending, from numbers or from text with ranges.
 
-    >>> parse_ks("1, 10:30:10")
-    (1, 10, 20, 30)
+    >>> parse_ks("1, 10:30:10"), parse_ks(5)
+    ((1, 10, 20, 30), (5,))
     """
-    out: set[int] = set()
-    for part in str(text).split(","):
+    ks: set[int] = set()
+    for part in _listed(value, "ks"):
         try:
-            numbers = [int(n) for n in part.split(":")]
-            if len(numbers) > 3:
+            start, *rest = [int(number) for number in str(part).split(":")]
+            if len(rest) > 2:
                 raise ValueError
-            start, stop, step = numbers[0], numbers[min(1, len(numbers) - 1)], (numbers[2:] or [1])[0]
-            if len(range(start, stop + 1, step)) > MOST_KS:
-                raise InputError(f"k is {text!r}, more than {MOST_KS:,} numbers; give a larger step")
-            out.update(range(start, stop + 1, step))
-        except (ValueError, OverflowError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"k is {text!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
-    if not out or min(out) < 1:
-        raise InputError(f"k is {text!r}; give whole numbers from 1")
-    return tuple(sorted(out))
+            numbers = range(start, (rest[0] if rest else start) + 1, rest[1] if len(rest) == 2 else 1)
+            too_many = len(numbers) > MAX_KS
+        except (ValueError, OverflowError):
+            raise InputError(f"ks is {value!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
+        if too_many:
+            raise InputError(f"ks is {value!r}, more than {MAX_KS:,} numbers; give a larger step")
+        ks.update(numbers)
+    if not ks or min(ks) < 1:
+        raise InputError(f"ks is {value!r}; give whole numbers from 1")
+    return tuple(sorted(ks))
 
 
-def parse_names(what: str, text: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names in a list of measures, controls or peers; ``all`` (or ``surprise``), ``none``.
+def _listed(value: Any, name: str) -> list[Any]:
+    """Return the entries of a list, or of text with commas; a number is a list of one."""
+    if isinstance(value, int | float):
+        return [value]
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise InputError(f"{name} is {value!r}; give a list, or text with commas")
+    return list(value)
 
-    >>> parse_names("peers", "SVD, BaselineOnly"), parse_names("peers", "none")
-    (('SVD', 'BaselineOnly'), ())
-    """
-    listed = [name.strip() for name in (text.split(",") if isinstance(text, str) else text)]
-    if listed in (["none"], [""]):
-        return ()
-    return _everything(what) if listed in (["all"], ["surprise"]) else tuple(listed)
+
+Shares = Annotated[tuple[float, ...], BeforeValidator(parse_shares)]
+Ks = Annotated[tuple[int, ...], BeforeValidator(parse_ks)]
+Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
+
+_GROWS: Any = {"grows": True}
+"""Marks settings that may differ between runs in one folder: the folder then covers both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One picture: the error over the share of training ratings, or over K.
+class Panel(FrozenModel):
+    """One picture: the error over the share of training ratings, or over K."""
 
-    Attributes
-    ----------
-    name
-        Short, such as ``"a"``.
-    over
-        ``"train"`` or ``"k"``: what the horizontal axis has.
-    train, ks
-        The shares and numbers of neighbors shown; one of the two has one entry.
-    claim
-        What was claimed of it beforehand, if anything; the report sets the result beside it.
-    """
-
-    name: str
-    over: str
-    train: tuple[float, ...]
-    ks: tuple[int, ...]
-    claim: str = ""
+    name: str = Field(description="Short name, such as a")
+    over: Literal["train", "k"] = Field(description="Horizontal axis")
+    train: Shares = Field(description="Shares of training ratings")
+    ks: Ks = Field(description="Numbers of neighbors")
+    claim: str = Field(
+        default="", description="Claim made beforehand, which the report compares with the result"
+    )
 
     @property
     def title(self) -> str:
         """The settings in words.
 
-        >>> Panel("b", "k", (0.8,), (5, 10)).title
+        >>> Panel(name="b", over="k", train=0.8, ks="5,10").title
         'train:test 4:1, K from 5 to 10'
         """
         if self.over == "train":
@@ -148,175 +148,207 @@ class Panel:
         ks = f"K from {self.ks[0]} to {self.ks[-1]}" if len(self.ks) > 1 else f"K = {self.ks[0]}"
         return f"train:test {share_name(self.train[0])}, {ks}"
 
-    def cells(self) -> list[tuple[float, int]]:
-        """Return the (share, K) of its points, left to right."""
+    def points(self) -> list[tuple[float, int]]:
+        """Return the (share, K) of the panel's points, left to right."""
         return [(share, k) for share in self.train for k in self.ks]
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """What to run. Everything that a record depends on, apart from the data themselves.
+class Experiment(FrozenModel):
+    """All settings of an experiment.
 
-    Attributes
-    ----------
-    dataset
-        Name of a data set, or the path of a file of ratings.
-    user_column, item_column, rating_column
-        Of a file whose columns do not have the usual names.
-    geometry
-        ``"best"``: the best the data at hand allow. ``"genres"``. ``"ratings"``: vectors made from the
-        training ratings of each split. Or the path of a file of items.
-    protocol
-        ``"random"``: ``repeats`` random splits for each share in ``train``. ``"k-fold"``: as many folds as
-        ``repeats``. ``"published"``: the publisher's folds.
-    train
-        Shares of the ratings to train on.
-    repeats, seed
-        Repeat r is split with seed + r, so that the training ratings of a small share are among those
-        of a larger one.
-    stratify
-        ``""``, or ``"user"``.
-    ks
-        Numbers of neighbors; all come out of one computation.
-    measures
-        Names of measures.
-    conventions
-        ``"all"`` runs a measure under each of its conventions that differ, ``"published"`` under its own.
-    controls, peers
-        Names of controls, and of models of Surprise.
-    centering, shrinkage
-        Of the predictor.
-    top_n
-        If not 0, also rank each user's test items and score the first so many.
-    panels
-        What the report shows; chosen from the records if empty.
-    title
-        Of the report.
+    >>> experiment = Experiment(dataset="cinema", recommenders="knn:pmd, controls", train="4:1, .1", ks="5:60:5")
+    >>> experiment.recommenders
+    ('knn:pmd', 'uniform', 'mean-vector', 'user-mean', 'bias')
+    >>> Experiment(dataset="cinema", repeat=3)
+    Traceback (most recent call last):
+    prefmover.errors.InputError: there is no field 'repeat'; did you mean 'repeats'?
     """
 
-    dataset: str
-    geometry: str = "best"
-    protocol: str = "random"
-    train: tuple[float, ...] = (0.8,)
-    repeats: int = 5
-    seed: int = 0
-    stratify: str = ""
-    ks: tuple[int, ...] = tuple(range(5, 61, 5))
-    measures: tuple[str, ...] = ()
-    conventions: str = "all"
-    controls: tuple[str, ...] = ("uniform", "mean-vector", "user-mean", "bias")
-    peers: tuple[str, ...] = ()
-    centering: str = "mean"
-    shrinkage: float = 0.0
-    top_n: int = 0
-    user_column: str = ""
-    item_column: str = ""
-    rating_column: str = ""
-    panels: tuple[Panel, ...] = ()
-    title: str = ""
+    dataset: str = Field(default="", description="Data set by name, such as cinema or ml-100k")
+    ratings: str = Field(default="", description="File of ratings, instead of a data set")
+    items: Files = Field(default=(), description="Files that describe the items of a file of ratings")
+    user_column: str = Field(default="", description="Column of users in the file of ratings")
+    item_column: str = Field(default="", description="Column of items in the file of ratings")
+    rating_column: str = Field(default="", description="Column of ratings in the file of ratings")
+    separator: str = Field(default="", description="Separator of columns in the file of ratings; detected")
+    encoding: str = Field(default="utf-8", description="Encoding of the files")
+    duplicates: Literal["error", "last", "mean"] = Field(
+        default="error", description="What to do when a user rates an item twice"
+    )
+    scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
+    missing: Literal["error", "drop", "far"] = Field(
+        default="error", description="What to do with rated items that have no description"
+    )
+    geometry: Literal["best", "genres", "ratings"] = Field(
+        default="best",
+        description="Item distances: the best that the data have, from genres, or from each split's training ratings",
+    )
+    recommenders: Names = Field(
+        default=("default",),
+        min_length=1,
+        description="Recommenders, such as default, knn:pmd, knn:all, controls, surprise:SVD",
+        json_schema_extra=_GROWS,
+    )
+    protocol: Literal["random", "k-fold", "published"] = Field(
+        default="random",
+        description="How to split: at random, in as many folds as repeats, or in published folds",
+    )
+    train: Shares = Field(
+        default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)", json_schema_extra=_GROWS
+    )
+    repeats: int = Field(
+        default=5, ge=1, description="Random splits per share, or number of folds", json_schema_extra=_GROWS
+    )
+    seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
+    stratify: Literal["", "user"] = Field(
+        default="", description="Give each user the same share of training ratings (user)"
+    )
+    ks: Ks = Field(
+        default=tuple(range(5, 61, 5)),
+        description="Numbers of neighbors (10,40 or 5:60:5); one run gives all",
+    )
+    centering: Literal["none", "mean", "z-score", "baseline"] = Field(
+        default="mean", description="Centering of the neighbor averages"
+    )
+    shrinkage: Number = Field(default=0.0, description="Shrinkage of the neighbor averages")
+    top_n: Whole = Field(
+        default=0, description="Length of the ranked lists of test items to score; 0 for none"
+    )
+    panels: tuple[Panel, ...] = Field(
+        default=(),
+        description="Pictures in the report; chosen from the records by default",
+        json_schema_extra=_GROWS,
+    )
+    title: str = Field(default="", description="Title of the report", json_schema_extra=_GROWS)
 
-    def __post_init__(self) -> None:
-        from prefmover.evaluation.protocol import CONTROLS
-        from prefmover.measures import MEASURES, find_measure
-        from prefmover.predict.centering import CENTERINGS
-
-        _one_of("protocol", self.protocol, PROTOCOLS)
-        _one_of("stratify", self.stratify, ("", "user"))
-        _one_of("conventions", self.conventions, ("all", "published"))
-        _one_of("centering", self.centering, CENTERINGS)
-        if not 0 <= self.shrinkage < math.inf:
-            raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
-        if self.columns and "." not in self.dataset:
-            raise InputError(f"columns are named for a file of ratings; dataset is {self.dataset!r}")
-        if self.stratify and self.protocol != "random":
-            raise InputError(f"stratify goes with random splits; protocol is {self.protocol!r}")
-        for name in self.controls:
-            _one_of("control", name, CONTROLS)
-        for name in self.peers:
-            _one_of("peer", name, PEERS)
-        if self.repeats < 1 or (self.protocol == "k-fold" and self.repeats < 2):
-            raise InputError(f"repeats is {self.repeats}; give a whole number from 1 (k-fold: from 2)")
-        if self.top_n < 0:
-            raise InputError(f"top_n is {self.top_n}; give a whole number from 0")
-        if not (self.measures or self.controls or self.peers):
-            raise InputError("nothing to run: name measures, controls or peers")
-        names = tuple(find_measure(name).name for name in self.measures)
-        order = {name: k for k, name in enumerate(MEASURES)}
-        object.__setattr__(self, "measures", tuple(sorted(set(names), key=order.__getitem__)))
-        object.__setattr__(self, "controls", tuple(dict.fromkeys(self.controls)))
-        object.__setattr__(self, "peers", tuple(dict.fromkeys(self.peers)))
-        if self.protocol == "random" and not self.train:
-            raise InputError("train is empty; give the share to train on (.8) or a ratio (4:1)")
-        shares = tuple(sorted({_share(share) for share in self.train}, reverse=True))
-        object.__setattr__(self, "train", shares if self.protocol == "random" else ())
-        parse_ks(",".join(map(str, self.ks)))
-        object.__setattr__(self, "ks", tuple(sorted(set(self.ks))))
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if bool(self.dataset) == bool(self.ratings):
+            raise ValueError("give either dataset, such as cinema or ml-100k, or ratings, a file")
+        for name in FILE_SETTINGS if not self.ratings else ():
+            if getattr(self, name) != _default(name):
+                raise ValueError(f"{name} belongs to a file of ratings; dataset is {self.dataset!r}")
+        if self.protocol == "k-fold" and self.repeats < 2:
+            raise ValueError(f"repeats is {self.repeats}; give at least 2 folds")
+        for name in ("train", "stratify") if self.protocol != "random" else ():
+            if getattr(self, name) != _default(name):
+                raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
         for panel in self.panels:
-            missing = set(panel.ks) - set(self.ks)
-            if missing:
-                raise InputError(f"panel {panel.name} shows K = {min(missing)}, which is not among those run")
+            unknown = set(panel.ks) - set(self.ks)
+            if unknown:
+                raise ValueError(f"panel {panel.name} shows K = {min(unknown)}, which is not among ks")
+        return self
 
     @property
-    def columns(self) -> dict[str, str]:
-        """The columns that have names of their own: ``{"user": ...}``."""
-        named = {"user": self.user_column, "item": self.item_column, "rating": self.rating_column}
-        return {column: name for column, name in named.items() if name}
+    def shares(self) -> tuple[float, ...]:
+        """Shares to train on; folds have the single entry 0, since their number decides the share."""
+        return self.train if self.protocol == "random" else (0.0,)
+
+    @property
+    def data_name(self) -> str:
+        """Name of the data set, or path of the file of ratings."""
+        return self.dataset or self.ratings
 
     @classmethod
-    def from_dict(cls, settings: Mapping[str, Any], where: str = "the settings") -> Experiment:
-        """Return the experiment of plain settings, as in TOML or JSON; K and shares may be written short."""
-        known = {f.name: f for f in fields(cls)}
-        given: dict[str, Any] = {}
-        for key, value in settings.items():
-            if key not in known:
-                close = close_names(key, known, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
-                raise InputError(f"{where}: there is no setting {key!r}{hint}")
-            given[key] = _read(key, value, where)
-        if "dataset" not in given:
-            raise InputError(f"{where}: name a dataset, such as cinema or ml-100k")
-        if given.get("train") and given.get("protocol", "random") != "random":
-            raise InputError(f"{where}: train goes with random splits; folds have their own share")
+    def from_dict(cls, settings: Mapping[str, Any], source: str = "the settings") -> Self:
+        """Return the experiment of plain settings, as in TOML or JSON; errors name their source."""
         try:
-            return cls(**given)
+            return cls(**settings)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+            raise InputError(f"{source}: {error}") from None
+        except TypeError as error:  # a key that is not text
+            raise InputError(f"{source}: {error}") from None
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Experiment:
+    def read(cls, path: str | PathLike[str]) -> Self:
         """Return the experiment in a TOML file."""
         return cls.from_dict(read_settings(path), str(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain Python, ready for JSON."""
-        return asdict(self)
+        """Return all settings as plain Python, ready for JSON."""
+        return self.model_dump(mode="json")
+
+    def to_toml(self) -> str:
+        """Return the settings that differ from the defaults, as a TOML file.
+
+        >>> print(Experiment(dataset="cinema", train="1:9", repeats=2).to_toml())
+        dataset = "cinema"
+        train = [0.1]
+        repeats = 2
+        """
+        chosen = self.model_dump(mode="json", exclude_defaults=True)
+        panels = chosen.pop("panels", [])
+        lines = [f"{name} = {_toml(value)}" for name, value in chosen.items()]
+        for panel in panels:
+            lines += ["", "[[panels]]", *(f"{name} = {_toml(value)}" for name, value in panel.items())]
+        return "\n".join(lines)
+
+    def to_options(self) -> list[str]:
+        """Return the settings that differ from the defaults as options of ``prefmover evaluate``.
+
+        Panels have no option: they need the file that :meth:`to_toml` writes.
+
+        >>> " ".join(Experiment(dataset="cinema", train=(0.8, 1 / 3), ks=(5, 10)).to_options())
+        '--dataset cinema --train 0.8,1:2 --ks 5,10'
+        """
+        words: list[str] = []
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if name != "panels" and value != field.default:
+                words += [f"--{name.replace('_', '-')}", shlex.quote(_option(value))]
+        return words
 
     def fixed(self) -> dict[str, Any]:
         """Return the settings that all records of a folder share; the others may grow from run to run."""
-        changeable = set(CHANGEABLE) - ({"repeats"} if self.protocol == "k-fold" else set())
-        return {name: value for name, value in self.to_dict().items() if name not in changeable}
+        growing = {
+            name for name, field in type(self).model_fields.items() if field.json_schema_extra == _GROWS
+        }
+        if self.protocol == "k-fold":
+            growing.discard("repeats")  # other folds, not more of them
+        return {name: value for name, value in self.to_dict().items() if name not in growing}
 
-    def joined(self, later: Experiment) -> Experiment:
-        """Return the experiment that has everything that this one or a later one in its folder asks for."""
-
-        def both(name: str) -> tuple[Any, ...]:
-            return tuple(dict.fromkeys((*getattr(self, name), *getattr(later, name))))
-
-        panels = later.panels
-        if not set(self.panels) <= set(panels):
-            named = {panel.name: panel for panel in both("panels")}
-            panels = tuple(named[name] for name in sorted(named))
-        return replace(
-            later,
-            train=both("train"),
-            measures=both("measures"),
-            controls=both("controls"),
-            peers=both("peers"),
-            repeats=max(self.repeats, later.repeats),
-            conventions="all" if "all" in (self.conventions, later.conventions) else later.conventions,
-            panels=panels,
-            title=later.title or self.title,
+    def merged(self, later: Experiment) -> Experiment:
+        """Return the experiment that covers this one and a later one in the same folder."""
+        panels = {panel.name: panel for panel in (*self.panels, *later.panels)}
+        return later.model_copy(
+            update={
+                "recommenders": tuple(dict.fromkeys((*self.recommenders, *later.recommenders))),
+                "train": tuple(sorted({*self.train, *later.train}, reverse=True)),
+                "repeats": max(self.repeats, later.repeats),
+                "panels": tuple(panels[name] for name in sorted(panels)),
+                "title": later.title or self.title,
+            }
         )
+
+    def load(self) -> Dataset:
+        """Return the data, with the item distances that the settings name."""
+        from prefmover import datasets
+        from prefmover.data.scale import Scale
+        from prefmover.dataset import Dataset
+
+        if self.dataset:
+            data = datasets.load(self.dataset)
+        else:
+            data = Dataset.from_files(
+                self.ratings,
+                self.items,
+                user=self.user_column or None,
+                item=self.item_column or None,
+                rating=self.rating_column or None,
+                separator=self.separator or None,
+                encoding=self.encoding,
+                duplicates=self.duplicates,
+                scale=Scale.parse(self.scale) if self.scale else None,
+                missing=self.missing,
+            )
+        return _with_geometry(data, self.geometry)
+
+
+FILE_SETTINGS = (
+    *("items", "user_column", "item_column", "rating_column", "separator", "encoding"),
+    *("duplicates", "scale", "missing"),
+)
+"""Settings that belong to a file of ratings."""
 
 
 def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
@@ -333,42 +365,34 @@ def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
-def _one_of(what: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise InputError(f"{what} is {value!r}; choose one of {', '.join(repr(name) for name in known)}")
+def _default(name: str) -> Any:
+    return Experiment.model_fields[name].default
 
 
-def _read(key: str, value: Any, where: str) -> Any:
-    """Return a plain setting in the type that its field has."""
-    try:
-        if key == "train":
-            return parse_shares(value) if isinstance(value, str) else tuple(_share(share) for share in value)
-        if key == "ks":
-            return parse_ks(str(value)) if isinstance(value, str | int) else tuple(int(k) for k in value)
-        if key in ("measures", "controls", "peers"):
-            return parse_names(key, value)
-        if key == "panels":
-            return tuple(
-                Panel(
-                    str(one["name"]),
-                    str(one["over"]),
-                    _read("train", one["train"], where),
-                    _read("ks", one["ks"], where),
-                    str(one.get("claim", "")),
-                )
-                for one in value
-            )
-        if key in ("repeats", "seed", "top_n"):
-            return int(value)
-        return float(value) if key == "shrinkage" else str(value)
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise InputError(f"{where}: {error}") from None
-        raise InputError(f"{where}: setting {key!r} is {value!r}, which cannot be used") from error
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)  # text, numbers and lists look the same in TOML
 
 
-def _everything(key: str) -> tuple[str, ...]:
-    from prefmover.evaluation.protocol import CONTROLS
-    from prefmover.measures import MEASURES
+def _option(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(share_text(one) if isinstance(one, float) else str(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
-    return {"measures": tuple(MEASURES), "controls": CONTROLS, "peers": PEERS}[key]
+
+def _with_geometry(data: Dataset, name: str) -> Dataset:
+    """Return the data with other item distances, made from genres or from ratings."""
+    from prefmover.dataset import Dataset
+    from prefmover.items import features
+    from prefmover.items.geometry import ItemGeometry
+
+    if name == "best":
+        return data
+    if name == "ratings":
+        return Dataset(data.ratings, features.geometry_from_ratings, data.items, name=data.name)
+    if not any(data.items.genres):
+        raise InputError(f"{data.name} has no genres; choose another geometry")
+    block = features.from_genres(data.items.ids, data.items.genres)
+    geometry = ItemGeometry.from_vectors(
+        block.items, block.vectors, name=f"{block.name} of {data.name}", zero="far"
+    )
+    return Dataset(data.ratings, geometry, data.items, name=data.name)
