@@ -77,13 +77,13 @@ def test_the_source_may_change_afterward():
     from_matrix, from_arrays = Ratings.from_csr(matrix), Ratings.from_arrays([1], [1], values)
     matrix.data[:] = 9
     values[:] = 9
-    assert from_matrix.of(0) == {0: 1.0, 1: 2.0}
-    assert from_arrays.of(1) == {1: 5.0}
+    assert from_matrix[0] == {0: 1.0, 1: 2.0}
+    assert from_arrays[1] == {1: 5.0}
 
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_copies(ratings, clone):
-    assert clone(ratings).of("ann") == ratings["ann"]
+    assert clone(ratings)["ann"] == ratings["ann"]
 
 
 triples = st.dictionaries(
@@ -130,8 +130,8 @@ def test_duplicate_policies(rows):
     last = Ratings.from_arrays(*columns, duplicates="last")
     mean = Ratings.from_arrays(*columns, duplicates="mean")
     for (u, i), values in groups.items():
-        assert last.of(u)[i] == values[-1]
-        assert mean.of(u)[i] == pytest.approx(np.mean(values))
+        assert last[u][i] == values[-1]
+        assert mean[u][i] == pytest.approx(np.mean(values))
     backwards = Ratings.from_arrays(*(c[::-1] for c in columns), duplicates="mean")
     assert backwards.matrix.data.tobytes() == mean.matrix.data.tobytes()
     if len(groups) < len(rows):
@@ -249,14 +249,14 @@ def test_lookups(ratings):
         ratings.item_position(3)
 
 
-def test_select(ratings):
+def test_take(ratings):
     part = ratings.take(users=np.array([False, True]))
     assert part.users.tolist() == ["bob"]
     assert part.n_items == 3
     assert part.scale == ratings.scale
     turned = ratings.take(users=[1, 0], items=[2, 0])
     assert turned.items.tolist() == [10, 2]
-    assert [turned.of(u) for u in turned.users] == [{}, {2: 0.0, 10: 3.5}]
+    assert [turned[u] for u in turned.users] == [{}, {2: 0.0, 10: 3.5}]
     assert turned.matrix.indices.tolist() == [0, 1]
     assert turned.item_position(2) == 1
     assert ratings.take(users=[]).n_users == 0
@@ -265,7 +265,7 @@ def test_select(ratings):
 
 
 @pytest.mark.parametrize("chosen", [[0, 0], [2], [-1], [True], [0.5], ["ann"], [[0]]])
-def test_select_checks_its_indices(ratings, chosen):
+def test_take_checks_its_indices(ratings, chosen):
     with pytest.raises(InputError):
         ratings.take(users=chosen)
 
@@ -274,13 +274,13 @@ def test_select_checks_its_indices(ratings, chosen):
 def test_movielens(tmp_path, real_data):
     small = Ratings.read(real_data / "ml-100k" / "u.data")
     assert (small.n_users, small.n_items, small.n_ratings) == (943, 1682, 100_000)
-    assert small.of(196)[242] == 3.0
+    assert small[196][242] == 3.0
     with zipfile.ZipFile(real_data / "ml-1m" / "ml-1m.zip") as archive:
         archive.extract("ml-1m/ratings.dat", tmp_path)
     large = Ratings.read(tmp_path / "ml-1m" / "ratings.dat")
     assert (large.n_users, large.n_items, large.n_ratings) == (6040, 3706, 1_000_209)
     assert large.scale == small.scale == Scale(1, 5, 1)
-    assert large.of(1)[1193] == 5.0
+    assert large[1][1193] == 5.0
     # An independent reading of the same lines.
     lines = (tmp_path / "ml-1m" / "ratings.dat").read_text().splitlines()
     assert large.matrix.sum() == sum(int(line.split("::")[2]) for line in lines)

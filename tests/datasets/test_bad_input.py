@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prefmover import datasets
-from prefmover.datasets import SOURCES
+from prefmover.datasets import SOURCES, movielens
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
 from tests.messages import names
@@ -22,7 +22,7 @@ def read(made_up):
             made_up.write(name)
         path = home / file
         path.write_bytes(change(path.read_bytes()))
-        return datasets.read(SOURCES[name], made_up.files(name))
+        return movielens.read(SOURCES[name], made_up.files(name))
 
     return reader
 
@@ -42,7 +42,7 @@ def test_a_zip_with_damaged_contents(made_up):
     data[at : at + 8] = b"\xff" * 8
     archive.write_bytes(bytes(data))
     with pytest.raises(InputError, match=names("ml-1m.zip", "ml-1m/ratings.dat")):
-        datasets.read(SOURCES["ml-1m"], made_up.files("ml-1m", archive))
+        movielens.read(SOURCES["ml-1m"], made_up.files("ml-1m", archive))
 
 
 def test_a_gzip_cut_off(made_up, tmp_path):
@@ -96,9 +96,9 @@ def test_tabs_for_commas_on_one_line(read):
 @pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "ml-10m", "ml-25m"])
 def test_windows_line_ends_and_a_byte_order_mark_are_no_error(made_up, name):
     made_up.write(name)
-    plain = datasets.read(SOURCES[name], made_up.files(name))
+    plain = movielens.read(SOURCES[name], made_up.files(name))
     made_up.write(name, end="\r\n", bom=True)
-    other = datasets.read(SOURCES[name], made_up.files(name))
+    other = movielens.read(SOURCES[name], made_up.files(name))
     assert other.items.titles == plain.items.titles
     assert other.items.genres == plain.items.genres
     assert (other.ratings.matrix != plain.ratings.matrix).nnz == 0
@@ -148,10 +148,10 @@ def test_a_rated_movie_that_is_not_listed(read):
 
 def test_duplicate_titles_are_two_items(read):
     data = read("ml-1m", "movies.dat", lambda data: data + b"50::Untitled::Drama\n")
-    assert data.items.search("untitled") == [40, 50]
+    assert data.items.search("untitled") == [3, 4]
     with pytest.raises(InputError, match=names("[40]", "[50]")):
         data.items.find("Untitled")
-    assert data.items.find("50") == 50
+    assert data.items.find("50") == 4
 
 
 def test_missing_genome_rows(made_up, tmp_path):
@@ -180,7 +180,7 @@ def test_no_permission_to_read(made_up, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match=names("ratings.dat")):
-        datasets.read(SOURCES["ml-1m"], files)
+        movielens.read(SOURCES["ml-1m"], files)
 
 
 def test_a_count_of_tags_that_is_none(made_up):

@@ -90,5 +90,5 @@ def test_the_geometry_of_ml_100k_says_that_it_was_matched(real_data):
     assert "ml-1m" in data.geometry.name
     assert data.geometry.n_items == 1682
     alien = data.items.find("Alien (1979)")
-    near = [data.items.label(item) for item, _ in data.geometry.near(alien, 5)]
+    near = [data.items.label(data.items.position(item)) for item, _ in data.geometry.near(data.items.ids[alien], 5)]
     assert "Alien 3 (1992)" in near

@@ -19,15 +19,15 @@ def test_every_data_set_is_read(made_up, name, packed):
     path = (
         made_up.zip(name, inner="ml-10M100K" if name == "ml-10m" else None) if packed else made_up.write(name)
     )
-    data = datasets.read(SOURCES[name], made_up.files(name, path))
+    data = movielens.read(SOURCES[name], made_up.files(name, path))
     assert data.name == name
     assert (data.ratings.n_ratings, data.ratings.n_users, data.ratings.n_items) == (7, 3, 4)
     assert data.ratings[1][10] == STARS.get(name, 4.5)
     assert (data.ratings.scale.lowest, data.ratings.scale.step) == ((0.5, 0.5), (1, 1))[
         name in ("ml-100k", "ml-1m")
     ]
-    assert data.items.label(10) == "Café Noir, Le (1950)"
-    assert data.items.label(20) == 'Robots, Love & "Quotes" (1984)'
+    assert data.items.label(data.items.position(10)) == "Café Noir, Le (1950)"
+    assert data.items.label(data.items.position(20)) == 'Robots, Love & "Quotes" (1984)'
     assert data.items.genres[0] == ("Drama", "Film-Noir")
     assert data.items.genres[3] == ()
     assert data.items.years.tolist() == [1950, 1984, 1949, 0]
@@ -54,18 +54,17 @@ def test_ml_1m_has_no_tags(made_up):
 
 def test_the_publishers_folds(made_up):
     made_up.write("ml-100k")
-    data = datasets.read(SOURCES["ml-100k"], made_up.files("ml-100k"))
+    data = movielens.read(SOURCES["ml-100k"], made_up.files("ml-100k"))
     folds = data.folds()
     assert len(folds) == 5
-    train, test = folds[1]
-    assert (train.n_ratings, test.n_ratings) == (6, 1)
-    assert test.of(2) == {10: 4.0}
+    assert (folds[1].train.n_ratings, folds[1].n_test) == (6, 1)
+    assert folds[1].test_pairs() == [(2, 10)]
 
 
 def test_only_ml_100k_has_folds(made_up):
     made_up.write("ml-1m")
     with pytest.raises(InputError):
-        datasets.read(SOURCES["ml-1m"], made_up.files("ml-1m")).folds()
+        movielens.read(SOURCES["ml-1m"], made_up.files("ml-1m")).folds()
 
 
 def test_a_converted_file_is_not_garbled(made_up):
@@ -114,7 +113,7 @@ def test_another_size_than_published_is_refused(made_up, own_folders, monkeypatc
 def test_tags_and_genome_alone_are_no_data_set(made_up):
     made_up.genome(made_up.folder / "tag-genome", "dat")
     with pytest.raises(InputError):
-        datasets.read(SOURCES["tag-genome"], made_up.files("tag-genome"))
+        movielens.read(SOURCES["tag-genome"], made_up.files("tag-genome"))
 
 
 def test_built_in_data_sets():
@@ -136,9 +135,9 @@ def test_ml_100k_as_published(real_data):
     data = datasets.load("ml-100k")
     r = data.ratings
     assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (100_000, 943, 1_682, 1_682)
-    assert r.of(196)[242] == 3  # the first line of u.data
-    assert r.of(186)[302] == 3
-    assert data.items.label(1) == "Toy Story (1995)"
+    assert r[196][242] == 3  # the first line of u.data
+    assert r[186][302] == 3
+    assert data.items.label(data.items.position(1)) == "Toy Story (1995)"
     assert data.items.genres[0] == ("Animation", "Children's", "Comedy")
     assert "Misérables, Les" in data.items.titles
     assert [(a.n_ratings, b.n_ratings) for a, b in data.folds()] == [(80_000, 20_000)] * 5
@@ -149,8 +148,8 @@ def test_ml_1m_as_published(real_data):
     data = datasets.load("ml-1m")
     r = data.ratings
     assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (1_000_209, 6_040, 3_706, 3_883)
-    assert r.of(1)[1193] == 5  # the first line of ratings.dat
-    assert r.of(6040)[1097] == 4  # the last
+    assert r[1][1193] == 5  # the first line of ratings.dat
+    assert r[6040][1097] == 4  # the last
     assert np.isclose(r.matrix.data.mean(), 3.5816, atol=1e-4)
-    assert data.items.label(1193) == "One Flew Over the Cuckoo's Nest (1975)"
+    assert data.items.label(data.items.position(1193)) == "One Flew Over the Cuckoo's Nest (1975)"
     assert np.isin(r.items, data.items.ids).all()

@@ -17,17 +17,17 @@ FILMS = Catalog(
 
 
 def test_find():
-    assert FILMS.find("ALIEN") == 5
-    assert FILMS.find("Solaris (2002)") == 9
-    assert FILMS.find("8") == 8
-    assert FILMS.search("sol") == [8, 9]
-    assert FILMS.search("lien") == [5, 3]
+    assert FILMS.find("ALIEN") == 0
+    assert FILMS.find("Solaris (2002)") == 3
+    assert FILMS.find("8") == 2
+    assert FILMS.search("sol") == [2, 3]
+    assert FILMS.search("lien") == [0, 1]
     with pytest.raises(InputError, match=names("Solaris (1972)", "[8]", "Solaris (2002)", "[9]")):
         FILMS.find("solaris")
     with pytest.raises(InputError, match=names("'Alien'")):
         FILMS.find("Alein")
     with pytest.raises(UnknownIdError):
-        FILMS.label(77)
+        FILMS.position(77)
     assert FILMS.search("") == []
 
 

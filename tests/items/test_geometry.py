@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
-from prefmover.items.geometry import ANGLE_UNIT, ItemGeometry, align
+from prefmover.items.geometry import ANGLE_UNIT, ItemGeometry
 from tests.messages import names, unnamed
 
 UNIT = ANGLE_UNIT
@@ -103,7 +103,7 @@ def test_angles_of_many_items(d):
     rng = np.random.default_rng(d)
     X = rng.random((600, d)) * (rng.random((600, d)) < 0.5)
     X[:, 0] += 0.01
-    dense, lazy = geometry_of(X, n_jobs=2), geometry_of(X, budget=0)
+    dense, lazy = geometry_of(X, n_threads=2), geometry_of(X, budget=0)
     unit_vectors = X / np.linalg.norm(X, axis=1)[:, None]
     D = dense.block()
     exact = np.arccos(np.clip(unit_vectors @ unit_vectors.T, 0, 1))
@@ -111,7 +111,7 @@ def test_angles_of_many_items(d):
     assert (D - exact)[away].min() > 0
     assert (D - exact)[away].max() < UNIT * (1 + 2.0**-7)
     assert (dense.grid == dense.grid.T).all()
-    assert (dense.grid == geometry_of(X, n_jobs=1).grid).all()
+    assert (dense.grid == geometry_of(X, n_threads=1).grid).all()
     assert (lazy.grid_block(None, None) == dense.grid).all()
     rows, columns = rng.permutation(600)[:70], rng.permutation(600)[:13]
     assert (lazy.grid_block(rows, columns) == dense.grid[np.ix_(rows, columns)]).all()
@@ -368,44 +368,12 @@ def test_bad_way_to_a_distance():
         ItemGeometry.from_similarity(["a"], [[1]], "cosine")
 
 
-def ratings_of(items):
-    return Ratings.from_arrays(["u"] * len(items), items, np.arange(1, len(items) + 1))
-
-
-def test_align_reorders_and_leaves_out_unrated_items():
-    geometry = ItemGeometry.from_vectors(["c", "x", "a", "b"], np.random.default_rng(0).random((4, 3)))
-    ratings, aligned = align(ratings_of(["a", "b", "c"]), geometry)
-    assert ratings.items.tolist() == aligned.items.tolist() == ["a", "b", "c"]
-    assert (aligned.grid == geometry.grid[np.ix_([2, 3, 0], [2, 3, 0])]).all()
-    assert (aligned.is_metric, aligned.metric_by, aligned.name) == (True, "construction", "vectors")
-    assert aligned.item_position("c") == 2
-    assert align(ratings, aligned) == (ratings, aligned)
-
-
-def test_align_with_missing_items():
-    geometry = ItemGeometry.from_vectors(["a", "c"], np.eye(2), name="tags")
-    ratings = ratings_of(["a", "b", "c", "d"])
-    told = (2, 4, "tags", "'b'", "'d'")
-    with pytest.raises(InputError, match=names(*told, "missing", "drop")):
-        align(ratings, geometry)
-    with pytest.warns(MissingItemsWarning, match=names(*told)):
-        kept, aligned = align(ratings, geometry, missing="drop")
-    assert kept.items.tolist() == aligned.items.tolist() == ["a", "c"]
-    assert kept.of("u") == {"a": 1, "c": 3}
-    with pytest.raises(InputError, match=names("missing", "'ignore'")):
-        align(ratings, geometry, missing="ignore")
-    many = ratings_of([f"film {k}" for k in range(1500)] + ["a"])
-    with pytest.warns(MissingItemsWarning, match=names("1,500", "1,501", "'film 0'")):
-        align(many, geometry, missing="drop")
-
-
-def test_align_without_a_common_item():
-    geometry = ItemGeometry.from_vectors(["1", "2"], np.eye(2))
-    for missing in ("error", "drop"):
-        with pytest.raises(InputError):
-            align(ratings_of([1, 2]), geometry, missing)
-        with pytest.raises(InputError):
-            align(ratings_of(["x"]), geometry, missing)
+def test_summary():
+    with pytest.raises(InputError):
+        ItemGeometry.from_vectors([1], [[1, 0]]).summary()
+    figures = geometry_of([[1, 0], [2, 1], [1, 2], [0, 1]]).summary()
+    assert figures["items"] == 4
+    assert figures["smallest"] <= figures["median"] <= figures["largest"] <= np.pi / 2 + 1e-7
 
 
 def test_quiet(caplog):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prefmover.datasets.own import from_files
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.geometry import ItemGeometry
@@ -72,7 +72,7 @@ def test_vectors(write, tmp_path):
     text = "item,title,x,y\n" + "".join(f"{i},T {i},{x},{y}\n" for i, (x, y) in zip("abc", X, strict=True))
     catalog, geometry = read_item_table(write(text))
     np.testing.assert_array_equal(geometry.block(), expected)
-    assert catalog.label("a") == "T a"
+    assert catalog.label(0) == "T a"
     table = pa.table({"item": list("abc"), "embedding": X.tolist()})
     pq.write_table(table, tmp_path / "v.parquet")
     np.testing.assert_array_equal(read_item_table(tmp_path / "v.parquet")[1].block(), expected)
@@ -85,11 +85,11 @@ def test_titles_here_and_tags_there(write):
     tags = write(rows(), "t.csv")
     for order in ((films, tags), (tags, films)):
         catalog, geometry = read_item_table(*order)
-        assert [catalog.label(k) for k in (1, 2, 3)] == ["Alien (1979)", "Aliens (1986)", "Emma"]
+        assert [catalog.label(k) for k in map(catalog.position, (1, 2, 3))] == ["Alien (1979)", "Aliens (1986)", "Emma"]
         assert geometry.name.startswith("1 x genres: 2 + 1 x tags")
     titles = write("movieId,title\n1,Alien\n2,Aliens\n3,Emma\n", "n.csv")
     np.testing.assert_array_equal(read_item_table(titles, tags)[1].block(), expected())
-    assert read_item_table(titles, tags)[0].label(1) == "Alien"
+    assert read_item_table(titles, tags)[0].label(0) == "Alien"
     with pytest.raises(InputError, match=names("genres", "tags", "text")):
         read_item_table(titles)
 
@@ -104,10 +104,10 @@ def test_many_tags_become_profiles(write):
 def test_ids_are_of_the_type_of_what_was_rated(write):
     ratings = write("user,item,rating\nu,1,5\nv,x,3\n", "r.csv")
     tags = write("item,tag\n1,a\nx,b\n", "t.csv")
-    data = from_files(ratings, [tags])
+    data = Dataset.from_files(ratings, [tags])
     assert data.geometry.items.tolist() == ["1", "x"]
     only_numbers = write("item,tag\n1,a\n", "t.csv")
-    data = from_files(ratings, [only_numbers], missing="far")
+    data = Dataset.from_files(ratings, [only_numbers], missing="far")
     assert data.geometry.items.tolist() == ["1", "x"]
     assert data.geometry.block()[0, 1] == pytest.approx(np.pi / 2)
 
@@ -116,11 +116,11 @@ def test_missing_items(write):
     ratings = write("user,item,rating\nu,a,5\nv,b,3\nv,c,1\n", "r.csv")
     tags = write("item,tag\na,x\nb,x\n", "t.csv")
     with pytest.raises(InputError, match=names("'c'", "missing", "drop", "far")):
-        from_files(ratings, [tags])
+        Dataset.from_files(ratings, [tags])
     with pytest.warns(UserWarning, match=names("'c'")):
-        assert from_files(ratings, [tags], missing="drop").ratings.n_items == 2
-    far = from_files(ratings, [tags], missing="far")
+        assert Dataset.from_files(ratings, [tags], missing="drop").ratings.n_items == 2
+    far = Dataset.from_files(ratings, [tags], missing="far")
     assert far.ratings.n_items == 3
     assert far.geometry.near("c", 2) == [(item, pytest.approx(np.pi / 2)) for item in "ab"]
     with pytest.raises(InputError, match=names("missing", "'away'")):
-        from_files(ratings, [tags], missing="away")
+        Dataset.from_files(ratings, [tags], missing="away")

@@ -69,9 +69,7 @@ def near(
 @app.command()
 def summary(dataset: Where = None, items: Tables = None, model: Model = None, json: Json = False) -> None:
     """Show how the distances of a geometry are distributed."""
-    from prefmover.datasets.quality import summary as describe
-
-    facts = describe(_open(dataset, items, model)[1]())
+    facts = _open(dataset, items, model)[1]().summary()
     if json:
         from json import dumps
 

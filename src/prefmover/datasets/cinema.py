@@ -30,8 +30,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.errors import InputError
-
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
     from prefmover.dataset import Dataset
@@ -44,7 +42,6 @@ __all__ = [
     "geometry",
     "load",
     "ratings",
-    "recovery",
     "tastes",
     "vectors",
     "viewers",
@@ -274,45 +271,6 @@ def geometry() -> ItemGeometry:
     catalog = films()
     name = f"cinema: {len(catalog.tags)} hand-scored tags, angle"
     return ItemGeometry.from_vectors(np.array(catalog.ids, dtype=object), vectors(), name=name)
-
-
-def recovery(
-    values: npt.NDArray[np.floating[Any]],
-    users: npt.NDArray[np.int64],
-    truth: npt.NDArray[Any],
-    *,
-    larger_is_closer: bool,
-    k: int = 10,
-) -> npt.NDArray[np.float64]:
-    """Return which share of the k nearest of each user is of the user's own group.
-
-    Parameters
-    ----------
-    values : array of shape (n_queries, n_users)
-        A measure from some users to all; NaN where it is undefined, which makes no neighbor. A
-        user with fewer than k neighbors misses the others.
-    users : array of shape (n_queries,)
-        Who the rows belong to. Nobody is their own neighbor.
-    truth : array of shape (n_users,)
-        The group of every user.
-    larger_is_closer : bool
-        Whether ``values`` are similarities. Equal values come in the order of users.
-    k : int
-        Number of neighbors.
-
-    Examples
-    --------
-    >>> distance = np.array([[0.0, 0.1, 0.2, np.nan]])
-    >>> recovery(distance, np.array([0]), np.array(list("abaa")), larger_is_closer=False, k=2)
-    array([0.5])
-    """
-    if values.shape != (len(users), len(truth)):
-        raise InputError(f"values have shape {values.shape}, not {(len(users), len(truth))}")
-    distance = np.array(-values if larger_is_closer else values, dtype=np.float64)
-    distance[np.arange(len(users)), users] = np.nan
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :k]  # NaN sorts last
-    known = ~np.isnan(np.take_along_axis(distance, nearest, axis=1))
-    return np.asarray(((truth[nearest] == truth[users][:, None]) & known).sum(axis=1) / k)
 
 
 class _Dice:

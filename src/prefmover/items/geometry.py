@@ -32,6 +32,7 @@ NOISE = 2.0**-11  # of a unit: smaller distances are what rounding leaves betwee
 BUDGET = 2**30
 ROWS = 256  # of the dense matrix, that a thread computes at a time
 SQUARE_BYTES = 32  # a matrix as given, made whole numbers: per cell, in all
+SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
 
 Index = npt.NDArray[np.int64]
@@ -356,6 +357,32 @@ class ItemGeometry:
         order = np.argsort(d, kind="stable")
         nearest = order[order != i][:n]
         return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
+
+    def summary(self, sample: int = SAMPLE) -> dict[str, str | int | float]:
+        """Return figures about the distances between ``sample`` items, taken at equal steps from all.
+
+        >>> geometry = ItemGeometry.from_vectors([1, 2, 3], [[1, 0], [1, 1], [0, 2]], name="angles")
+        >>> figures = geometry.summary()
+        >>> figures["items"], round(figures["median"], 4), figures["share at the largest distance"]
+        (3, 0.7854, 0.3333333333333333)
+        """
+        if self.n_items < 2:
+            raise InputError(f"the geometry {self.name!r} has {self.n_items} item; a distance needs two")
+        sampled = np.unique(np.linspace(0, self.n_items - 1, min(sample, self.n_items)).astype(np.int64))
+        D = self.block(sampled, sampled)
+        pairs = D[np.triu_indices(len(D), 1)]
+        np.fill_diagonal(D, np.inf)
+        quantiles = {"smallest": 0, "1 %": 1, "10 %": 10, "median": 50, "90 %": 90, "largest": 100}
+        return {
+            "geometry": self.name,
+            "items": self.n_items,
+            "items in the sample": len(sampled),
+            "metric": {True: "yes", False: "no", None: "unknown"}[self.is_metric],
+            **{label: float(np.percentile(pairs, q)) for label, q in quantiles.items()},
+            "median to the nearest item": float(np.median(D.min(axis=1))),
+            "share at zero": float((pairs == 0).mean()),
+            "share at the largest distance": float((pairs >= pairs.max()).mean()),
+        }
 
     def positions(self, items: npt.NDArray[Any]) -> Index:
         """Return the positions of item ids; an unknown one is an error."""

@@ -1,0 +1,98 @@
+"""Dataset: one order of items in ratings, geometry and catalog; ids and titles become positions."""
+
+import numpy as np
+import pytest
+
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import random_split
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
+from tests.messages import names
+
+
+def ratings_of(items):
+    return Ratings.from_arrays(["u"] * len(items), items, np.arange(1, len(items) + 1))
+
+
+def test_rated_items_come_first_and_everything_is_in_their_order():
+    geometry = ItemGeometry.from_vectors(["c", "x", "a", "b"], np.random.default_rng(0).random((4, 3)))
+    catalog = Catalog(["x", "a"], ["X-Men", "Alien"], [2000, 1979], [["Action"], []])
+    data = Dataset(ratings_of(["a", "b", "c"]), geometry, catalog)
+    order = ["a", "b", "c", "x"]
+    assert data.ratings.items.tolist() == data.geometry.items.tolist() == data.items.ids.tolist() == order
+    assert (data.geometry.grid == geometry.grid[np.ix_([2, 3, 0, 1], [2, 3, 0, 1])]).all()
+    assert data.items.labels == ["Alien (1979)", "b", "c", "X-Men (2000)"]
+    assert data.items.genres == ((), (), (), ("Action",))
+    assert data.ratings["u"] == {"a": 1, "b": 2, "c": 3}
+    again = Dataset(data.ratings, data.geometry, data.items)
+    assert (again.ratings, again.geometry, again.items) == (data.ratings, data.geometry, data.items)
+
+
+def test_missing_items():
+    geometry = ItemGeometry.from_vectors(["a", "c"], np.eye(2), name="tags")
+    ratings = ratings_of(["a", "b", "c", "d"])
+    named = (2, 4, "tags", "'b'", "'d'")
+    with pytest.raises(InputError, match=names(*named, "missing", "drop")):
+        Dataset(ratings, geometry)
+    with pytest.warns(MissingItemsWarning, match=names(*named)):
+        data = Dataset(ratings, geometry, missing="drop")
+    assert data.ratings.items.tolist() == data.geometry.items.tolist() == ["a", "c"]
+    assert data.ratings["u"] == {"a": 1, "c": 3}
+    with pytest.raises(InputError, match=names("missing", "'ignore'")):
+        Dataset(ratings, geometry, missing="ignore")
+    many = ratings_of([f"film {k}" for k in range(1500)] + ["a"])
+    with pytest.warns(MissingItemsWarning, match=names("1,500", "1,501", "'film 0'")):
+        Dataset(many, geometry, missing="drop")
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+@pytest.mark.parametrize("items", [[1, 2], ["x"]])
+def test_no_item_in_common_with_the_geometry(items, missing):
+    geometry = ItemGeometry.from_vectors(["1", "2"], np.eye(2))
+    with pytest.raises(InputError):
+        Dataset(ratings_of(items), geometry, missing=missing)
+
+
+def test_positions_of_ids_texts_and_titles():
+    ratings = Ratings.from_arrays([7, 8], [10, 20], [5, 3])
+    data = Dataset(ratings, items=Catalog([10, 20], ["Alien", "Aliens"], [1979, 1986], [[], []]))
+    assert data.user_position(8) == data.user_position("8") == 1
+    assert data.item_position(20) == data.item_position("20") == data.item_position("aliens") == 1
+    assert data.item_position("Alien") == 0
+    with pytest.raises(UnknownIdError, match=names(9)):
+        data.user_position("9")
+    with pytest.raises(UnknownIdError, match=names("ann")):
+        data.user_position("ann")
+    with pytest.raises(InputError, match=names("'Alein'", "'Alien'")):
+        data.item_position("Alein")
+    with pytest.raises(UnknownIdError, match=names(30)):
+        data.item_position(30)
+
+
+def test_a_geometry_from_ratings_is_made_on_demand_and_again_for_other_ratings():
+    calls = []
+
+    def geometry(ratings):
+        calls.append(ratings)
+        return ItemGeometry.from_vectors(["b", "a"], np.eye(2))
+
+    ratings = Ratings.from_arrays(["u", "u", "v", "v"], ["a", "b", "a", "b"], [1, 2, 3, 4])
+    data = Dataset(ratings, geometry)
+    assert not calls
+    assert data.geometry.items.tolist() == ["a", "b"]
+    train = data.with_ratings(random_split(ratings, 0.5).train)
+    assert train.require_geometry("a test").items.tolist() == ["a", "b"]
+    assert [r.n_ratings for r in calls] == [4, 2]
+
+
+def test_without_geometry_or_folds():
+    data = Dataset(ratings_of(["a"]), name="mine")
+    assert data.geometry is None
+    with pytest.raises(InputError, match=names("PMD")):
+        data.require_geometry("PMD")
+    with pytest.raises(InputError, match=names("mine")):
+        data.folds()
+    with pytest.raises(InputError, match=names("list")):
+        Dataset([1, 2])
