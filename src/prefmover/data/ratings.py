@@ -324,6 +324,14 @@ class Ratings:
         """Return the columns of many item ids, in their order; None means all items."""
         return self._item_index.positions(items)
 
+    def find_users(self, users: Iterable[Any]) -> Ints:
+        """Return the rows of many user ids, -1 for ids that are not here."""
+        return self._user_index.get(users)
+
+    def find_items(self, items: Iterable[Any]) -> Ints:
+        """Return the columns of many item ids, -1 for ids that are not here."""
+        return self._item_index.get(items)
+
     def __contains__(self, user: object) -> bool:
         """Whether a user has this id."""
         return user in self._user_index
