@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["UserExplanation", "explain_rows", "explain_users"]
 
+MAX_TERMS = 100
+"""Terms to keep of a measure without a plan; some have one for each pair of ratings."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserExplanation:
@@ -47,7 +50,7 @@ class UserExplanation:
     factors
         The factors and sums of the formula, in its order.
     flows
-        The largest share of the value first.
+        All flows of a transport plan; for other measures the largest 100 terms. The largest share comes first.
     labels
         Item id to title, for the items of the flows.
     reason
@@ -210,7 +213,9 @@ def explain_rows(
 
 
 def _explanation(data: Dataset, row: Measure, pair: PairBreakdown) -> UserExplanation:
-    ids = {item for flow in pair.flows for item in (flow.source, flow.target)}
+    is_plan = any(flow.mass is not None for flow in pair.flows)
+    flows = pair.flows if is_plan else pair.flows[:MAX_TERMS]
+    ids = {item for flow in flows for item in (flow.source, flow.target)}
     return UserExplanation(
         user=pair.user,
         other=pair.other,
@@ -220,7 +225,7 @@ def _explanation(data: Dataset, row: Measure, pair: PairBreakdown) -> UserExplan
         value_name=row.value_name,
         n_common=len(pair.co_rated),
         factors=pair.factors,
-        flows=pair.flows,
+        flows=flows,
         labels={item: data.items.label(data.ratings.item_position(item)) for item in ids},
         reason=pair.reason,
         certificate=pair.certificate,

@@ -34,7 +34,9 @@ Label = Callable[[Any], str]
 def user_title(explanation: UserExplanation) -> str:
     """Return the users, the value, and how much they have in common."""
     value = "undefined" if isnan(explanation.value) else f"{explanation.value:.4f}"
-    head = f"{explanation.user} and {explanation.other}: {explanation.measure} {explanation.value_name} {value}"
+    head = (
+        f"{explanation.user} and {explanation.other}: {explanation.measure} {explanation.value_name} {value}"
+    )
     if explanation.reason:
         return f"{head} ({explanation.reason})"
     share = explanation.common_share
@@ -51,7 +53,7 @@ def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
         lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in explanation.factors]
     lines += [f"  {flow_text(flow, explanation)}" for flow in explanation.flows[:n]]
     rest = len(explanation.flows) - n
-    return [*lines, f"  and {counted(rest, 'smaller flow')}"] if rest > 0 else lines
+    return [*lines, f"  and {counted(rest, 'smaller flow')}"] if rest > 0 and explanation.has_plan else lines
 
 
 def flow_text(flow: Flow, explanation: UserExplanation) -> str:
@@ -59,7 +61,9 @@ def flow_text(flow: Flow, explanation: UserExplanation) -> str:
     source = f"{explanation.label(flow.source)} ({flow.source_rating:g})"
     target = f"{explanation.label(flow.target)} ({flow.target_rating:g})"
     if flow.source == flow.target:
-        items = f"both rated {explanation.label(flow.source)} ({flow.source_rating:g}, {flow.target_rating:g})"
+        items = (
+            f"both rated {explanation.label(flow.source)} ({flow.source_rating:g}, {flow.target_rating:g})"
+        )
     else:
         items = f"{source} ↔ {target}"
     size = f"{flow.value:+10.6g}" if flow.mass is None else f"{flow.mass:6.1%}"
@@ -164,7 +168,9 @@ def reasons(contributions: Iterable[Contribution], label: Label, n: int = 2) -> 
 
 
 def _gave(evidence: Sequence[Evidence], label: Label) -> str:
-    return "gave " + " and ".join(f"{e.rating:g} to {label(e.item)}" for e in evidence[:2]) if evidence else ""
+    return (
+        "gave " + " and ".join(f"{e.rating:g} to {label(e.item)}" for e in evidence[:2]) if evidence else ""
+    )
 
 
 def _html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

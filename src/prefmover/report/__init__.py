@@ -1,10 +1,10 @@
-"""Reports: records in, files out. No computing beyond means and paired tests.
+"""Reports: records in, files out, with no computing beyond means and paired tests.
 
-``tables.py`` sorts records into panels, ``figures.py`` draws them, ``words.py`` says what they show, and
-``page.py`` writes it all down.
+``results.py`` arranges records in panels, ``figures.py`` draws them, ``text.py`` puts the numbers into
+sentences, and ``render.py`` fills the templates. ``demo_page.py`` is the page of ``prefmover demo``.
 """
 
-from prefmover.report.render import write_report
-from prefmover.report.results import Book
+from prefmover.report.render import explanation_page, write_report
+from prefmover.report.results import Results
 
-__all__ = ["Book", "write_report"]
+__all__ = ["Results", "explanation_page", "write_report"]

@@ -1,7 +1,7 @@
-"""Pictures of panels: one color, dash and marker for each method, everywhere.
+"""Pictures of panels, with one color, dash and marker for each method.
 
-Colors are those of Okabe and Ito, which people with any kind of color blindness can tell apart; where
-there are more methods than colors, dash and marker differ as well. In black and white, markers remain.
+The colors are those of Okabe and Ito, which people with any kind of color blindness can tell apart. Dash and
+marker differ too, since there are more methods than colors; the markers still work in black and white.
 """
 
 from __future__ import annotations
@@ -11,45 +11,45 @@ from collections.abc import Sequence
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
+from prefmover._typing import Floats
 from prefmover.errors import MissingExtraError
+from prefmover.measures import MEASURES
 from prefmover.report.results import OURS, Line, PanelTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "draw_gaps", "draw_panels", "png", "svg"]
+__all__ = ["STYLES", "draw_gaps", "draw_panels", "png", "style", "svg"]
 
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, RED, PURPLE, GRAY = "#B8A800", "#0072B2", "#D55E00", "#CC79A7", "#777777"
-
-STYLES: dict[str, tuple[str, str, str]] = {
-    "pmd": (BLACK, "-", "o"),
-    "cos": (SKY, "--", "s"),
-    "pcc": (ORANGE, "--", "^"),
-    "msd": (GREEN, "--", "D"),
-    "jaccard": (PURPLE, "--", "v"),
-    "urp": (YELLOW, "--", "P"),
-    "jmsd": (BLUE, "--", "X"),
-    "nhsm": (RED, "--", "<"),
-    "bcf": (SKY, "-", ">"),
-    "n-bcf": (BLUE, "-", "h"),
-    "husm": (ORANGE, "-", "*"),
-    "n-husm": (RED, "-", "p"),
+GRAY = "#777777"
+STYLES = {
+    "default": ("#009E73", "-", "d"),
     "uniform": (GRAY, ":", "s"),
     "mean-vector": (GRAY, "-.", "D"),
     "user-mean": (GRAY, ":", ""),
     "bias": (GRAY, "-.", ""),
-    "SVD": (GREEN, ":", "1"),
-    "SVDpp": (PURPLE, ":", "2"),
-    "KNNBaseline": (ORANGE, ":", "3"),
-    "KNNWithMeans": (SKY, ":", "4"),
-    "BaselineOnly": (RED, ":", "+"),
+    "SVD": ("#009E73", ":", "1"),
+    "SVDpp": ("#CC79A7", ":", "2"),
+    "KNNBaseline": ("#E69F00", ":", "3"),
+    "KNNWithMeans": ("#56B4E9", ":", "4"),
+    "BaselineOnly": ("#D55E00", ":", "+"),
 }
-"""Color, dash and marker by method; a measure of your own gets purple crosses."""
+"""Color, dash and marker of the methods that are not measures; a measure's style is in its table row."""
 
-NEAR = 0.025  # of PMD's error
-OTHER = (PURPLE, "-", "x")
+OTHER = ("#CC79A7", "-", "x")
+"""The style of a recommender without one."""
+
+GAP_RANGE = 0.025
+"""The range of differences that is drawn, as a share of PMD's error."""
+
 SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def style(line: Line) -> tuple[str, str, str]:
+    """Return color, dash and marker of a method."""
+    if line.kind == "measure" and line.method in MEASURES:
+        return tuple(MEASURES[line.method].style)
+    return STYLES.get(line.method, OTHER)
 
 
 def draw_panels(tables: Sequence[PanelTable]) -> Figure:
@@ -64,32 +64,31 @@ def draw_panels(tables: Sequence[PanelTable]) -> Figure:
 
 
 def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
-    """Draw by how much the error of each method exceeds PMD's, near zero: where the race is close."""
+    """Draw the difference between each method's error and PMD's, cut to a narrow range around zero."""
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
         ours = table.line(OURS)
         if ours is None:
             continue
-        low, near = 0.0, NEAR * float(ours.mean.mean())
+        low, limit = 0.0, GAP_RANGE * float(ours.mean.mean())
         for line in table.lines:
             gap, deviation = line.minus(ours)
-            if STYLES.get(line.method, OTHER)[2]:  # lines without a marker lie far off
+            if style(line)[2]:  # lines without a marker are far from the others
                 low = min(low, float(gap.min()))
             _plot(axis, table, line, gap, deviation)
-        axis.set_ylim(max(low, -near) - near / 20, near)
-        _finish(axis, table, "MAE minus that of PMD")
+        axis.set_ylim(max(low, -limit) - limit / 20, limit)
+        _finish(axis, table, "MAE minus MAE of PMD")
     _legend(figure, axes)
     return figure
 
 
 def svg(figure: Figure, name: str) -> str:
-    """Return a figure as SVG, the same text every time; ids inside it begin with its name."""
-    plt = _matplotlib()
+    """Return a figure as SVG, the same text every time; the ids in it begin with its name."""
     out = StringIO()
-    with plt.rc_context({"svg.hashsalt": name, **SETTINGS}):
+    with _matplotlib().rc_context({"svg.hashsalt": name, **SETTINGS}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    # Two pictures in one page must not have ids in common.
+    # Two pictures in one page must not share ids.
     return re.sub(r'(\bid="|"#|url\(#)', rf"\g<1>{name}-", text[text.index("<svg") :])
 
 
@@ -123,8 +122,8 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
     return figure, axes[:n]
 
 
-def _plot(axis: Any, table: PanelTable, line: Line, values: Any, deviation: Any) -> None:
-    color, dash, marker = STYLES.get(line.method, OTHER)
+def _plot(axis: Any, table: PanelTable, line: Line, values: Floats, deviation: Floats) -> None:
+    color, dash, marker = style(line)
     ours = line.method == OURS
     axis.errorbar(
         range(len(table.heads)),
@@ -142,11 +141,11 @@ def _plot(axis: Any, table: PanelTable, line: Line, values: Any, deviation: Any)
     )
 
 
-def _finish(axis: Any, table: PanelTable, what: str) -> None:
+def _finish(axis: Any, table: PanelTable, quantity: str) -> None:
     heads = table.heads
     axis.set_xticks(range(len(heads)), heads)
-    axis.set_xlabel("train:test" if table.panel.over == "train" else "K, neighbors among the item's raters")
-    axis.set_ylabel(what)
+    axis.set_xlabel("train:test" if table.panel.over == "train" else "K nearest raters of the item")
+    axis.set_ylabel(quantity)
     axis.set_title(f"({table.panel.name}) {table.panel.title}", fontsize=9, loc="left")
     axis.grid(axis="y", color="#dddddd", linewidth=0.6)
     axis.set_axisbelow(True)
@@ -157,12 +156,12 @@ def _legend(figure: Figure, axes: Sequence[Any]) -> None:
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             by_label.setdefault(label, handle)
-    fitting = {1: 3, 2: 5, 4: 5}.get(len(axes), 8)
+    columns = {1: 3, 2: 5, 4: 5}.get(len(axes), 8)
     figure.legend(
         by_label.values(),
         by_label.keys(),
         loc="outside lower center",
-        ncols=fitting,
+        ncols=columns,
         fontsize=8,
         frameon=False,
     )

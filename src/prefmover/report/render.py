@@ -1,228 +1,254 @@
-"""The report as files: one HTML page that needs nothing else, pictures, and a summary in Markdown."""
+"""The files of a report: a self-contained HTML page, pictures, and a summary in Markdown and JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from html import escape
+from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from prefmover.errors import MissingExtraError
 from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
+from prefmover.evaluation.record import Record
 from prefmover.execution import atomic
-from prefmover.report import figures
-from prefmover.report.html import page
-from prefmover.report.notes import commands, notes, provenance
-from prefmover.report.results import DIGITS, OURS, Book, Line, PanelTable
-from prefmover.report.text import p_text, panel_words, summary_words
+from prefmover.explain import RecommendationExplanation, UserExplanation
+from prefmover.explain.plot import plan_image
+from prefmover.explain.text import proof_text, rating_title, user_lines, user_title
+from prefmover.report import figures, text
+from prefmover.report.results import DIGITS, OURS, Line, PanelTable, Results
 
-__all__ = ["html_page", "markdown_page", "write_report"]
+__all__ = ["explanation_page", "html_page", "inline_svg", "markdown_page", "render", "write_report"]
 
-Rows = list[list[str]]
+CAPTIONS = {
+    "panels": "Mean absolute error; lower is better. Bars show the standard deviation over repeats.",
+    "gaps": "The same errors minus PMD's, near zero; above zero, PMD is better.",
+}
+
+
+class ReportTable(NamedTuple):
+    """A table of text; bold cells begin and end with ``**``. ``classes`` are the CSS classes of its rows."""
+
+    heading: str
+    head: list[str]
+    rows: list[list[str]]
+    classes: list[str]
+
+
+class Section(NamedTuple):
+    """A heading with paragraphs and tables."""
+
+    heading: str
+    paragraphs: list[str]
+    tables: list[ReportTable]
 
 
 def write_report(
     folder: RunFolder | str | PathLike[str], out: str | PathLike[str] | None = None
 ) -> dict[str, Path]:
-    """Write the report of a run, and return where each file is.
+    """Write the report of a run, and return the path of each file by name.
 
     Parameters
     ----------
     folder
-        Of a run, finished or not.
+        The folder of a run, finished or not.
     out
-        Where to; ``report`` in the run's folder by default.
+        The folder to write to; ``report`` in the folder of the run by default.
     """
     run = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    book = Book.open(run)
-    tables = [table for table in map(book.table, book.panels()) if table.lines]
-    place = Path(out) if out is not None else run.path / "report"
-    with atomic.writing(place):
-        place.mkdir(parents=True, exist_ok=True)
-    atomic.clear(place)
+    results = Results.open(run)
+    tables = [table for table in map(results.table, results.panels()) if table.lines]
+    path = Path(out) if out is not None else run.path / "report"
+    with atomic.writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    atomic.clear(path)
     drawn = {"panels": figures.draw_panels(tables)}
-    if any(table.duels for table in tables):
+    if any(table.head_to_head for table in tables):
         drawn["gaps"] = figures.draw_gaps(tables)
-    vectors = {name: figures.svg(figure, name) for name, figure in drawn.items()}
-    written: dict[str, Path] = {}
-    for name, figure in drawn.items():
-        for ending, content in (("svg", vectors[name].encode()), ("png", figures.png(figure))):
-            written[f"{name}.{ending}"] = place / f"{name}.{ending}"
-            atomic.write(written[f"{name}.{ending}"], content)
-    texts = {
-        "report.html": html_page(book, tables, vectors),
-        "summary.md": markdown_page(book, tables, list(drawn)),
-        "summary.json": json.dumps(_facts(book, tables), indent=1, ensure_ascii=False) + "\n",
+    pictures = {name: figures.svg(figure, name) for name, figure in drawn.items()}
+    contents = {f"{name}.svg": picture.encode() for name, picture in pictures.items()}
+    contents |= {f"{name}.png": figures.png(figure) for name, figure in drawn.items()}
+    contents["report.html"] = html_page(results, tables, pictures).encode()
+    contents["summary.md"] = markdown_page(results, tables, list(drawn)).encode()
+    facts = json.dumps(_facts(results, tables), indent=1, ensure_ascii=False)
+    contents["summary.json"] = f"{facts}\n".encode()
+    for name, content in contents.items():
+        atomic.write(path / name, content)
+    return {name: path / name for name in contents}
+
+
+def html_page(results: Results, tables: list[PanelTable], pictures: dict[str, str]) -> str:
+    """Return the report as one HTML page, with its pictures (SVG by name) inside."""
+    return render("report.html.j2", pictures=pictures, **_content(results, tables))
+
+
+def markdown_page(results: Results, tables: list[PanelTable], pictures: list[str]) -> str:
+    """Return the report in Markdown, which shows the pictures of these names beside it."""
+    return render("summary.md.j2", pictures=pictures, **_content(results, tables))
+
+
+def explanation_page(explanation: UserExplanation | RecommendationExplanation) -> str:
+    """Return an explanation as one HTML page, with the picture of a plan where matplotlib is installed."""
+    values: dict[str, Any] = {"picture": "", "lines": [], "proof": ""}
+    if isinstance(explanation, RecommendationExplanation):
+        title = rating_title(explanation)
+    else:
+        title = user_title(explanation)
+        if explanation.has_plan:
+            values["picture"] = _plan_picture(explanation)
+        else:
+            values["lines"] = user_lines(explanation)
+        if explanation.certificate:
+            values["proof"] = proof_text(explanation.certificate)
+    return render("explanation.html.j2", title=title, table=explanation._repr_html_(), **values)
+
+
+def _plan_picture(explanation: UserExplanation) -> str:
+    try:
+        return inline_svg(plan_image(explanation))
+    except MissingExtraError:
+        return ""
+
+
+def inline_svg(picture: bytes) -> str:
+    """Return an SVG file as the element to put into a page."""
+    content = picture.decode("utf-8")
+    return content[content.index("<svg") :]
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template with its values filled in; values are escaped in HTML."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("prefmover.report"),
+        autoescape=lambda name: name is not None and ".html" in name,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _content(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
+    """Return what the templates of the report show."""
+    e = results.experiment
+    sections = [
+        Section(
+            f"Panel ({table.panel.name}): {table.panel.title}",
+            text.panel_text(table),
+            [_error_table(table), *([_head_to_head_table(table)] if table.head_to_head else [])],
+        )
+        for table in tables
+    ]
+    return {
+        "title": e.title or f"User similarity measures on {e.data_name}",
+        "captions": CAPTIONS,
+        "summary": text.summary_text(results, tables),
+        "sections": [*sections, *_ranking_sections(results)],
+        "notes": text.notes(results),
+        "commands": text.commands(results),
+        "provenance": text.provenance(results),
     }
-    for name, text in texts.items():
-        written[name] = place / name
-        atomic.write(written[name], text.encode())
-    return written
 
 
-def html_page(book: Book, tables: list[PanelTable], pictures: dict[str, str]) -> str:
-    """Return the report as one HTML page, pictures inside."""
-    title = _title(book)
-    parts = [f"<h1>{escape(title)}</h1>", "<h2>In short</h2>"]
-    parts += [f"<p>{escape(text)}</p>" for text in summary_words(book, tables)]
-    for name, picture in pictures.items():
-        parts.append(f"<figure>{picture}<figcaption>{escape(CAPTIONS[name])}</figcaption></figure>")
-    for table in tables:
-        parts.append(f"<h2>Panel ({escape(table.panel.name)}): {escape(table.panel.title)}</h2>")
-        parts += [f"<p>{escape(text)}</p>" for text in panel_words(table)]
-        parts += ["<h3>Mean absolute error</h3>", _html_table(*_error_rows(table), table)]
-        if table.duels:
-            parts += ["<h3>PMD against each</h3>", _html_table(*_duel_rows(table))]
-    for heading, head, rows in _rankings(book):
-        parts += [f"<h2>{escape(heading)}</h2>", _html_table(head, rows)]
-    parts += ["<h2>How to read this</h2>", *(f"<p>{escape(text)}</p>" for text in notes(book))]
-    parts += ["<h2>To reproduce</h2>", *(f"<pre>{escape(text)}</pre>" for text in commands(book))]
-    parts += [f'<p class="note">{escape(text)}</p>' for text in provenance(book)]
-    return page(title, parts)
-
-
-def markdown_page(book: Book, tables: list[PanelTable], pictures: list[str]) -> str:
-    """Return the report in Markdown, beside its pictures."""
-    lines = [f"# {_title(book)}", ""]
-    lines += [f"{text}\n" for text in summary_words(book, tables)]
-    lines += [f"![{CAPTIONS[name]}]({name}.png)\n" for name in pictures]
-    for table in tables:
-        lines += [f"## Panel ({table.panel.name}): {table.panel.title}", ""]
-        lines += [f"{text}\n" for text in panel_words(table)]
-        lines += [_markdown_table(*_error_rows(table)), ""]
-        if table.duels:
-            lines += [_markdown_table(*_duel_rows(table)), ""]
-    for heading, head, rows in _rankings(book):
-        lines += [f"## {heading}", "", _markdown_table(head, rows), ""]
-    lines += ["## How to read this", "", *(f"{text}\n" for text in notes(book))]
-    lines += ["## To reproduce", "", *(f"```text\n{text}\n```\n" for text in commands(book))]
-    lines += [f"{text}\n" for text in provenance(book)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-CAPTIONS = {
-    "panels": "Mean absolute error, lower is better. Bars: standard deviation over repeats.",
-    "gaps": "The same minus the error of PMD, near zero: above the zero line PMD is better.",
-}
-
-
-def _title(book: Book) -> str:
-    return book.experiment.title or f"User similarity measures on {book.experiment.dataset}"
-
-
-def _error_rows(table: PanelTable) -> tuple[list[str], Rows]:
-    """Return head and rows of a panel's errors, the lowest of the measures marked as bold."""
-    head = ["", "convention", *table.heads]
+def _error_table(table: PanelTable) -> ReportTable:
+    """Return the errors of a panel, with the lowest of the measures in bold."""
     measures = [line.mean for line in table.of_kind("measure")]
-    lowest = [_number(x) for x in np.min(measures, axis=0)] if measures else table.heads
-    rows = []
-    for line in table.lines:
-        cells = [_number(x) for x in line.mean]
+    lowest = [_number(error) for error in np.min(measures, axis=0)] if measures else table.heads
+    rows, classes = [], []
+    for k, line in enumerate(table.lines):
+        cells = [_number(error) for error in line.mean]
         if line.kind == "measure":
             cells = [f"**{x}**" if x == least else x for x, least in zip(cells, lowest, strict=True)]
         rows.append([line.label, _convention(line), *cells])
-    return head, rows
+        new_kind = k > 0 and line.kind != table.lines[k - 1].kind
+        classes.append("ours" if line.method == OURS else "first" if new_kind else "other")
+    return ReportTable("Mean absolute error", ["", "convention", *table.heads], rows, classes)
 
 
 def _number(x: float) -> str:
-    """Return an error as it is printed, without a 0 in front of the point."""
+    """Return an error as it is printed, without a 0 before the point."""
     return f"{x:.{DIGITS}f}".removeprefix("0")
 
 
-def _convention(line: Line) -> str:
-    chosen = f" (best of {line.n_conventions})" if line.n_conventions > 1 else ""
-    return _kind(line.kind, line.convention) + chosen
+def _convention(one: Line | Record) -> str:
+    several = isinstance(one, Line) and one.n_conventions > 1
+    return (one.convention or one.kind) + (f" (best of {one.n_conventions})" if several else "")
 
 
-def _kind(kind: str, convention: str) -> str:
-    return kind if convention == "-" else convention
-
-
-def _duel_rows(table: PanelTable) -> tuple[list[str], Rows]:
+def _head_to_head_table(table: PanelTable) -> ReportTable:
     head = ["PMD against", "lower at", "wins", "ties", "losses", "mean difference", "p, users", "p, repeats"]
     rows = [
         [
-            duel.label,
-            f"{duel.lower} of {duel.points}",
-            str(duel.wins),
-            str(duel.ties),
-            str(duel.losses),
-            f"{duel.difference:+.4f}",
-            p_text(duel.p_users),
-            p_text(duel.p_repeats),
+            one.label,
+            f"{one.lower} of {one.points}",
+            str(one.wins),
+            str(one.ties),
+            str(one.losses),
+            f"{one.difference:+.4f}",
+            text.p_text(one.p_users),
+            text.p_text(one.p_repeats),
         ]
-        for duel in table.duels
+        for one in table.head_to_head.values()
     ]
-    return head, rows
+    return ReportTable("PMD against each method", head, rows, ["other"] * len(rows))
 
 
-def _rankings(book: Book) -> Iterator[tuple[str, list[str], Rows]]:
-    """Yield heading, head and rows of the top-N figures, a table for each share."""
-    for share in book.shares:
-        found = book.rankings(share)
-        if found:
-            where = f"train:test {share_name(share)}, K = {book.k}"
-            heading = f"Each user's test items, ranked: the first {book.experiment.top_n}, {where}"
-            head = ["", "convention", *(name.replace("_", " ") for name in found[0][1])]
-            rows = [
-                [cell["label"], _kind(cell["kind"], cell["convention"]), *map(_number, figures.values())]
-                for cell, figures in found
-            ]
-            yield heading, head, rows
+def _ranking_sections(results: Results) -> Iterator[Section]:
+    """Yield a table of the top-n metrics for each share that has them."""
+    for share in results.shares:
+        rankings = results.rankings(share)
+        if not rankings:
+            continue
+        head = ["", "convention", *(name.replace("_", " ") for name in rankings[0][1])]
+        rows = [
+            [record.label, _convention(record), *map(_number, metrics.values())]
+            for record, metrics in rankings
+        ]
+        heading = (
+            f"Top {results.experiment.top_n} of each user's test items, "
+            f"train:test {share_name(share)}, K = {results.k}"
+        )
+        yield Section(heading, [], [ReportTable("", head, rows, ["other"] * len(rows))])
 
 
-def _html_table(head: list[str], rows: Rows, table: PanelTable | None = None) -> str:
-    def cell(text: str) -> str:
-        bold = text.startswith("**")
-        return f"<td><b>{escape(text.strip('*'))}</b></td>" if bold else f"<td>{escape(text)}</td>"
-
-    kinds = [line.kind for line in table.lines] if table else [""] * len(rows)
-    ours = [line.method == OURS for line in table.lines] if table else [False] * len(rows)
-    out = ['<div class="wide"><table><thead><tr>', *(f"<th>{escape(text)}</th>" for text in head)]
-    out.append("</tr></thead><tbody>")
-    for k, row in enumerate(rows):
-        first = k > 0 and kinds[k] != kinds[k - 1]
-        name = "ours" if ours[k] else "first" if first else "other"
-        out.append(f'<tr class="{name}">{"".join(map(cell, row))}</tr>')
-    return "".join([*out, "</tbody></table></div>"])
-
-
-def _markdown_table(head: list[str], rows: Rows) -> str:
-    marks = ["---"] * 2 + ["---:"] * (len(head) - 2)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in ([head, marks, *rows]))
-
-
-def _facts(book: Book, tables: list[PanelTable]) -> dict[str, Any]:
+def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
+    """Return the content of ``summary.json``."""
     return {
-        "dataset": book.experiment.dataset,
-        "geometry": book.about["geometry name"],
-        "repeats": book.repeats,
-        "records": len(book.cells),
-        "minutes": round(book.seconds / 60, 1),
-        "summary": summary_words(book, tables),
+        "dataset": results.experiment.data_name,
+        "geometry": results.data.geometry,
+        "repeats": results.repeats,
+        "records": len(results.records),
+        "minutes": round(results.seconds / 60, 1),
+        "summary": text.summary_text(results, tables),
         "panels": [
             {
                 "name": table.panel.name,
                 "title": table.panel.title,
                 "over": table.panel.over,
                 "points": table.heads,
-                "words": panel_words(table),
+                "text": text.panel_text(table),
                 "methods": [
                     {
                         "method": line.method,
                         "kind": line.kind,
                         "convention": line.convention,
-                        "mae": [round(float(x), 5) for x in line.mean],
-                        "deviation": [round(float(x), 5) for x in line.deviation],
+                        "mae": [round(float(error), 5) for error in line.mean],
+                        "deviation": [round(float(deviation), 5) for deviation in line.deviation],
                     }
                     for line in table.lines
                 ],
-                "duels": [asdict(duel) for duel in table.duels],
+                "head_to_head": [asdict(one) for one in table.head_to_head.values()],
             }
             for table in tables
         ],
