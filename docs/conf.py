@@ -12,22 +12,13 @@ release = version = version_of("prefmover")
 
 extensions = [
     "myst_parser",
-    "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "verbs",  # docs/_ext
 ]
 exclude_patterns = ["_build", "_ext"]
 
 myst_enable_extensions = ["dollarmath"]
-myst_heading_anchors = 3
-
-autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings name types where they help; aliases of arrays do not
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True
+myst_heading_anchors = 4
 
 html_theme = "furo"
 html_title = f"prefmover {release}"
