@@ -1,11 +1,11 @@
-"""The command line: one file per verb, found in the table below, imported when it is called.
+"""The command line: one module per verb, listed in the table below and imported when the verb is called.
 
-A verb's module holds either a function with the verb's name, whose parameters are the options, or a
-:class:`typer.Typer` named ``app`` for a verb with sub-commands; and ``EXAMPLES``, the command lines that its
-help shows (by sub-command, if there are any). Heavy imports go inside the functions. The table has the
-one-line help, so that ``prefmover --help`` imports none of them.
+A verb's module has a function with the verb's name, whose parameters are the options, or a
+:class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines that its help shows (by
+subcommand, if there are any). Heavy imports go inside the functions. The table has the one-line help, so that
+``prefmover --help`` imports no verb.
 
-Errors that a user can mend end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
+Errors that the user can fix end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
 """
 
 from __future__ import annotations
@@ -20,73 +20,72 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from prefmover.cli.interrupt import INTERRUPTED, prompt_interrupts
-from prefmover.cli.terminal import STATE, error_line, tell
+from prefmover.cli.terminal import STATE, error_line, note
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 
 __all__ = ["VERBS", "app", "main"]
 
 VERBS = {
-    "demo": "A tour on built-in data: neighbors, reasons, recommendations.",
-    "fit": "Learn from ratings and keep the model in a folder.",
-    "neighbors": "Find the users most like a user, or everybody's.",
+    "demo": "A tour of the built-in data: neighbors, explanations, recommendations.",
+    "fit": "Fit a model to ratings and save it in a folder.",
+    "neighbors": "Find the nearest neighbors of one user or of all users.",
     "recommend": "Recommend items to a user, with reasons.",
     "predict": "Predict ratings of (user, item) pairs.",
-    "explain": "Show why two users are alike, or why an item suits.",
-    "distance": "Measure how far apart two users are.",
-    "items": "Look at item geometries.",
+    "explain": "Explain the distance of two users, or a predicted rating.",
+    "distance": "Compute the distance or similarity of two users.",
+    "items": "Inspect the distances between items.",
     "data": "List, download and locate data sets.",
-    "evaluate": "Predict test ratings by any measure, share and K.",
-    "report": "Write the figures, tables and conclusions of a run.",
-    "paper": "Compute the paper's own tables and figures.",
+    "evaluate": "Compare the prediction errors of recommenders.",
+    "report": "Write figures, tables and conclusions of an evaluation.",
+    "paper": "Reproduce the tables and figures of the paper.",
     "serve": "Serve a model over HTTP: an API and an explorer.",
-    "bench": "Time this machine against POT, within a minute.",
-    "doctor": "Show what is installed, what is missing, and the remedy.",
+    "bench": "Time exact distances on this machine, against POT.",
+    "doctor": "Check the installation, and show how to fix it.",
 }
 
 
 class _Verbs(TyperGroup):
-    """The table as a group of commands that are imported when they are called."""
+    """The verbs as commands that are imported when they are called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, line in VERBS.items():  # what the overview shows, and what misspellings are compared with
+        for name, line in VERBS.items():  # for the overview and for the hints on misspelled verbs
             self.commands[name] = TyperCommand(name, help=line)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, _, rest = super().resolve_command(ctx, args)  # says what was meant if it is not there
+        name, _, rest = super().resolve_command(ctx, args)  # raises with a hint if there is no such verb
         return name, (None if name is None else _load(str(name))), rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            tell("prefmover: stopped")
+            note("prefmover: stopped")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # `prefmover ... | head` has what it wants. Nothing more can be written, at exit neither.
+            # `prefmover ... | head` closed the pipe. Python must not flush to it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit from None
-        except (PrefmoverError, OSError) as error:  # files that are not there, full disks, rights
+        except (PrefmoverError, OSError) as error:  # missing files, full disks, permissions
             if STATE.debug:
                 raise
             error_line(str(error))
             ours = isinstance(error, PrefmoverError) and not isinstance(error, InputError | MissingExtraError)
             raise typer.Exit(1 if ours else 2) from None
         except Exception as error:
-            # Typer's own, such as a misspelt option, know their exit code (of which class they are depends on
-            # its version).
+            # Typer's own errors have an exit code; their class depends on the version of typer.
             if STATE.debug or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
             error_line(
-                f"a defect of prefmover, not of yours ({type(error).__name__}: {error}); please report it, "
-                "with what `prefmover --debug ...` prints for the same command"
+                f"internal error in prefmover ({type(error).__name__}: {error}); please report it with the "
+                "output of the same command after `prefmover --debug`"
             )
             raise typer.Exit(1) from None
 
 
 def _load(name: str) -> Any:
     """Import a verb's module and return its command."""
-    from prefmover.cli.options import command as ready
+    from prefmover.cli.command import command as ready
 
     module = importlib.import_module(f"prefmover.cli.{name.replace('-', '_')}")
     examples: Any = getattr(module, "EXAMPLES", {})
@@ -107,7 +106,7 @@ def _load(name: str) -> Any:
 
 
 def _epilog(examples: Sequence[str]) -> str | None:
-    """Return examples as the end of a command's help; the first character keeps the lines apart."""
+    """Return the examples for the end of a help page; the first character keeps their line breaks."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
 
 
@@ -122,8 +121,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(show: bool) -> None:
+    if show:
         from importlib.metadata import version
 
         typer.echo(f"prefmover {version('prefmover')}")
@@ -133,11 +132,11 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Version of prefmover.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of errors.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no notes, only results and errors.")
+        bool, typer.Option("--quiet", "-q", help="Results and errors only, without notes and progress.")
     ] = False,
 ) -> None:
     STATE.debug, STATE.quiet = debug, quiet

@@ -1,18 +1,19 @@
-"""``prefmover data``: which data sets there are, and how to get them here."""
+"""``prefmover data``: list, download and locate data sets."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.source import Json
-from prefmover.cli.terminal import progress, tell
+from prefmover.cli.options import Json
+from prefmover.cli.output import print_json
+from prefmover.cli.terminal import note, progress
 
 if TYPE_CHECKING:
     from prefmover.datasets.install import Installed
 
 app = typer.Typer(help="List, download and locate data sets.", no_args_is_help=True, add_completion=False)
 
-Name = Annotated[str, typer.Argument(help="Such as ml-1m; `prefmover data list` shows all.")]
+Name = Annotated[str, typer.Argument(help="Name of a data set; `prefmover data list` shows all.")]
 
 EXAMPLES = {
     "list": ("prefmover data list", "prefmover data list --json"),
@@ -22,8 +23,8 @@ EXAMPLES = {
 }
 
 VERIFIED = {
-    "hash": "its hash is the publisher's",
-    "contents": "read to the end and checked by its contents, not by a published hash",
+    "hash": "verified by the publisher's hash",
+    "contents": "verified by reading all files; the publisher gives no hash",
 }
 
 
@@ -34,7 +35,7 @@ def data() -> None:
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List the data sets and where they are."""
+    """List the data sets and their folders."""
     from prefmover.datasets import BUILT_IN, SOURCES, folders
     from prefmover.errors import InputError
 
@@ -43,23 +44,21 @@ def list_(json: Json = False) -> None:
         try:
             files = folders.find(known)
             where = str(files.path) if files else ""
-        except InputError as error:  # one that is damaged should not hide the others
+        except InputError as error:  # a damaged one must not hide the others
             where = f"unusable: {error}"
         rows.append({"name": known.name, "title": known.title, "path": where})
     if json:
-        from json import dumps
-
-        typer.echo(dumps(rows, indent=2))
+        print_json(rows)
         return
     for row in rows:
-        typer.echo(f"{row['name']:<16} {row['title']:<45} {row['path'] or 'not here'}")
-    tell("\n`prefmover data get NAME` downloads, `prefmover data add NAME --from PATH` takes a copy.")
+        typer.echo(f"{row['name']:<16} {row['title']:<45} {row['path'] or 'not installed'}")
+    note("\n`prefmover data get NAME` downloads; `prefmover data add NAME --from PATH` copies files you have.")
 
 
 @app.command()
 def get(
     name: Name,
-    force: Annotated[bool, typer.Option("--force", help="Download again even if it is here.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="New download even if the data set is installed.")] = False,
     json: Json = False,
 ) -> None:
     """Download a data set from its publisher."""
@@ -68,20 +67,20 @@ def get(
 
     if name.casefold() not in BUILT_IN:
         known = source(name)
-        tell(f"{known.title}\nTerms: {known.terms}\nPlease cite: {known.citation}")
+        note(f"{known.title}\nTerms: {known.terms}\nPlease cite: {known.citation}")
     with progress(f"{name}, bytes") as callback:
-        done = install.get(name, progress=callback, force=force)
-    _report(done, json)
+        installed = install.get(name, progress=callback, force=force)
+    _report(installed, json)
 
 
 @app.command()
 def add(
     name: Name,
-    origin: Annotated[str, typer.Option("--from", help="The publisher's zip archive, or a folder.")],
-    link: Annotated[bool, typer.Option("--link", help="Link to it instead of copying.")] = False,
+    origin: Annotated[str, typer.Option("--from", metavar="PATH", help="Publisher's zip archive, or a folder.")],
+    link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
     json: Json = False,
 ) -> None:
-    """Install a data set from a copy that you have."""
+    """Install a data set from an archive or a folder."""
     from prefmover.datasets import install
 
     _report(install.add(name, origin, link=link), json)
@@ -89,35 +88,32 @@ def add(
 
 @app.command()
 def path(
-    name: Annotated[str, typer.Argument(help="A data set; none for the folder they are installed in.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of a data set; without it, the folder of all data sets.", show_default=False)] = "",
     json: Json = False,
 ) -> None:
-    """Print where a data set is, or where data sets are installed."""
+    """Print the path of a data set, or of the folder of all data sets."""
     from prefmover.datasets import BUILT_IN, folders
     from prefmover.datasets.registry import source
     from prefmover.errors import InputError
 
     if name.casefold() in BUILT_IN:
-        raise InputError(f"{name} is built in and has no folder")
-    place = str(folders.locate(source(name)).path) if name else str(folders.data_folder())
+        raise InputError(f"{name} is built in; it has no folder")
+    folder = str(folders.locate(source(name)).path) if name else str(folders.data_folder())
     if json:
-        from json import dumps
-
-        typer.echo(dumps({"name": name or None, "path": place}))
+        print_json({"name": name or None, "path": folder})
     else:
-        typer.echo(place)
+        typer.echo(folder)
 
 
-def _report(done: "Installed", json: bool) -> None:
+def _report(installed: "Installed", json: bool) -> None:
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        typer.echo(dumps(asdict(done), indent=2))
+        print_json(asdict(installed))
         return
-    typer.echo(done.path)
-    if done.verified:
-        digits = f" (sha256 {done.sha256})" if done.sha256 else ""
-        tell(f"{done.name}: {VERIFIED[done.verified]}{digits}")
+    typer.echo(installed.path)
+    if installed.verified:
+        digits = f" (sha256 {installed.sha256})" if installed.sha256 else ""
+        note(f"{installed.name}: {VERIFIED[installed.verified]}{digits}")
     else:
-        tell(f"{done.name} is already here; --force downloads it again")
+        note(f"{installed.name} is already installed; --force downloads it again")

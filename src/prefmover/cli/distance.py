@@ -1,18 +1,24 @@
-"""``prefmover distance``: how far apart two users are, by any measure."""
+"""``prefmover distance``: the distance or similarity of two users."""
 
 from __future__ import annotations
 
 from math import isnan, nan
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from prefmover.cli.source import Convention, Data, Json, Measure, SourceOptions
-from prefmover.cli.terminal import tell
+from prefmover.cli.options import Convention, Json, MeasureName, User
+from prefmover.cli.source import SourceOptions, measure_of, user_id
+from prefmover.cli.terminal import note
 from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
-    from prefmover.measures import Measure as MeasureRow
+    from prefmover.dataset import Dataset
+    from prefmover.measures import Measure
+
+    MeasureOrAll = str
+else:
+    MeasureOrAll = Literal[MeasureName, "all"]
 
 __all__ = ["distance"]
 
@@ -24,73 +30,71 @@ EXAMPLES = (
 
 def distance(
     source: SourceOptions,
-    user: Annotated[str, typer.Option("--user", "-u", metavar="ID", help="One of them.")],
-    other: Annotated[str, typer.Option("--other", "-v", metavar="ID", help="The other.")],
-    measure: Measure = None,
+    user: User,
+    other: Annotated[str, typer.Option("--other", "-v", metavar="ID", help="Other user.")],
+    measure: Annotated[
+        MeasureOrAll | None,
+        typer.Option(
+            "--measure", case_sensitive=False, help="Similarity measure.", show_default="pmd, or the model's"
+        ),
+    ] = None,
     convention: Convention = None,
     json: Json = False,
 ) -> None:
-    """Measure how far apart two users are; --measure all for every measure.
+    """Compute the distance or similarity of two users.
 
-    For PMD the number is exact, with a proof: the cost of a plan, and prices which show that none is cheaper.
+    PMD is exact, and comes with a proof: the dual prices show that no plan is cheaper.
     """
     from prefmover.cli.output import print_json
+    from prefmover.measures import MEASURES
 
-    data = source.open()
-    pair = data.user(user), data.user(other)
+    data, model = source.open()
+    pair = user_id(data, user), user_id(data, other)
+    n_common = len(data.ratings[pair[0]].keys() & data.ratings[pair[1]].keys())
+    names = list(MEASURES) if measure == "all" else [measure]
+    rows = [measure_of(model, name, convention) for name in names]
     if measure == "all":
-        found = [_value_or_reason(data, pair, name, convention) for name in _names(data)]
+        rows = [row for row in rows if data.geometry is not None or not row[0].needs_geometry]
+        values = [_value_or_reason(data, pair, *row) for row in rows]
     else:
-        found = [_value(data, pair, measure, convention)]
+        values = [_value(data, pair, *rows[0])]
     if json:
-        print_json({"user": pair[0], "other": pair[1], "in_common": data.in_common(*pair), "values": found})
+        print_json({"user": pair[0], "other": pair[1], "n_common": n_common, "values": values})
         return
-    if len(found) == 1:
-        one = found[0]
-        tell(f"{one['label']} of {pair[0]} and {pair[1]}, {counted(data.in_common(*pair), 'item')} in common")
-        if "lower_bound" in one:
-            tell(f"no plan can cost less than {one['lower_bound']!r}")
-        typer.echo("undefined" if isnan(one["value"]) else repr(one["value"]))
+    if measure != "all":
+        (only,) = values
+        row = rows[0][0]
+        note(f"{row.label} {row.value_name} of {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common")
+        if "lower_bound" in only:
+            note(f"no plan costs less than {only['lower_bound']!r}")
+        value = only[row.value_name]
+        typer.echo("undefined" if isnan(value) else repr(value))
         return
-    for one in found:
-        value = "undefined" if isnan(one["value"]) else f"{one['value']:.6f}"
-        because = f", because {one['reason']}" if "reason" in one else ""
-        typer.echo(f"{one['label']:<10} {value:>12}  {one['kind']}{because}")
-
-
-def _names(data: Data) -> list[str]:
-    from prefmover.measures import MEASURES, find_measure
-
-    return [name for name in MEASURES if data.geometry is not None or not find_measure(name).needs_geometry]
+    for (row, _), one in zip(rows, values, strict=True):
+        value = "undefined" if isnan(one[row.value_name]) else f"{one[row.value_name]:.6f}"
+        reason = f": {one['reason']}" if "reason" in one else ""
+        typer.echo(f"{row.label:<10} {value:>12}  {row.value_name}{reason}")
 
 
 def _value_or_reason(
-    data: Data, pair: tuple[Any, Any], measure: str, convention: str | None
+    data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None
 ) -> dict[str, Any]:
-    """Return a measure's value; where it raises, that it is undefined, so that the others are still seen."""
+    """Return a measure's value, or the reason why it has none."""
     from prefmover.errors import UndefinedDistanceError
 
     try:
-        return _value(data, pair, measure, convention)
+        return _value(data, pair, row, convention)
     except UndefinedDistanceError as error:
-        return {**_about(data.measure(measure, convention)[0]), "value": nan, "reason": str(error)}
+        return {"measure": row.name, row.value_name: nan, "reason": str(error)}
 
 
-def _about(row: MeasureRow) -> dict[str, Any]:
-    kind = "similarity" if row.larger_is_closer else "distance"
-    return {"measure": row.name, "label": row.label, "kind": kind}
-
-
-def _value(data: Data, pair: tuple[Any, Any], measure: str | None, convention: str | None) -> dict[str, Any]:
+def _value(data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None) -> dict[str, Any]:
     from prefmover.measures import similarities
     from prefmover.measures.pmd import pmd
 
-    row, convention = data.measure(measure, convention)
-    about = _about(row)
-    if row.name == "pmd" and row.convention(convention) == row.default and data.geometry is not None:
-        answer = pmd(data.ratings, data.geometry, *pair)
-        return {**about, "value": answer.distance, "lower_bound": answer.transport.certificate.dual}
-    table = similarities(
-        data.ratings, row, geometry=data.geometry, users=pair[:1], others=pair[1:], convention=convention
-    )
-    return {**about, "value": float(table[0, 0])}
+    if row.searches_by_bounds(convention):  # exact PMD, which has a proof
+        plan = pmd(data, *pair)
+        proof = plan.transport.certificate
+        return {"measure": row.name, "distance": plan.distance, "lower_bound": proof.dual}
+    values = similarities(data, row, pair[:1], pair[1:], convention=convention)
+    return {"measure": row.name, row.value_name: float(values[0, 0])}

@@ -1,4 +1,4 @@
-"""``prefmover doctor``: is everything here that prefmover needs, and if not, how to get it."""
+"""``prefmover doctor``: check the installation, and show how to fix it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from typing import Any
 
 import typer
 
-from prefmover.cli.source import Json
+from prefmover.cli.options import Json
 
 __all__ = ["doctor", "examine", "requirements"]
 
 FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
-"""Extras of those who work on prefmover itself."""
+"""Extras for the development of prefmover."""
 
 EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
 
 def doctor(json: Json = False) -> None:
-    """Show versions, threads, caches and data, and how to get what is missing."""
+    """Show versions, threads, caches and data sets, and how to install what is missing."""
     from prefmover.cli.output import print_json
 
-    found = examine()
+    report = examine()
     if json:
-        print_json(found)
+        print_json(report)
     else:
-        typer.echo(_table(found))
-    if not found["healthy"]:
+        typer.echo(_table(report))
+    if not report["healthy"]:
         raise typer.Exit(1)
 
 
 def examine() -> dict[str, Any]:
-    """Return what ``prefmover doctor`` shows, as JSON types."""
+    """Return the report of ``prefmover doctor``, as JSON types."""
     needs = requirements()
     versions = {name: _version(name) for name in needs.pop("")}
     extras = {extra: {name: _version(name) for name in names} for extra, names in needs.items()}
-    lacking = [name for name, version in versions.items() if version is None]
-    remedies = [f"pip install prefmover: {', '.join(lacking)} is missing"] if lacking else []
+    missing = [name for name, version in versions.items() if version is None]
+    remedies = [f"pip install prefmover  # missing: {', '.join(missing)}"] if missing else []
     remedies += [
-        f"pip install 'prefmover[{extra}]': {', '.join(n for n, v in names.items() if v is None)}"
+        f"pip install 'prefmover[{extra}]'  # {', '.join(n for n, v in names.items() if v is None)}"
         for extra, names in extras.items()
         if None in names.values()
     ]
@@ -58,12 +58,12 @@ def examine() -> dict[str, Any]:
         "kernels": kernels,
         "data": data,
         "remedies": remedies,
-        "healthy": not lacking and bool(kernels["writable"]),
+        "healthy": not missing and bool(kernels["writable"]),
     }
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return the packages that prefmover needs (under ""), and those of each extra, from its metadata.
+    """Return the packages that prefmover needs (under "") and those of each extra, from its metadata.
 
     >>> "numpy" in requirements()[""], requirements()["plot"]
     (True, ['matplotlib'])
@@ -90,7 +90,7 @@ def _threads() -> int:
 
 
 def _kernels() -> dict[str, Any]:
-    """Return where compiled kernels are kept, and whether there are any yet."""
+    """Return the cache of compiled kernels, and how many it holds."""
     try:
         from prefmover.execution.jit import cache_folder
 
@@ -100,7 +100,7 @@ def _kernels() -> dict[str, Any]:
             "folder": None,
             "writable": False,
             "compiled": 0,
-            "remedy": f"set NUMBA_CACHE_DIR to a folder that can be written to: {error}",
+            "remedy": f"set NUMBA_CACHE_DIR to a writable folder: {error}",
         }
     return {
         "folder": str(folder),
@@ -110,39 +110,39 @@ def _kernels() -> dict[str, Any]:
 
 
 def _data() -> dict[str, Any]:
-    """Return where data sets are looked for, and which are there."""
+    """Return the folders of data sets, and the data sets in them."""
     from prefmover.datasets.folders import data_folders, find
     from prefmover.datasets.registry import SOURCES
     from prefmover.errors import InputError
 
     try:
         folders = data_folders()
-        found = {name: str(files.path) for name, source in SOURCES.items() if (files := find(source))}
+        installed = {name: str(files.path) for name, source in SOURCES.items() if (files := find(source))}
     except InputError as error:
-        return {"folders": [], "found": {}, "remedy": str(error)}
-    data: dict[str, Any] = {"folders": [str(folder) for folder in folders], "found": found}
-    if not found:
-        data["remedy"] = "prefmover data get ml-100k, or set PREFMOVER_DATA to a folder that has data sets"
+        return {"folders": [], "installed": {}, "remedy": str(error)}
+    data: dict[str, Any] = {"folders": [str(folder) for folder in folders], "installed": installed}
+    if not installed:
+        data["remedy"] = "prefmover data get ml-100k, or set PREFMOVER_DATA to a folder of data sets"
     return data
 
 
-def _table(found: dict[str, Any]) -> str:
-    """Return the findings as aligned text."""
+def _table(report: dict[str, Any]) -> str:
+    """Return the report as aligned text."""
     missing = "not installed"
     rows = [
-        ("prefmover", found["prefmover"] or missing),
-        ("python", f"{found['python']} on {found['platform']}"),
-        ("threads", str(found["threads"])),
-        *((name, version or missing) for name, version in found["versions"].items()),
+        ("prefmover", report["prefmover"] or missing),
+        ("python", f"{report['python']} on {report['platform']}"),
+        ("threads", str(report["threads"])),
+        *((name, version or missing) for name, version in report["versions"].items()),
     ]
-    for extra, names in found["extras"].items():
+    for extra, names in report["extras"].items():
         rows += [(name, f"{version or missing} (extra {extra!r})") for name, version in names.items()]
-    kernels, data = found["kernels"], found["data"]
-    rows.append(("compiled code", f"{kernels['folder']} ({kernels['compiled']} kernels)"))
+    kernels, data = report["kernels"], report["data"]
+    rows.append(("compiled kernels", f"{kernels['folder']} ({kernels['compiled']})"))
     rows.append(("data folders", ", ".join(data["folders"]) or "-"))
-    rows += list(data["found"].items())
+    rows += list(data["installed"].items())
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
-    if found["remedies"]:
-        lines += ["", "To get what is missing:", *(f"  {remedy}" for remedy in found["remedies"])]
+    if report["remedies"]:
+        lines += ["", "To install what is missing:", *(f"  {remedy}" for remedy in report["remedies"])]
     return "\n".join(lines)

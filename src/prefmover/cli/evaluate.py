@@ -1,143 +1,104 @@
-"""``prefmover evaluate``: measures, controls and other models on the same splits."""
+"""``prefmover evaluate``: prediction errors of recommenders on the same splits.
 
-from typing import TYPE_CHECKING, Annotated, Any
+The options are the fields of :class:`~prefmover.evaluation.experiment.Experiment`.
+"""
+
+from dataclasses import fields, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from prefmover.cli.config import configure, read_toml, settings_for
-from prefmover.cli.executor import Address, ExecutorName, chosen
-from prefmover.cli.source import Jobs, Json, in_option_words
-from prefmover.cli.terminal import tell
-from prefmover.errors import InputError
+from prefmover.cli.options import Address, DatasetName, ExecutorName, Json, Threads, open_executor
+from prefmover.cli.source import library_errors
+from prefmover.cli.terminal import note, resumable
+from prefmover.evaluation.experiment import Experiment
 
 if TYPE_CHECKING:
-    from prefmover.evaluation.experiment import Experiment
     from prefmover.execution import Executor
 
 EXAMPLES = (
-    "prefmover evaluate --measures cos,pmd --train 1:9 --k 10,40 --repeats 1 --out few",
-    "prefmover evaluate --dataset ratings.csv --geometry tags.csv --measures jmsd,pmd --out mine",
+    "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --train 1:9 --repeats 1 --out run",
+    "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
     "prefmover evaluate --config experiment.toml --out again",
 )
 
-DEFAULTS: dict[str, Any] = {"dataset": "cinema", "measures": "all", "controls": "all"}
-
-OWN = {"out": str, "jobs": int | None, "report": bool, "executor": str, "address": str, "json": bool}
-"""Options that are no settings of the experiment; the file may have them too."""
-
-Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the records; goes on with what is there.")]
-Peers = Annotated[
-    str | None, typer.Option(help="surprise: five of its models; or names of them, with commas.")
+Out = Annotated[
+    str,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the records; an unfinished run resumes."),
 ]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Report at the end.")]
+
+SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
+
+
+def _option(name: str) -> tuple[str, Any, Any]:
+    """Return an option for a field of an experiment; the library knows its default."""
+    field = Experiment.model_fields[name]
+    kind: Any = field.annotation
+    if name == "dataset":
+        kind = DatasetName
+    elif name == "items":
+        kind = list[str]
+    elif get_origin(kind) is Literal:
+        kind = Literal[tuple(choice for choice in get_args(kind) if choice)]
+    elif kind not in (int, float):
+        kind = str
+    default: Any = field.default
+    if isinstance(default, tuple):
+        default = ",".join(map(str, default))
+    option = typer.Option(
+        f"--{name.replace('_', '-')}",
+        *([SHORT[name]] if name in SHORT else []),
+        help=f"{field.description}.",
+        show_default=str(default) if default not in ("", None) else False,
+        hidden=name == "panels",  # JSON, which a configuration file fills
+    )
+    return name, Annotated[kind | None, option], None
+
+
+Settings = make_dataclass("Settings", [_option(name) for name in Experiment.model_fields])
 
 
 def evaluate(
+    settings: Settings,  # type: ignore[valid-type]
     out: Out,
-    config: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            is_eager=True,
-            callback=configure(OWN, only=OWN),
-            help="A TOML file of settings; options given here win.",
-        ),
-    ] = "",
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", help="[cinema], ml-100k, ..., or a file of ratings.")
-    ] = None,
-    measures: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
-    train: Annotated[str | None, typer.Option(help="Shares to train on, with commas: [.8] or 4:1.")] = None,
-    k: Annotated[str | None, typer.Option("--k", help="Numbers of neighbors: 10,40 or [5:60:5].")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Random splits, or folds. [5]")] = None,
-    geometry: Annotated[
-        str | None, typer.Option(help="[best], genres, ratings (of each training part), or a file of items.")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option(help="[random], k-fold, or published (folds).")] = None,
-    stratify: Annotated[str | None, typer.Option(help="user: the same share of each user's ratings.")] = None,
-    centering: Annotated[str | None, typer.Option(help="none, [mean], z-score or baseline.")] = None,
-    shrinkage: Annotated[
-        float | None, typer.Option(min=0, help="λ below the line of the prediction. [0]")
-    ] = None,
-    conventions: Annotated[
-        str | None, typer.Option(help="Of measures that have several: [all] or published.")
-    ] = None,
-    controls: Annotated[str | None, typer.Option(help="Names with commas, none, or [all].")] = None,
-    peers: Peers = None,
-    top_n: Annotated[
-        int | None, typer.Option("--top-n", min=0, help="Also rank each user's test items.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the splits. [0]")] = None,
-    user_column: Annotated[str | None, typer.Option(help="Name of the column of users, in a file.")] = None,
-    item_column: Annotated[str | None, typer.Option(help="Name of the column of items.")] = None,
-    rating_column: Annotated[str | None, typer.Option(help="Name of the column of ratings.")] = None,
-    jobs: Jobs = None,
+    threads: Threads = None,
     report: Report = True,
     executor: ExecutorName = "threads",
     address: Address = "",
     json: Json = False,
 ) -> None:
-    """Predict test ratings by every measure, for every share and K, and write down the errors.
+    """Compare the prediction errors of recommenders on the same splits.
 
-    Finished parts are never computed again: stop it when you like, and give the same command to go on.
+    Recommenders: default (this package's model), knn:MEASURE (the paper's neighbor average) and knn:all,
+    controls (uniform, mean-vector, user-mean, bias), surprise:MODEL and surprise. Finished parts are saved:
+    after an interruption, run the same command again to resume.
     """
-    from prefmover.evaluation.experiment import Experiment
+    from json import loads
 
-    options = {
-        "dataset": dataset,
-        "geometry": geometry,
-        "protocol": protocol,
-        "train": train,
-        "repeats": repeats,
-        "seed": seed,
-        "stratify": stratify,
-        "ks": k,
-        "measures": measures,
-        "conventions": conventions,
-        "controls": controls,
-        "peers": peers,
-        "centering": centering,
-        "shrinkage": shrinkage,
-        "top_n": top_n,
-        "user_column": user_column,
-        "item_column": item_column,
-        "rating_column": rating_column,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    settings = {**DEFAULTS, **(_from_file(config) if config else {}), **given}
-    if "." in str(settings["dataset"]):
-        settings.setdefault("geometry", "ratings")
-        if settings["geometry"] == "best":
-            raise InputError(
-                "best would look at the test ratings of a file; choose --geometry ratings (of each training "
-                "part), or a file of items"
-            )
-    experiment = Experiment.from_dict(settings, config or "the command line")
-    with chosen(executor, address, jobs) as who:
-        run(experiment, out, jobs, report, json, who)
-
-
-def _from_file(path: str) -> dict[str, Any]:
-    """Return the experiment's settings in a file; keys are those of an experiment, or the options'."""
-    content = settings_for(read_toml(path), ["evaluate"])
-    given = {key.replace("-", "_"): value for key, value in content.items()}
-    return {"ks" if key == "k" else key: value for key, value in given.items() if key not in OWN}
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    given = {name: value for name, value in values.items() if value is not None}
+    if "panels" in given:
+        given["panels"] = loads(given["panels"])
+    experiment = Experiment(**given)
+    with open_executor(executor, address, threads) as cluster:
+        run(experiment, out, threads, report, json, cluster)
 
 
 def run(
-    experiment: "Experiment",
+    experiment: Experiment,
     out: str,
-    jobs: int | None,
+    threads: int | None,
     report: bool,
     json: bool = False,
     executor: "Executor | None" = None,
 ) -> None:
-    """Run an experiment and say where its records and its report are."""
+    """Run an experiment, and print the paths of its records and its report."""
     from prefmover.cli.output import print_json
     from prefmover.evaluation.run import run_experiment
 
-    with in_option_words():
-        folder = run_experiment(experiment, out, n_threads=jobs, tell=tell, executor=executor)
+    with library_errors(), resumable(out):
+        folder = run_experiment(experiment, out, n_threads=threads, tell=note, executor=executor)
     files = {"records": str(folder.path / "records.parquet")}
     if report:
         from prefmover.report import write_report

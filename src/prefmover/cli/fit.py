@@ -1,4 +1,4 @@
-"""``prefmover fit``: learn from ratings and keep the model in a folder."""
+"""``prefmover fit``: fit a model to ratings and save it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from prefmover.cli.source import Jobs, Json, ModelOptions, SourceOptions, fitted
+from prefmover.cli.estimator import ModelOptions, fitted
+from prefmover.cli.options import Json, Threads
+from prefmover.cli.source import SourceOptions
 
 __all__ = ["fit"]
 
@@ -19,50 +21,48 @@ EXAMPLES = (
 
 def fit(
     source: SourceOptions,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the model goes.")],
-    model: ModelOptions,
-    jobs: Jobs = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the model.")],
+    options: ModelOptions,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Learn from ratings and keep the model in a folder.
+    """Fit a model to ratings and save it, with its data, in a folder.
 
-    Every other verb takes the folder as --model, without comparing everybody again. A model that is there
-    already is replaced in one step.
+    Every other verb takes the folder as --model. A model that is already there is replaced in one step.
     """
     from pathlib import Path
 
     from prefmover.cli.output import print_json
     from prefmover.errors import InputError
-    from prefmover.model.catalog_file import write_catalog
 
     if source.model is not None:
-        raise InputError("--model is fitted already; fit from --dataset or --ratings")
+        raise InputError("--model is already fitted; fit a new model to --dataset or --ratings")
     if Path(out).is_file():
-        raise InputError(f"--out is {out!r}, which is a file; a model is a folder")
-    data = source.open()
-    made = fitted(data, model, jobs)
-    made.save(out)
-    write_catalog(out, data.catalog)
+        raise InputError(f"--out is {out!r}, which is a file; give a folder")
+    options.make(threads)  # bad options are refused before the data are read
+    data, _ = source.open()
+    model = fitted(data, None, options, threads)
+    model.save(out)
     if json:
-        facts = {
+        parameters = {name: value for name, value in model.get_params().items() if name != "n_threads"}
+        summary = {
             "model": out,
             "data": data.name,
-            "users": made.ratings_.n_users,
-            "items": made.ratings_.n_items,
-            "ratings": made.ratings_.n_ratings,
-            "geometry": made.geometry_.name if made.geometry_ else None,
-            "parameters": {
-                name: _shown(value) for name, value in made.get_params().items() if name != "n_threads"
-            },
-            "settings": {name: _shown(value) for name, value in made.settings_.items()},
-            "tuning": made.tuning_,
+            "type": type(model).__name__,
+            "users": data.n_users,
+            "items": data.n_items,
+            "ratings": data.ratings.n_ratings,
+            "geometry": data.geometry.name if data.geometry else None,
+            "parameters": {name: _plain(value) for name, value in parameters.items()},
+            "settings": {name: _plain(value) for name, value in model.settings_.items()},
+            "tuning": model.tuning_,
         }
-        print_json(facts)
+        print_json(summary)
         return
-    for line in made.tuning_:
-        typer.echo("  ".join(f"{name}={value}" for name, value in line.items()), err=True)
+    for trial in model.tuning_:
+        typer.echo("  ".join(f"{name}={value}" for name, value in trial.items()), err=True)
     typer.echo(out)
 
 
-def _shown(value: object) -> object:
+def _plain(value: object) -> object:
     return value if isinstance(value, int | float | str | bool | None) else str(value)

@@ -1,9 +1,9 @@
-"""Ctrl-C that works within a second, whatever is being computed.
+"""Ctrl-C that works within a second, during any computation.
 
-Python delivers an interrupt between two steps of the main thread, and a compiled kernel or a library can take
-long over one step. So a second thread hears of it from the system at once. It leaves the main thread a moment
-to end in an orderly way, and then ends the process. That is safe at any time: files are written under other
-names and renamed when they are whole.
+Python handles an interrupt between two bytecodes of the main thread, and a compiled kernel can run for hours
+in between. A second thread therefore receives the signal at once. It gives the main thread a moment to clean
+up, and then ends the process. That is safe at any time: files are written under temporary names and renamed
+when they are complete.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ PATIENCE = 0.6  # seconds
 
 @contextmanager
 def prompt_interrupts() -> Iterator[None]:
-    """End the process soon after an interrupt, even if the main thread does not.
+    """End the process soon after an interrupt, even if the main thread is busy.
 
-    Only in the main thread, and only where Python's own handling is in place.
+    This does nothing outside of the main thread, or where Python's own handler was replaced.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    hears, tells = socket.socketpair()
-    tells.setblocking(False)
-    over = threading.Event()
-    before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(hears, over), daemon=True).start()
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    interrupted = threading.Event()
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(receiver, interrupted), daemon=True).start()
     try:
         yield
     finally:
-        # After an interrupt the watch goes on: threads that still compute hold up the end of the process.
-        if not over.is_set():
+        # After an interrupt the watch continues: threads that still compute would delay the exit.
+        if not interrupted.is_set():
             signal.set_wakeup_fd(before)
-            tells.close()
+            sender.close()
 
 
-def _watch(hears: socket.socket, interrupted: threading.Event) -> None:
-    while number := hears.recv(1):
+def _watch(receiver: socket.socket, interrupted: threading.Event) -> None:
+    while number := receiver.recv(1):
         default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if number[0] == signal.SIGINT and default:  # not while somebody else (a server) handles it
+        if number[0] == signal.SIGINT and default:  # not while a server handles it
             break
     else:
-        hears.close()
+        receiver.close()
         return
     interrupted.set()
-    hears.settimeout(PATIENCE)
+    receiver.settimeout(PATIENCE)
     try:
-        while (number := hears.recv(1)) and number[0] != signal.SIGINT:  # a second Ctrl-C does not wait
+        while (number := receiver.recv(1)) and number[0] != signal.SIGINT:  # a second Ctrl-C does not wait
             pass
     except TimeoutError:
         pass

@@ -1,24 +1,32 @@
-"""``prefmover neighbors``: the users most like a user, or everybody's."""
+"""``prefmover neighbors``: the nearest neighbors of one user or of all users."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from prefmover.cli.executor import Address, ExecutorName, chosen
-from prefmover.cli.source import Convention, Data, Jobs, Json, Measure, Rated, SourceOptions
-from prefmover.cli.terminal import progress, tell
+from prefmover.cli.options import (
+    Address,
+    Convention,
+    ExecutorName,
+    Json,
+    Measure,
+    Rated,
+    TableFile,
+    Threads,
+    open_executor,
+)
+from prefmover.cli.source import SourceOptions, measure_of, parse_rated, user_id
+from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from prefmover.dataset import Dataset
+    from prefmover.search import NeighborList
 
-    from prefmover.execution import Executor
-    from prefmover.search import Neighbors
-
-__all__ = ["neighbors", "search_users", "table_of"]
+__all__ = ["neighbors"]
 
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -k 5",
@@ -32,151 +40,111 @@ EXAMPLES = (
 def neighbors(
     source: SourceOptions,
     user: Annotated[
-        list[str] | None, typer.Option("--user", "-u", metavar="ID", help="Whose; repeatable.")
+        list[str] | None,
+        typer.Option("--user", "-u", metavar="ID", help="User; repeatable.", show_default=False),
     ] = None,
     rated: Rated = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's; needs --out.")] = False,
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many.")] = 10,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")] = "",
+    all_users: Annotated[bool, typer.Option("--all", help="All users; needs --out.")] = False,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of neighbors.")] = 10,
+    out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
-    jobs: Jobs = None,
+    threads: Threads = None,
     executor: ExecutorName = "threads",
     address: Address = "",
     json: Json = False,
 ) -> None:
-    """Find the users most like a user, or everybody's: exact, nearest first.
+    """Find the nearest neighbors of users, exactly, nearest first.
 
-    With --all, finished parts are kept in OUT.parts until the whole is done: stop it when you like, and give
-    the same command to go on.
+    With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
+    command again to resume.
     """
-    from prefmover.cli.output import check_writable, print_json, write_table
-
-    if sum((bool(user), bool(rated), everybody)) != 1:
-        raise InputError("say whose neighbors: --user ID, --rated ITEM=RATING, or --all")
-    if everybody and not out:
-        raise InputError("--all is for a file: give --out neighbors.parquet (or .csv)")
-    place = check_writable(out) if out else None
-    if executor != "threads" and not everybody:
-        raise InputError("--executor ray is for --all; a few users are soon answered here")
-    data = source.open(jobs)
-    asked: Any = [data.user(one) for one in user] if user else data.rated(rated) if rated else None
-    with chosen(executor, address, jobs) as who:
-        found = search_users(data, asked, k, measure, convention, jobs, place if everybody else None, who)
-    if place is not None:
-        write_table(table_of(found), place)
-        _remove_parts(place)
-        tell(f"{found}")
-        if json:
-            print_json({"file": str(place), "users": len(found.users), "rows": len(found.neighbors)})
-        else:
-            typer.echo(str(place))
-    elif json:
-        print_json(_facts(data, found, k, asked if rated else None))
-    else:
-        _print(data, found, asked if rated else None)
-
-
-def search_users(
-    data: Data,
-    users: Any,
-    k: int,
-    measure: str | None = None,
-    convention: str | None = None,
-    jobs: int | None = None,
-    out: Path | None = None,
-    executor: Executor | None = None,
-) -> Neighbors:
-    """Return the neighbors of users (None: of everybody, with finished parts kept beside ``out``)."""
-    from prefmover.search import nearest
-
-    row, convention = data.measure(measure, convention)
-    in_parts = out is not None and row.name == "pmd" and row.convention(convention) == row.default
-    with progress(f"neighbors by {row.label}") as callback:
-        return nearest(
-            data.ratings,
-            data.geometry,
-            k,
-            row,
-            users,
-            convention=convention,
-            n_threads=jobs,
-            progress=callback,
-            checkpoint=_parts(out) if out is not None and in_parts else None,
-            executor=executor,
-        )
-
-
-def table_of(found: Neighbors) -> Any:
-    """Return neighbors as an Arrow table: user, rank, neighbor, and distance (or similarity)."""
-    import numpy as np
-    import pyarrow as pa
-
-    counts = found.counts
-    rank = np.arange(len(found.neighbors)) - np.repeat(found.indptr[:-1], counts) + 1
-    return pa.table(
-        {
-            "user": pa.array(np.repeat(found.users, counts).tolist()),
-            "rank": rank,
-            "neighbor": pa.array(found.reference[found.neighbors].tolist()),
-            _value_name(found): found.values,
-        }
-    )
-
-
-def _value_name(found: Neighbors) -> str:
-    return "similarity" if found.larger_is_closer else "distance"
-
-
-def _facts(data: Data, found: Neighbors, k: int, guest: dict[Any, float] | None) -> dict[str, Any]:
-    return {
-        "data": data.name,
-        "k": k,
-        "users": [
-            {
-                "user": None if guest is not None else user,
-                "neighbors": [
-                    {
-                        "user": other.id,
-                        _value_name(found): other.distance,
-                        "in_common": _in_common(data, user, other.id, guest),
-                    }
-                    for other in found.of(user)
-                ],
-            }
-            for user in found.users.tolist()
-        ],
-    }
-
-
-def _print(data: Data, found: Neighbors, guest: dict[Any, float] | None) -> None:
-    several = len(found.users) > 1
-    for user in found.users.tolist():
-        if guest is None:
-            n, others = len(data.ratings[user]), data.ratings.n_users - 1
-            tell(f"{user} has {counted(n, 'rating')}; nearest of {counted(others, 'other')}:")
-        if several:  # on stdout, where the rows go: without it nobody could tell whose they are
-            typer.echo(f"{user}:")
-        listed = found.of(user)
-        if not listed:
-            tell("  nobody: the measure is undefined for this user and everybody else")
-        width = max((len(str(other.id)) for other in listed), default=0)
-        for other in listed:
-            n = _in_common(data, user, other.id, guest)
-            typer.echo(f"{other.distance:9.4f}  {other.id!s:<{width}}  {n or 'nothing'} in common")
-
-
-def _in_common(data: Data, user: Any, other: Any, guest: dict[Any, float] | None) -> int:
-    if guest is None:
-        return data.in_common(user, other)
-    return len(guest.keys() & data.ratings[other].keys())
-
-
-def _parts(out: Path) -> Path:
-    return out.with_name(f"{out.name}.parts")
-
-
-def _remove_parts(out: Path) -> None:
     from shutil import rmtree
 
-    rmtree(_parts(out), ignore_errors=True)
+    from prefmover.cli.output import check_writable, print_json, write_table
+    from prefmover.predict.inputs import guest_ratings
+    from prefmover.search import nearest
+
+    if sum((bool(user), bool(rated), all_users)) != 1:
+        raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
+    if all_users and not out:
+        raise InputError("--all needs a file: add --out neighbors.parquet (or .csv)")
+    file = check_writable(out) if out else None
+    if executor != "threads" and not all_users:
+        raise InputError("--executor ray is for --all; a few users need no cluster")
+    data, model = source.open(threads)
+    row, convention = measure_of(model, measure, convention)
+    ids = [user_id(data, one) for one in user] if user else None
+    guest = parse_rated(data, rated) if rated else None
+    in_parts = file is not None and all_users and row.searches_by_bounds(convention)
+    parts = file.with_name(f"{file.name}.parts") if file is not None and in_parts else None
+    with (
+        open_executor(executor, address, threads) as cluster,
+        progress(f"neighbors by {row.label}") as callback,
+        resumable(parts),
+    ):
+        table = nearest(
+            data,
+            k,
+            ids,
+            row,
+            new=None if guest is None else guest_ratings(data.ratings, guest, "guest"),
+            convention=convention,
+            n_threads=threads,
+            progress=callback,
+            checkpoint=parts,
+            executor=cluster,
+        )
+    if file is not None:
+        write_table(table.to_frame(), file)
+        if parts is not None:
+            rmtree(parts, ignore_errors=True)
+        note(str(table))
+        if json:
+            print_json({"file": str(file), "users": len(table.users), "rows": len(table.neighbors)})
+        else:
+            typer.echo(str(file))
+        return
+    queries = [("you", guest)] if guest is not None else [(one, data.ratings[one]) for one in ids or ()]
+    lists = [_Query(name, rated, table[user]) for (name, rated), user in zip(queries, table.users.tolist(), strict=True)]
+    if json:
+        users = [
+            {"user": None if guest is not None else one.user, "neighbors": one.to_list(data)} for one in lists
+        ]
+        print_json({"data": data.name, "measure": row.name, "k": k, "users": users})
+        return
+    for one in lists:
+        n_others = data.n_users - (guest is None)
+        note(f"{one.user}: {counted(len(one.ratings), 'rating')}; nearest of {counted(n_others, 'user')}:")
+        if len(lists) > 1:
+            typer.echo(f"{one.user}:")
+        for line in one.lines(data):
+            typer.echo(line)
+        if not one.neighbors:
+            note("  none: the measure is undefined for this user and all others")
+
+
+class _Query(NamedTuple):
+    """A user with their ratings and neighbors."""
+
+    user: Any
+    ratings: dict[Any, float]
+    neighbors: NeighborList
+
+    def n_common(self, data: Dataset, other: Any) -> int:
+        """Return the number of items that the user and another one have rated."""
+        return len(self.ratings.keys() & data.ratings[other].keys())
+
+    def to_list(self, data: Dataset) -> list[dict[str, Any]]:
+        """Return the neighbors for JSON."""
+        rows = self.neighbors.to_dict()["neighbors"]
+        return [{**row, "n_common": self.n_common(data, row["user"])} for row in rows]
+
+    def lines(self, data: Dataset) -> list[str]:
+        """Return a line for each neighbor."""
+        width = max((len(str(other.user)) for other in self.neighbors), default=0)
+        return [
+            f"{other.value:9.4f}  {other.user!s:<{width}}  "
+            f"{self.n_common(data, other.user) or 'nothing'} in common"
+            for other in self.neighbors
+        ]

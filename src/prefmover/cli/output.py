@@ -1,4 +1,4 @@
-"""Results out: JSON, a table in a file, or lines."""
+"""Output of results: JSON, tables and files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLES = (".csv", ".parquet")
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; NaN becomes null, which JSON has."""
+    """Print a value as JSON; NaN becomes null."""
     from json import dumps
 
     typer.echo(dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
@@ -32,19 +32,19 @@ def _plain(value: Any) -> Any:
 
 
 def check_writable(path: str, endings: tuple[str, ...] = TABLES, option: str = "--out") -> Path:
-    """Return the path of a file to write; complain before the work, not after it."""
-    place = Path(path)
-    if place.suffix.casefold() not in endings:
-        raise InputError(f"{option} is {path!r}; give a file that ends in {' or '.join(endings)}")
-    if place.is_dir():
-        raise InputError(f"{option} is {path!r}, which is a folder; name a file in it")
-    if not place.parent.is_dir():
-        raise InputError(f"{option}: there is no folder {place.parent}; make it first")
-    return place
+    """Return the path of a file to write, checked before the work starts."""
+    file = Path(path)
+    if file.suffix.casefold() not in endings:
+        raise InputError(f"{option} is {path!r}; give a file name that ends in {' or '.join(endings)}")
+    if file.is_dir():
+        raise InputError(f"{option} is {path!r}, which is a folder; give the name of a file")
+    if not file.parent.is_dir():
+        raise InputError(f"{option}: there is no folder {file.parent}; create it first")
+    return file
 
 
 def write_table(table: Any, path: Path | None) -> None:
-    """Write an Arrow table to a CSV or Parquet file, whole or not at all; to stdout as CSV for None."""
+    """Write an Arrow table to a CSV or Parquet file, atomically; without a path, print it as CSV."""
     from prefmover.execution import atomic
 
     if path is not None and path.suffix.casefold() == ".parquet":
@@ -60,7 +60,7 @@ def write_table(table: Any, path: Path | None) -> None:
 
 
 def _csv(table: Any) -> str:
-    """Return a table as CSV, quoted only where it must be (Arrow quotes all text)."""
+    """Return a table as CSV with quotes only where needed (Arrow quotes all text)."""
     import csv
 
     out = StringIO(newline="")
@@ -71,7 +71,7 @@ def _csv(table: Any) -> str:
 
 
 def write_text(text: str | bytes, path: Path) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     from prefmover.execution import atomic
 
     atomic.write(path, text.encode() if isinstance(text, str) else text)

@@ -1,4 +1,4 @@
-"""``prefmover predict``: ratings that users would give."""
+"""``prefmover predict``: predicted ratings of (user, item) pairs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import progress, tell
+from prefmover.cli.estimator import ModelOptions, fitted
+from prefmover.cli.options import Json, TableFile, Threads
+from prefmover.cli.source import SourceOptions, item_id, library_errors, user_id
+from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.predict.base import Predictions
+    from prefmover.dataset import Dataset
 
 __all__ = ["predict"]
 
@@ -24,78 +26,73 @@ EXAMPLES = (
 
 def predict(
     source: SourceOptions,
-    model: ModelOptions,
-    user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="Who.")] = None,
+    options: ModelOptions,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="User.")] = None,
     item: Annotated[
-        list[str] | None, typer.Option("--item", metavar="ITEM", help="An id or a title; repeatable.")
+        list[str] | None,
+        typer.Option("--item", metavar="ITEM", help="Item id or title; repeatable.", show_default=False),
     ] = None,
     pairs: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A file with columns user and item instead.")
+        str | None, typer.Option(metavar="FILE", help="File with the columns user and item.")
     ] = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")] = "",
-    jobs: Jobs = None,
+    out: TableFile = "",
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Predict the ratings of (user, item) pairs.
 
-    Users and items of --pairs that the data do not know get a fallback, and `how` says which; as --user or
-    --item they are an error. Pairs from a file come out as CSV.
+    Unknown users and items in --pairs get a fallback, which the column `how` names; with --user and --item
+    they are an error. Predictions of --pairs are printed as CSV.
     """
     from prefmover.cli.output import check_writable, print_json, write_table
 
     if bool(pairs) == bool(user or item) or bool(user) != bool(item):
-        raise InputError("say which pairs: --user ID with --item ITEM, or --pairs FILE")
-    place = check_writable(out) if out else None
-    wanted = _read_pairs(str(pairs), source) if pairs else None
-    data = source.open(jobs)
-    if wanted:
-        asked = _known(data, *wanted)
+        raise InputError("give --user ID with --item ITEM, or --pairs FILE")
+    file = check_writable(out) if out else None
+    texts = _read_pairs(str(pairs), source) if pairs else None
+    data, model = source.open(threads)
+    if texts is not None:
+        queries = _known(data, *texts)
     else:
-        who = data.user(str(user))
-        asked = [(who, data.item(one)) for one in item or ()]
-    made = fitted(data, model, jobs)
+        queries = [(user_id(data, str(user)), item_id(data, one)) for one in item or ()]
+    model = fitted(data, model, options, threads)
     with progress("predictions") as callback:
-        answers = made.predict(asked, progress=callback)
-    if place is not None:
-        write_table(answers.to_frame(), place)
-        tell(repr(answers))
+        predictions = model.predict(queries, progress=callback)
+    if file is not None:
+        write_table(predictions.to_frame(), file)
+        note(repr(predictions))
         if not json:
-            typer.echo(str(place))
+            typer.echo(str(file))
     if json:
-        print_json({"file": str(place)} if place else {"predictions": _facts(data, answers)})
-    elif place is None and pairs:
-        write_table(answers.to_frame(), None)
-    elif place is None:
-        for p in answers:
-            typer.echo(f"{p.rating:6.2f}  {data.label(p.item)}  (from {p.source})")
-
-
-def _facts(data: Data, answers: Predictions) -> list[dict[str, Any]]:
-    return [
-        {
-            "user": p.user,
-            "item": p.item,
-            "label": data.label(p.item),
-            "rating": p.rating,
-            "base": p.base,
-            "how": p.how,
-            "clipped": p.clipped,
-            "neighbors": p.n_neighbors,
-        }
-        for p in answers
-    ]
+        print_json({"file": str(file)} if file else {"predictions": predictions.to_frame().to_pylist()})
+    elif file is None and pairs:
+        write_table(predictions.to_frame(), None)
+    elif file is None:
+        for one in predictions:
+            label = data.items.label(data.ratings.item_position(one.item))
+            typer.echo(f"{one.rating:6.2f}  {label}  (from {one.source})")
 
 
 def _read_pairs(path: str, source: SourceOptions) -> tuple[list[str], list[str]]:
-    from prefmover.cli.source import in_option_words
-    from prefmover.data.readers import read_pairs
+    from prefmover.data.delimited import read_pairs
 
-    with in_option_words():
+    with library_errors():
         return read_pairs(
             path, user=source.user_column, item=source.item_column, encoding=source.encoding or "utf-8"
         )
 
 
-def _known(data: Data, users: list[str], items: list[str]) -> list[tuple[Any, Any]]:
-    """Return pairs by id; what the data do not know stays text, and is answered by a fallback."""
-    return list(zip(map(data.user_or_text, users), map(data.item_or_text, items), strict=True))
+def _known(data: Dataset, users: list[str], items: list[str]) -> list[tuple[Any, Any]]:
+    """Return pairs of ids; unknown ids get a fallback prediction."""
+    return list(zip(_ids(users, data.ratings.users), _ids(items, data.ratings.items), strict=True))
+
+
+def _ids(texts: list[str], known: Any) -> list[Any]:
+    """Return the ids that texts mean; an unknown one is a number if the known ones are."""
+    ids = {str(one): one for one in known.tolist()}
+    numbers = known.dtype != object
+
+    def unknown(text: str) -> Any:
+        return int(text) if numbers and text.removeprefix("-").isdecimal() else text
+
+    return [ids[text] if text in ids else unknown(text) for text in texts]

@@ -1,21 +1,21 @@
-"""``prefmover report``: the figures, tables and conclusions of a run."""
+"""``prefmover report``: figures, tables and conclusions of an evaluation."""
 
 from typing import Annotated
 
 import typer
 
-from prefmover.cli.source import Json
-from prefmover.cli.terminal import tell
+from prefmover.cli.options import Json
+from prefmover.cli.terminal import note
 
-EXAMPLES = ("prefmover report few", "prefmover report few --out elsewhere")
+EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 
 
 def report(
-    folder: Annotated[str, typer.Argument(help="The folder of a run, finished or not.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="Where to; FOLDER/report by default.")] = "",
+    folder: Annotated[str, typer.Argument(help="Folder of an evaluation, finished or not.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the report.", show_default="FOLDER/report")] = "",
     json: Json = False,
 ) -> None:
-    """Write one HTML page, the figures as PNG and SVG, and a summary, from the records of a run."""
+    """Write an HTML page, the figures as PNG and SVG, and a summary, from the records of an evaluation."""
     from prefmover.report import write_report
 
     written = write_report(folder, out or None)
@@ -26,5 +26,5 @@ def report(
         return
     for name, path in written.items():
         if name != "report.html":
-            tell(str(path))
+            note(str(path))
     typer.echo(str(written["report.html"]))

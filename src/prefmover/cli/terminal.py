@@ -1,4 +1,4 @@
-"""What all verbs share of the terminal: results on stdout, everything said about them on stderr."""
+"""The terminal: results go to stdout; notes, warnings, errors and progress go to stderr."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 
-__all__ = ["STATE", "State", "error_line", "progress", "tell"]
+__all__ = ["STATE", "State", "error_line", "note", "progress", "resumable"]
 
 
 @dataclass(slots=True)
 class State:
-    """The options that come before the verb."""
+    """The options in front of the verb."""
 
     debug: bool = False
     quiet: bool = False
@@ -30,7 +31,7 @@ class State:
 
 
 class _Log(logging.Handler):
-    """The log on stderr, whatever that is at the moment."""
+    """Writes the log to the current stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr)
@@ -39,26 +40,26 @@ class _Log(logging.Handler):
 STATE = State()
 
 
-def tell(text: str) -> None:
-    """Say something on stderr, unless --quiet."""
+def note(text: str) -> None:
+    """Print a note on stderr, unless --quiet."""
     if not STATE.quiet:
         print(text, file=sys.stderr)
 
 
 def error_line(text: str) -> None:
-    """Say what went wrong on stderr, in one line."""
+    """Print an error on stderr, in one line."""
     print(f"prefmover: error: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _warning_line(message: Warning | str, *_: object, **__: object) -> None:
-    tell(f"prefmover: warning: {message}")
+    note(f"prefmover: warning: {message}")
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a ``progress`` callback: a bar on a terminal, a line now and then elsewhere, None if --quiet.
+    """Open a ``progress`` callback: a bar on a terminal, occasional lines elsewhere, None with --quiet.
 
-    Nothing is shown of work that is done within a second.
+    Work that ends within a second shows no lines.
     """
     if STATE.quiet:
         yield None
@@ -69,8 +70,19 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         yield _Lines(label)
 
 
+@contextmanager
+def resumable(folder: str | PathLike[str] | None) -> Iterator[None]:
+    """After Ctrl-C, note that the same command resumes the work whose finished parts are in a folder."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is not None:
+            note(f"finished parts are saved in {folder}; run the same command again to resume")
+        raise
+
+
 class _Lines:
-    """Progress where there is no terminal: the first line after a second, the next ones ever later."""
+    """Progress without a terminal: the first line after a second, the next ones at growing intervals."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -80,9 +92,9 @@ class _Lines:
     def __call__(self, done: int, total: int) -> None:
         taken = time.monotonic() - self.start
         if taken >= self.wait and done < total:
-            # The heaviest parts come first: an estimate from a few of them would frighten people.
-            left = f", about {taken * (total - done) / done:.0f} s to go" if done >= 0.05 * total else ""
-            tell(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
+            # The heaviest parts come first, so an early estimate would be far too long.
+            left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total else ""
+            note(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
             self.wait = taken + min(max(taken, 2.0), 60.0)
 
 
