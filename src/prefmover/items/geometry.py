@@ -345,10 +345,13 @@ class ItemGeometry:
 
         A given distance is read as an angle; beyond a right angle the similarity is 0.
         """
-        D = self.block(rows, columns)
+        return self.similarity_at(self.block(rows, columns))
+
+    def similarity_at(self, distance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the similarity of two items that are at a distance from each other."""
         if self.to_distance == "one-minus":
-            return np.maximum(1.0 - D, 0.0)
-        return np.maximum(np.cos(np.minimum(D, np.pi / 2)), 0.0)
+            return np.maximum(1.0 - distance, 0.0)
+        return np.maximum(np.cos(np.minimum(distance, np.pi / 2)), 0.0)
 
     def near(self, item: object, n: int = 10) -> list[tuple[Any, float]]:
         """Return the ``n`` items nearest to an item, with their distances, nearest first."""

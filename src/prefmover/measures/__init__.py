@@ -1,32 +1,34 @@
-"""Measures of how alike two users are: the paper's twelve, and yours.
+"""Measures of how close two users are: the paper's twelve, and your own.
 
 ::
 
-    Ratings ──┐
-              ├─ Pairs ─ kernel(pairs) ─ rows(users) ─ similarities · blocks
-    geometry ─┘            (table.py)                 ─ compare, for one pair, with its parts
+    Dataset ─ Pairs ─ kernel(pairs) ─ rows(users) ─ similarities · value_blocks
+                        (table.py)
+    Dataset ─ UserPair ─ PairBreakdown, one pair in detail (breakdown.py)
 
-``table.py`` has one row for each measure; ``corated.py``, ``overlap.py``, ``distribution.py`` and
-``item_aware.py`` have their formulas, ``pmd.py`` the paper's distance, ``weights.py`` the ways from a
-distance to a neighbor's weight.
+``table.py`` has one row for each measure. ``corated.py``, ``overlap.py``, ``distribution.py``,
+``item_aware.py`` and ``pmd.py`` have the kernels and the breakdowns, ``weights.py`` the rules that turn a
+value into a neighbor's weight.
 """
 
-from prefmover.measures.breakdown import Comparison, compare
-from prefmover.measures.pairwise import blocks, similarities
-from prefmover.measures.table import MEASURES, Convention, Measure, find_measure, register
+from prefmover.measures.breakdown import Factor, Flow, PairBreakdown
+from prefmover.measures.pairwise import similarities, value_blocks
+from prefmover.measures.table import MEASURES, Convention, Measure, Style, find_measure, register_measure
 from prefmover.measures.weights import WEIGHTS, Weight, weight
 
 __all__ = [
     "MEASURES",
     "WEIGHTS",
-    "Comparison",
     "Convention",
+    "Factor",
+    "Flow",
     "Measure",
+    "PairBreakdown",
+    "Style",
     "Weight",
-    "blocks",
-    "compare",
     "find_measure",
-    "register",
+    "register_measure",
     "similarities",
+    "value_blocks",
     "weight",
 ]

@@ -1,26 +1,71 @@
 """Kernels for the distance between one user and many.
 
 Against many users, work is *query-major*: the distances from every item to the query's items are laid out
-once, so that a pair's cost block is a few contiguous rows. The query's items are the columns of each
-problem, the other user's items the rows; or the other way round if they are more: the simplex prices row
-by row, and takes about a third of the steps with 20 rows and 200 columns that it takes with 200 and 20.
+once, so that the cost block of a pair is a few contiguous rows. The query's items are the columns of each
+problem and the other user's items are the rows; if there are more of the latter, it is the other way round.
+The simplex prices row by row, and takes about a third of the steps with 20 rows and 200 columns that it
+takes with 200 and 20.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from prefmover.execution.jit import kernel
 from prefmover.ot._dual import copy
-from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, solve
+from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, Workspace, solve, workspace
 
-AT_A_TIME = 16  # rows that are turned over together: one cache line of each column
+AT_A_TIME = 16  # rows that are transposed together: one cache line of each column
+
+
+class UserMasses(NamedTuple):
+    """The preferences of all users, as CSR."""
+
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+    mass: npt.NDArray[np.int64]
+    total: npt.NDArray[np.int64]
+
+
+class ItemCosts(NamedTuple):
+    """Distances to the query's items: ``distance[i, columns[b]]`` is that from item i to the b-th one."""
+
+    distance: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    unit: float
+    cancel: bool  # whether mass that both users have on an item stays there: d is a metric
+
+
+class PairScratch(NamedTuple):
+    """Arrays for the transport problem of one pair, allocated once for many pairs."""
+
+    rows: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    p: npt.NDArray[np.int64]
+    q: npt.NDArray[np.int64]
+    buffer: npt.NDArray[np.int32]
+    w: Workspace
+
+
+def pair_scratch(n: int, m: int) -> PairScratch:
+    """Return scratch for a query of m items against users of up to n items."""
+    return PairScratch(
+        rows=np.empty(n + 1, np.int32),
+        columns=np.empty(m + 1, np.int32),
+        p=np.empty(n + 1, np.int64),
+        q=np.empty(m + 1, np.int64),
+        buffer=np.empty(max(n * m, 1), np.int32),
+        w=workspace(n + 1, m + 1),
+    )
 
 
 @kernel
-def reduce_pair(items_v, mass_v, total_v, items_u, places_u, mass_u, total_u, cancel, rows, columns, p, q):
-    """Bring two users to one total, and keep of shared items only the difference if ``cancel``.
+def reduce_pair(items_v, mass_v, total_v, items_u, columns_u, mass_u, total_u, cancel, rows, columns, p, q):
+    """Bring two users to one total; if ``cancel``, keep only the difference on items that both have.
 
-    Fills rows with the items of v that keep mass p, and columns with the places of the items of u that
-    keep mass q; returns their numbers. Items are sorted.
+    Fills rows with the items of v that keep mass p, and columns with the columns of the items of u that
+    keep mass q; returns how many there are of each. Items are sorted.
     """
     n, m, a, b = 0, 0, 0, 0
     while a < items_v.size or b < items_u.size:
@@ -32,7 +77,7 @@ def reduce_pair(items_v, mass_v, total_v, items_u, places_u, mass_u, total_u, ca
             from_v, from_u = mass_v[a] * total_u, mass_u[b] * total_v
             if cancel:
                 stays = min(from_v, from_u)
-                rows[n], columns[m] = items_v[a], places_u[b]
+                rows[n], columns[m] = items_v[a], columns_u[b]
                 p[n], q[m] = from_v - stays, from_u - stays
                 n += from_v > stays
                 m += from_u > stays
@@ -44,7 +89,7 @@ def reduce_pair(items_v, mass_v, total_v, items_u, places_u, mass_u, total_u, ca
             n += 1
             a += 1
         if from_u > 0:
-            columns[m], q[m] = places_u[b], from_u
+            columns[m], q[m] = columns_u[b], from_u
             m += 1
             b += 1
     return n, m
@@ -66,7 +111,7 @@ def gather(distance, rows, columns, n, m, buffer):
 
 @kernel
 def gather_turned(distance, rows, columns, n, m, buffer):
-    """Return the same block turned over, (m, n)."""
+    """Return the same block transposed, (m, n)."""
     c = buffer[: n * m].reshape(m, n)
     for first in range(0, n, AT_A_TIME):
         last = min(first + AT_A_TIME, n)
@@ -83,36 +128,32 @@ def as_distance(high, low, total, unit):
 
 
 @kernel
-def distances_from(
-    u, others, indptr, items, mass, total, distance, places, unit, cancel, rows, columns, p, q, buffer, w, out
-):
-    """Set out[k] to the distance between u and others[k]; NaN where undefined, -1 where not solved.
-
-    ``distance[i, places[b]]`` is the distance from item i to u's b-th item.
-    """
-    mine = slice(indptr[u], indptr[u + 1])
+def distances_from(u, others, users, costs, s, out):
+    """Set out[k] to the distance between u and others[k]; NaN where undefined, -1 where not solved."""
+    indptr, items, mass, total = users
+    first, last = indptr[u], indptr[u + 1]
     for k in range(others.size):
         v = others[k]
         if total[u] == 0 or total[v] == 0:
             out[k] = np.nan
             continue
-        theirs = slice(indptr[v], indptr[v + 1])
+        row = slice(indptr[v], indptr[v + 1])
         n, m = reduce_pair(
-            items[theirs], mass[theirs], total[v], items[mine], places, mass[mine], total[u],
-            cancel, rows, columns, p, q,
+            items[row], mass[row], total[v], items[first:last], costs.columns, mass[first:last], total[u],
+            costs.cancel, s.rows, s.columns, s.p, s.q,
         )  # fmt: skip
         if n == 0:
             out[k] = 0.0
             continue
         for j in range(max(n, m)):
-            w.g[j] = 0
+            s.w.g[j] = 0
         if n > m:
-            c = gather_turned(distance, rows, columns, n, m, buffer)
-            status, _, high, low = solve(c, q, p, m, n, w)
+            c = gather_turned(costs.distance, s.rows, s.columns, n, m, s.buffer)
+            status, _, high, low = solve(c, s.q, s.p, m, n, s.w)
         else:
-            c = gather(distance, rows, columns, n, m, buffer)
-            status, _, high, low = solve(c, p, q, n, m, w)
+            c = gather(costs.distance, s.rows, s.columns, n, m, s.buffer)
+            status, _, high, low = solve(c, s.p, s.q, n, m, s.w)
         if status != OPTIMAL:
             out[k] = -1.0
         else:
-            out[k] = as_distance(high, low, total[u] * total[v], unit)
+            out[k] = as_distance(high, low, total[u] * total[v], costs.unit)

@@ -1,53 +1,91 @@
-"""One pair of users, taken apart: what they both rated, each factor of the measure, the largest terms.
+"""One pair of users in detail: the items that both rated, the factors of the measure, and its terms.
 
-Written the slow and obvious way, term by term, apart from the kernels: a second opinion on them, and the
-tests hold the two together.
+Each measure has a breakdown next to its kernel. A breakdown follows the published formula term by term and
+shares no arithmetic with the kernel; the tests compare the two.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
-from math import exp, isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from math import exp, fsum, isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from prefmover._typing import Floats
 from prefmover.errors import InputError
-from prefmover.measures import corated, distribution, item_aware, mover, overlap
-from prefmover.measures.pairs import Floats, Pairs
-from prefmover.measures.pairwise import bind
-from prefmover.measures.table import Measure, find_measure
 
 if TYPE_CHECKING:
-    from prefmover.data.ratings import Ratings
+    from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
+    from prefmover.measures.table import Measure
 
-__all__ = ["Comparison", "Part", "Term", "compare"]
+__all__ = ["Breakdown", "Factor", "Flow", "PairBreakdown", "PairTerms", "UserPair", "breakdown", "sigmoid"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A factor or a sum that the value is made of."""
+class Flow(NamedTuple):
+    """One term of the sum that a measure consists of: a rating of the first user meets one of the second.
+
+    Attributes
+    ----------
+    source, target
+        Item ids: the first user's item and the second user's. The same item for co-rated terms.
+    source_rating, target_rating
+        The two ratings.
+    similarity
+        Similarity of the two items; None if the data set has no geometry and the items differ.
+    mass, distance
+        For PMD: the share of the preference that moves from source to target, and the distance between the
+        two items. None for other measures.
+    value
+        The term itself; for PMD mass times distance.
+    share
+        Share of |value| in the sum of all |values|; for PMD, share of the whole distance.
+    """
+
+    source: Any
+    target: Any
+    source_rating: float
+    target_rating: float
+    similarity: float | None
+    mass: float | None
+    distance: float | None
+    value: float
+    share: float
+
+
+class Factor(NamedTuple):
+    """A factor or a sum that the value is computed from."""
 
     name: str
     value: float
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """What one pair of ratings adds to the measure's sum; a co-rated item is paired with itself."""
+class PairTerms(NamedTuple):
+    """The result of a measure's breakdown.
 
-    item: Any
-    other_item: Any
-    rating: float
-    other_rating: float
+    Attributes
+    ----------
+    value
+        NaN where the measure is undefined.
+    factors
+        The factors, in the order of the formula.
+    flows
+        The terms of the sum, in any order.
+    reason
+        Why the value is undefined.
+    """
+
     value: float
+    factors: list[Factor]
+    flows: "list[Flow]"
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A measure's value for two users, with its parts.
+class PairBreakdown:
+    """A measure's value for two users, with the factors and terms that it is computed from.
 
     Attributes
     ----------
@@ -60,11 +98,11 @@ class Comparison:
     larger_is_closer
         Whether the value is a similarity.
     co_rated
-        Item id to the two ratings, for every item that both rated.
-    parts
+        The two ratings of every item that both users rated, by item id.
+    factors
         The factors and sums, in the order of the formula.
-    terms
-        The terms of the sum, largest in size first, as many as were asked for.
+    flows
+        The terms of the sum, largest first.
     """
 
     user: Any
@@ -74,358 +112,184 @@ class Comparison:
     value: float
     larger_is_closer: bool
     co_rated: dict[Any, tuple[float, float]]
-    parts: tuple[Part, ...]
-    terms: tuple[Term, ...]
+    factors: tuple[Factor, ...]
+    flows: tuple[Flow, ...]
     reason: str | None = None
 
-    def part(self, name: str) -> float:
-        """Return the value of the part of that name."""
-        for part in self.parts:
-            if part.name == name:
-                return part.value
-        names = ", ".join(part.name for part in self.parts)
-        raise InputError(f"{self.measure} has no part {name!r}; it has {names}")
+    @property
+    def value_name(self) -> str:
+        """Return ``"similarity"`` or ``"distance"``."""
+        return "similarity" if self.larger_is_closer else "distance"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python, NaN as None, ready for JSON."""
-        whole = asdict(self)
-        whole["co_rated"] = [
-            {"item": item, "rating": a, "other_rating": b} for item, (a, b) in self.co_rated.items()
-        ]
-        whole["value"] = None if isnan(self.value) else self.value
-        for part in whole["parts"]:
-            part["value"] = None if isnan(part["value"]) else part["value"]
-        return whole
-
-    def __str__(self) -> str:
-        kind = "similarity" if self.larger_is_closer else "distance"
-        value = "undefined" if isnan(self.value) else f"{self.value:.6g}"
-        lines = [f"{self.measure} ({self.convention}) of {self.user!r} and {self.other!r}: {value} ({kind})"]
-        if self.reason:
-            lines.append(f"  because {self.reason}")
-        lines += [f"  {p.name:<12} {p.value:>12.6g}  {p.meaning}" for p in self.parts]
-        both = [f"{item!r} {a:g}|{b:g}" for item, (a, b) in list(self.co_rated.items())[:10]]
-        more = f" and {len(self.co_rated) - 10} more" if len(self.co_rated) > 10 else ""
-        lines.append(f"  both rated   {', '.join(both) + more if both else 'nothing'}")
-        if self.terms:
-            lines.append("  largest terms:")
-            lines += [
-                f"    {t.value:>+12.6g}  {t.item!r} {t.rating:g} with {t.other_item!r} {t.other_rating:g}"
-                for t in self.terms
-            ]
-        return "\n".join(lines)
+    def factor(self, name: str) -> float:
+        """Return the value of a factor."""
+        for factor in self.factors:
+            if factor.name == name:
+                return factor.value
+        names = ", ".join(factor.name for factor in self.factors)
+        raise InputError(f"{self.measure} has no factor {name!r}; it has {names}")
 
 
-def compare(
-    ratings: "Ratings",
-    user: Any,
-    other: Any,
-    measure: str | Measure,
-    *,
-    geometry: "ItemGeometry | None" = None,
-    convention: str | None = None,
-    n_terms: int = 10,
-) -> Comparison:
-    """Return a measure's value for two users, with what it is made of.
+class UserPair:
+    """The ratings of two users, and the quantities that the formulas share."""
 
-    Parameters
-    ----------
-    user, other
-        Ids; for measures that are not symmetric, the value is seen from ``user``.
-    n_terms
-        How many of the sum's terms to list.
+    def __init__(self, data: "Dataset", u: int, v: int) -> None:
+        self.data, self.u, self.v = data, u, v
+        self.scale = data.ratings.scale
+        self.items: dict[int, list[int]] = {}
+        self.values: dict[int, Floats] = {}
+        for user in (u, v):
+            items, self.values[user] = data.ratings.row(user)
+            self.items[user] = items.tolist()
+        first, second = (dict(zip(self.items[x], self.values[x].tolist(), strict=True)) for x in (u, v))
+        self.first, self.second = first, second
+        self.common = [i for i in first if i in second]
+        self.n = len(self.common)
+        self.jaccard = self.n / max(1, len(first) + len(second) - self.n)
 
-    Examples
-    --------
-    >>> from prefmover.data.ratings import Ratings, Scale
-    >>> ratings = Ratings.from_arrays(
-    ...     ["ann", "ann", "bob", "bob"], ["x", "y", "y", "z"], [5, 3, 4, 1], scale=Scale(1, 5, 1)
-    ... )
-    >>> print(compare(ratings, "ann", "bob", "jmsd"))
-    jmsd (published) of 'ann' and 'bob': 0.3125 (similarity)
-      n                       1  items that both rated
-      J                0.333333  n over the items that either rated
-      MSD                0.0625  mean of ((r_u - r_v) / 4)² over them
-      both rated   'y' 3|4
-      largest terms:
-              +0.0625  'y' 3 with 'y' 4
-    """
-    row = find_measure(measure)
-    name = row.convention(convention)
-    rows, pairs = bind(ratings, row, geometry, [user], [other], name)
-    two = _Two(pairs)
-    explainer = _EXPLAINERS.get(row.kernel)
-    if two.empty is not None:
-        explained: Explained = nan, [], [], f"user {ratings.users[two.empty]!r} has no ratings"
-    elif explainer is None:
-        explained = float(rows(pairs.users)[0, 0]), [], [], f"{row.name} gives no value for this pair"
-    else:
-        explained = explainer(two, **row.options(name))
-    value, parts, terms, reason = explained
-    terms = sorted(terms, key=lambda term: -abs(term.value))[:n_terms]
-    return Comparison(
-        user=ratings.users[two.u : two.u + 1].tolist()[0],
-        other=ratings.users[two.v : two.v + 1].tolist()[0],
-        measure=row.name,
-        convention=name,
-        value=float(value),
-        larger_is_closer=row.larger_is_closer,
-        co_rated={i: (a, b) for i, a, b in two.both},
-        parts=tuple(parts),
-        terms=tuple(terms),
-        reason=reason if isnan(value) else None,
-    )
-
-
-Explained = tuple[float, list[Part], list[Term], str | None]
-NOTHING_SHARED = "they have not rated a common item"
-
-
-class _Two:
-    """The two users' ratings, and the quantities of the formulas."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-        self.u, self.v = int(pairs.users[0]), int(pairs.others[0])
-        matrix, ids = pairs.matrix, pairs.ratings.items.tolist()
-        self.place = {
-            user: matrix.indices[slice(*matrix.indptr[user : user + 2])].tolist() for user in (self.u, self.v)
-        }
-        self.row: dict[int, Floats] = {
-            user: matrix.data[slice(*matrix.indptr[user : user + 2])] for user in (self.u, self.v)
-        }
-        mine, theirs = (dict(zip(self.place[x], self.row[x].tolist(), strict=True)) for x in (self.u, self.v))
-        self.mine, self.theirs, self.ids = mine, theirs, ids
-        self.shared = [i for i in mine if i in theirs]
-        self.both = [(ids[i], mine[i], theirs[i]) for i in self.shared]
-        self.n = len(self.shared)
-        self.jaccard = self.n / max(1, len(mine) + len(theirs) - self.n)
-        self.scale = pairs.ratings.scale
-        self.empty = self.u if not mine else self.v if not theirs else None
+    @property
+    def geometry(self) -> "ItemGeometry":
+        """The item distances."""
+        return self.data.require_geometry("this measure")
 
     @cached_property
     def item_means(self) -> Floats:
-        return self.pairs.item_means()
+        """The mean rating of each item."""
+        matrix = self.data.ratings.matrix
+        n = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        total = np.bincount(matrix.indices, matrix.data, minlength=matrix.shape[1])
+        means: Floats = total / np.maximum(n, 1)
+        return means
 
     @cached_property
     def similarity(self) -> Floats:
-        assert self.pairs.geometry is not None
-        return self.pairs.geometry.similarity(self.place[self.u], self.place[self.v])
+        """Similarities of the first user's items x the second user's."""
+        return self.geometry.similarity(self.items[self.u], self.items[self.v])
+
+    def id_of(self, item: int) -> Any:
+        """Return the id of the item at a position."""
+        return self.data.ratings.items[item : item + 1].tolist()[0]
 
     def mean(self, user: int) -> float:
-        row = self.row[user]
+        """Return the mean rating of a user."""
+        row = self.values[user]
         return float(row[0]) if (row == row[0]).all() else float(row.mean())
 
     def deviation(self, user: int) -> float:
-        return float(np.sqrt(np.mean((self.row[user] - self.mean(user)) ** 2)))
+        """Return the standard deviation of a user's ratings."""
+        return float(np.sqrt(np.mean((self.values[user] - self.mean(user)) ** 2)))
 
     def pss(self, a: float, b: float, mean: float) -> float:
+        """Return proximity · significance · singularity of two ratings; see NHSM."""
         middle = self.scale.middle
-        proximity = 1 - _sig(abs(a - b))
-        significance = _sig(abs(a - middle) * abs(b - middle))
-        return proximity * significance * (1 - _sig(abs((a + b) / 2 - mean)))
+        proximity = 1 - sigmoid(abs(a - b))
+        significance = sigmoid(abs(a - middle) * abs(b - middle))
+        return proximity * significance * (1 - sigmoid(abs((a + b) / 2 - mean)))
 
-    def co_rated_terms(self, value: Callable[[int, float, float], float]) -> list[Term]:
+    def co_rated_flows(self, value: Callable[[int, float, float], float]) -> list[Flow]:
+        """Return a term for each co-rated item."""
+        terms = [value(i, self.first[i], self.second[i]) for i in self.common]
+        scale = fsum(map(abs, terms)) or 1.0
         return [
-            Term(
-                self.ids[i], self.ids[i], self.mine[i], self.theirs[i], value(i, self.mine[i], self.theirs[i])
-            )
-            for i in self.shared
+            Flow(id_, id_, self.first[i], self.second[i], 1.0, None, None, term, abs(term) / scale)
+            for i, id_, term in zip(self.common, map(self.id_of, self.common), terms, strict=True)
         ]
 
-    def all_terms(self, value: Callable[[int, int, float, float], float]) -> list[Term]:
+    def all_flows(self, value: Callable[[int, int, float, float], float]) -> list[Flow]:
+        """Return a term for each pair of ratings, times the similarity of the two items."""
+        pairs = [(i, j, a, b) for i, a in self.first.items() for j, b in self.second.items()]
+        similarities = self.similarity.ravel().tolist()
+        terms = [s * value(*pair) for s, pair in zip(similarities, pairs, strict=True)]
+        scale = fsum(map(abs, terms)) or 1.0
+        ids = {item: self.id_of(item) for item in (*self.first, *self.second)}
         return [
-            Term(self.ids[i], self.ids[j], a, b, float(self.similarity[k, m]) * value(i, j, a, b))
-            for k, (i, a) in enumerate(self.mine.items())
-            for m, (j, b) in enumerate(self.theirs.items())
+            Flow(ids[i], ids[j], a, b, s, None, None, term, abs(term) / scale)
+            for (i, j, a, b), s, term in zip(pairs, similarities, terms, strict=True)
         ]
 
-    def n_part(self) -> Part:
-        return Part("n", self.n, "items that both rated")
+    def n_factor(self) -> Factor:
+        """Return the number of co-rated items."""
+        return Factor("n", self.n, "items that both rated")
 
-    def j_part(self) -> Part:
-        return Part("J", self.jaccard, "n over the items that either rated")
+    def jaccard_factor(self) -> Factor:
+        """Return Jaccard's J."""
+        return Factor("J", self.jaccard, "n over the items that either rated")
 
-    def pairs_part(self) -> Part:
-        return Part("|I_u||I_v|", len(self.mine) * len(self.theirs), "pairs of ratings")
+    def pairs_factor(self) -> Factor:
+        """Return |I_u||I_v|."""
+        return Factor("|I_u||I_v|", len(self.first) * len(self.second), "pairs of ratings")
 
-    def urp(self) -> tuple[float, list[Part]]:
-        means = self.mean(self.u), self.mean(self.v)
-        deviations = self.deviation(self.u), self.deviation(self.v)
-        value = 1 - _sig(abs(means[0] - means[1]) * abs(deviations[0] - deviations[1]))
-        return value, [
-            Part("μ_u", means[0], "mean rating of the first"),
-            Part("μ_v", means[1], "mean rating of the second"),
-            Part("sd_u", deviations[0], "deviation of the first's ratings"),
-            Part("sd_v", deviations[1], "deviation of the second's ratings"),
-            Part("URP", value, "1 - sig(|μ_u - μ_v| |sd_u - sd_v|)"),
-        ]
+    def without_common_items(self) -> PairTerms:
+        """Return the breakdown of users without a co-rated item, where a measure needs one."""
+        return PairTerms(nan, [self.n_factor()], [], "they have no rated item in common")
 
 
-def _sig(x: float) -> float:
-    return 1 / (1 + exp(-x))
+Breakdown = Callable[..., PairTerms]
+"""``breakdown(pair, **options)`` takes a :class:`UserPair` and the options of a convention."""
 
 
-def _cosine(two: _Two) -> Explained:
-    terms = two.co_rated_terms(lambda i, a, b: a * b)
-    return _normed(two, terms, [(a, b) for _, a, b in two.both], "r")
+def breakdown(
+    data: "Dataset", u: int, v: int, measure: "str | Measure" = "pmd", convention: str | None = None
+) -> PairBreakdown:
+    """Return a measure's value for the users at positions u and v, with its factors and terms.
 
+    A measure that is not symmetric is seen from u.
 
-def _pearson(two: _Two, means: str = "all-rated") -> Explained:
-    if not two.n:
-        return nan, [two.n_part()], [], NOTHING_SHARED
-    if means == "all-rated":
-        x, y = two.mean(two.u), two.mean(two.v)
-        over = "of all they rated"
+    Examples
+    --------
+    >>> from prefmover import Dataset, Ratings, Scale
+    >>> data = Dataset(Ratings.from_arrays(
+    ...     ["ann", "ann", "bob", "bob"], ["x", "y", "y", "z"], [5, 3, 4, 1], scale=Scale(1, 5, 1)
+    ... ))
+    >>> pair = breakdown(data, 0, 1, "jmsd")
+    >>> pair.value
+    0.3125
+    >>> for factor in pair.factors:
+    ...     print(f"{factor.name:<4} {factor.value:.4f} {factor.meaning}")
+    n    1.0000 items that both rated
+    J    0.3333 n over the items that either rated
+    MSD  0.0625 mean of ((r_u - r_v) / 4)² over the co-rated items
+    """
+    from prefmover.measures.pairs import Pairs
+    from prefmover.measures.table import find_measure
+
+    row = find_measure(measure)
+    name = row.convention(convention)
+    options = row.options(name)
+    if row.needs_geometry:
+        data.require_geometry(row.label)
+    pair = UserPair(data, u, v)
+    ids: list[Any] = data.ratings.users[[u, v]].tolist()
+    unrated = next(
+        (id_ for id_, rated in zip(ids, (pair.first, pair.second), strict=True) if not rated), None
+    )
+    if unrated is not None:
+        terms = PairTerms(nan, [], [], f"user {unrated!r} has no ratings")
+    elif row.breakdown is not None:
+        terms = row.breakdown(pair, **options)
     else:
-        x, y = (float(np.mean(side)) for side in zip(*((a, b) for _, a, b in two.both), strict=True))
-        over = "over the co-rated items"
-    tiny = 1e-10 * two.scale.highest
-    centered = [(_snap(a - x, tiny), _snap(b - y, tiny)) for _, a, b in two.both]
-    terms = two.co_rated_terms(lambda i, a, b: _snap(a - x, tiny) * _snap(b - y, tiny))
-    value, parts, terms, reason = _normed(two, terms, centered, "(r-μ)")
-    extra = [Part("μ_u", x, f"the first's mean {over}"), Part("μ_v", y, f"the second's mean {over}")]
-    return value, parts[:1] + extra + parts[1:], terms, reason
-
-
-def _snap(x: float, tiny: float) -> float:
-    return 0.0 if abs(x) <= tiny else x
-
-
-def _normed(two: _Two, terms: list[Term], sides: list[tuple[float, float]], what: str) -> Explained:
-    if not two.n:
-        return nan, [two.n_part()], [], NOTHING_SHARED
-    xy = sum(term.value for term in terms)
-    xx, yy = sum(a * a for a, _ in sides), sum(b * b for _, b in sides)
-    parts = [
-        two.n_part(),
-        Part(f"Σ{what}{what}", xy, "sum of products over them"),
-        Part(f"Σ{what}²_u", xx, "sum of squares, the first"),
-        Part(f"Σ{what}²_v", yy, "sum of squares, the second"),
-    ]
-    if not xx * yy > 0:
-        return nan, parts, terms, "one side's sum of squares is 0"
-    return min(1.0, max(-1.0, xy / sqrt(xx * yy))), parts, terms, None
-
-
-def _msd(two: _Two) -> Explained:
-    if not two.n:
-        return nan, [two.n_part()], [], NOTHING_SHARED
-    width = two.scale.highest - two.scale.lowest or 1.0
-    terms = two.co_rated_terms(lambda i, a, b: ((a - b) / width) ** 2)
-    value = sum(term.value for term in terms) / two.n
-    return (
-        value,
-        [two.n_part(), Part("MSD", value, f"mean of ((r_u - r_v) / {width:g})² over them")],
-        terms,
-        None,
+        rows = row.kernel(Pairs(data, np.array([u]), np.array([v])), **options)
+        terms = PairTerms(
+            float(rows(np.array([u]))[0, 0]), [], [], f"{row.name} gives no value for this pair"
+        )
+    return PairBreakdown(
+        user=ids[0],
+        other=ids[1],
+        measure=row.name,
+        convention=name,
+        value=float(terms.value),
+        larger_is_closer=row.larger_is_closer,
+        co_rated={pair.id_of(i): (pair.first[i], pair.second[i]) for i in pair.common},
+        factors=tuple(terms.factors),
+        flows=tuple(_largest_first(terms.flows)),
+        reason=terms.reason if isnan(terms.value) else None,
     )
 
 
-def _jaccard(two: _Two) -> Explained:
-    union = len(two.mine) + len(two.theirs) - two.n
-    return two.jaccard, [two.n_part(), Part("union", union, "items that either rated")], [], None
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + e^-x)."""
+    return 1 / (1 + exp(-x))
 
 
-def _jmsd(two: _Two) -> Explained:
-    msd, parts, terms, reason = _msd(two)
-    return two.jaccard * (1 - msd), [parts[0], two.j_part(), *parts[1:]], terms, reason
-
-
-def _urp(two: _Two) -> Explained:
-    value, parts = two.urp()
-    return value, parts, [], None
-
-
-def _nhsm(two: _Two, overlap: str) -> Explained:
-    if not two.n:
-        return nan, [two.n_part()], [], NOTHING_SHARED
-    terms = two.co_rated_terms(lambda i, a, b: two.pss(a, b, two.item_means[i]))
-    total = sum(term.value for term in terms)
-    alike, parts = two.urp()
-    if overlap == "product":
-        shared = two.n / (len(two.mine) * len(two.theirs))
-        part = Part("J'", shared, "n / (|I_u| |I_v|)")
-    else:
-        shared, part = two.jaccard, two.j_part()
-    sum_part = Part("ΣPSS", total, "proximity · significance · singularity, over them")
-    return total * shared * alike, [two.n_part(), sum_part, part, *parts], terms, None
-
-
-def _bcf(two: _Two, normalized: bool, local: str = "correlation", flat: str = "nothing") -> Explained:
-    values, is_flat = item_aware.local_values(two.pairs, local)
-    flat_one = flat == "one" and bool(is_flat[two.u] or is_flat[two.v])
-    starts = two.pairs.matrix.indptr
-    loc = {
-        user: dict(zip(two.place[user], values[starts[user] : starts[user + 1]].tolist(), strict=True))
-        for user in (two.u, two.v)
-    }
-    terms = two.all_terms(lambda i, j, a, b: 1.0 if flat_one else loc[two.u][i] * loc[two.v][j])
-    total = sum(term.value for term in terms)
-    parts = [two.n_part(), two.j_part(), Part("Σs·loc", total, "over all pairs of ratings")]
-    if not normalized:
-        return two.jaccard + total, parts, terms, None
-    pairs = two.pairs_part()
-    return two.jaccard + total / pairs.value, [*parts, pairs], terms, None
-
-
-def _husm(two: _Two, normalized: bool) -> Explained:
-    means = two.item_means
-    terms = two.all_terms(lambda i, j, a, b: two.pss(a, b, (means[i] + means[j]) / 2))
-    total = sum(term.value for term in terms)
-    share = _sig(two.n / len(two.mine))
-    alike, alike_parts = two.urp()
-    value = total * share * alike
-    parts = [
-        Part("Σs·PSS", total, "over all pairs of ratings"),
-        two.n_part(),
-        Part("sig(n/|I_u|)", share, "share of the first's items that both rated"),
-        *alike_parts,
-    ]
-    if not normalized:
-        return value, parts, terms, None
-    pairs = two.pairs_part()
-    return value / pairs.value, [*parts, pairs], terms, None
-
-
-def _pmd(two: _Two, transport: str) -> Explained:
-    for user in (two.u, two.v):
-        if not (two.row[user] > 0).any():
-            return nan, [], [], f"user {two.pairs.ratings.users[user]!r} has no rating above 0"
-    if transport == "entropic":
-        value = float(mover.preference_mover(two.pairs, transport=transport)(two.pairs.users)[0, 0])
-        epsilon = Part("ε", mover.TABLE_1_EPSILON, "blur of the plan")
-        return value, [epsilon, Part("cost", value, "of the blurred plan, at 1 - s")], [], None
-
-    from prefmover.measures.pmd import pmd
-
-    ratings, geometry = two.pairs.ratings, two.pairs.geometry
-    assert geometry is not None
-    answer = pmd(ratings, geometry, *ratings.users[[two.u, two.v]].tolist())
-    mine, theirs = ({two.ids[i]: rating for i, rating in side.items()} for side in (two.mine, two.theirs))
-    terms = [
-        Term(flow.source, flow.target, mine[flow.source], theirs[flow.target], flow.mass * flow.distance)
-        for flow in answer.flows
-    ]
-    stays = sum(flow.mass for flow in answer.flows if flow.source == flow.target)
-    parts = [
-        two.n_part(),
-        Part("stays", stays, "share of the preference that stays on its item"),
-        Part("moves", 1 - stays, "share that moves to another item"),
-        Part("D", answer.distance, "cost of all moves: Σ mass · distance"),
-    ]
-    return answer.distance, parts, terms, None
-
-
-_EXPLAINERS: dict[Callable[..., Any], Callable[..., Explained]] = {
-    corated.cosine: _cosine,
-    corated.pearson: _pearson,
-    corated.mean_squared_difference: _msd,
-    overlap.jaccard: _jaccard,
-    overlap.jaccard_msd: _jmsd,
-    distribution.urp: _urp,
-    distribution.nhsm: _nhsm,
-    item_aware.bcf: _bcf,
-    item_aware.husm: _husm,
-    mover.preference_mover: _pmd,
-}
+def _largest_first(flows: Iterable[Flow]) -> list[Flow]:
+    return sorted(flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))

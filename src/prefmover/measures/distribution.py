@@ -1,26 +1,37 @@
-"""URP and NHSM: how two users use the scale."""
+"""URP and NHSM: the way two users use the rating scale."""
 
 import numpy as np
 
-from prefmover.measures.pairs import Floats, Index, Pairs, Rows
+from prefmover._typing import Floats, Ints
+from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
+from prefmover.measures.pairs import Pairs, Rows
 
-__all__ = ["MOST_LEVELS", "levels", "nhsm", "urp", "user_deviations", "user_means"]
+__all__ = [
+    "MOST_LEVELS",
+    "levels",
+    "nhsm",
+    "nhsm_breakdown",
+    "urp",
+    "urp_breakdown",
+    "user_deviations",
+    "user_means",
+]
 
 MOST_LEVELS = 64
-"""Up to here a factor of PSS is tabulated for every level of the scale; above, ratings are continuous."""
+"""Up to this many levels of the scale, PSS is tabulated; above, ratings are treated as continuous."""
 
 
 def urp(pairs: Pairs) -> Rows:
     """URP: 1 - sig(|μ_u - μ_v| · |σ_u - σ_v|), between 0 and ½; defined for all users with ratings.
 
-    A user with one rating, or with one same rating throughout, has σ = 0. The value depends on the unit
+    A user with one rating, or with the same rating throughout, has σ = 0. The value depends on the unit
     of the scale (half a star on 1-5 is one point on 2-10), as published.
     """
     from scipy.special import expit
 
     means, deviations = user_means(pairs), user_deviations(pairs)
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         gap = np.abs(means[users, None] - means[pairs.others])
         gap *= np.abs(deviations[users, None] - deviations[pairs.others])
         return expit(np.negative(gap, out=gap), out=gap)
@@ -39,15 +50,15 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
         ``"product"``: J' = n / (|I_u| |I_v|), as published; ``"union"``: Jaccard's J.
     """
     from prefmover.measures._corated import pss_rows
-    from prefmover.measures.overlap import jaccard_of
+    from prefmover.measures.overlap import jaccard_from_counts
 
     counts, means = pairs.counts(), pairs.item_means()
-    alike = urp(pairs)
+    urp_rows = urp(pairs)
     values, codes = levels(pairs)
     codes.flags.writeable = False  # one type for Numba, one compilation
     raters = pairs.raters(codes)
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         pss = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(pss)
         # fmt: off
@@ -59,16 +70,16 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
         if overlap == "product":
             pss *= n / np.maximum(of_users[:, None] * of_others, 1)
         else:
-            pss *= jaccard_of(n, of_users, of_others)
+            pss *= jaccard_from_counts(n, of_users, of_others)
         pss[n == 0] = np.nan
-        return pss * alike(users)
+        return pss * urp_rows(users)
 
     return rows
 
 
 def user_means(pairs: Pairs) -> Floats:
     """Return μ_u over I_u; NaN for a user without ratings."""
-    owner, n = _owner(pairs), pairs.counts()
+    owner, n = pairs.ratings.rows(), pairs.counts()
     total = np.bincount(owner, pairs.matrix.data, minlength=len(n))
     mean: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
     first = pairs.matrix.indptr[:-1][n > 0]
@@ -82,7 +93,7 @@ def user_means(pairs: Pairs) -> Floats:
 
 def user_deviations(pairs: Pairs) -> Floats:
     """Return σ_u, the population standard deviation over I_u; exactly 0 where all ratings are equal."""
-    owner, n = _owner(pairs), pairs.counts()
+    owner, n = pairs.ratings.rows(), pairs.counts()
     squares = (pairs.matrix.data - user_means(pairs)[owner]) ** 2
     total = np.bincount(owner, squares, minlength=len(n))
     deviation: Floats = np.sqrt(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
@@ -90,7 +101,7 @@ def user_deviations(pairs: Pairs) -> Floats:
 
 
 def levels(pairs: Pairs) -> tuple[Floats, Floats]:
-    """Return the different ratings that occur, and for each rating which of them it is.
+    """Return the distinct ratings that occur, and for each rating its position among them.
 
     With more than :data:`MOST_LEVELS` of them: an empty array, and the ratings themselves.
     """
@@ -100,6 +111,33 @@ def levels(pairs: Pairs) -> tuple[Floats, Floats]:
     return values, codes.astype(np.float64)
 
 
-def _owner(pairs: Pairs) -> Index:
-    n = pairs.counts()
-    return np.repeat(np.arange(len(n)), n)
+def urp_breakdown(pair: UserPair) -> PairTerms:
+    """Break URP down into means and deviations."""
+    means = pair.mean(pair.u), pair.mean(pair.v)
+    deviations = pair.deviation(pair.u), pair.deviation(pair.v)
+    value = 1 - sigmoid(abs(means[0] - means[1]) * abs(deviations[0] - deviations[1]))
+    factors = [
+        Factor("μ_u", means[0], "first user's mean rating"),
+        Factor("μ_v", means[1], "second user's mean rating"),
+        Factor("sd_u", deviations[0], "standard deviation of the first user's ratings"),
+        Factor("sd_v", deviations[1], "standard deviation of the second user's ratings"),
+        Factor("URP", value, "1 - sig(|μ_u - μ_v| |sd_u - sd_v|)"),
+    ]
+    return PairTerms(value, factors, [])
+
+
+def nhsm_breakdown(pair: UserPair, overlap: str) -> PairTerms:
+    """Break NHSM down into PSS, overlap and URP."""
+    if not pair.n:
+        return pair.without_common_items()
+    flows = pair.co_rated_flows(lambda i, a, b: pair.pss(a, b, pair.item_means[i]))
+    total = sum(flow.value for flow in flows)
+    urp_value, urp_factors, *_ = urp_breakdown(pair)
+    if overlap == "product":
+        product = pair.n / (len(pair.first) * len(pair.second))
+        overlap_factor = Factor("J'", product, "n / (|I_u| |I_v|)")
+    else:
+        overlap_factor = pair.jaccard_factor()
+    pss = Factor("ΣPSS", total, "proximity · significance · singularity, over the co-rated items")
+    value = total * overlap_factor.value * urp_value
+    return PairTerms(value, [pair.n_factor(), pss, overlap_factor, *urp_factors], flows)

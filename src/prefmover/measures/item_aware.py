@@ -8,15 +8,17 @@ items' entries.
 """
 
 from collections.abc import Iterator
+from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover.measures.distribution import levels, urp, user_deviations, user_means
-from prefmover.measures.overlap import co_rated_counts, jaccard_of
-from prefmover.measures.pairs import Floats, Index, Pairs, Rows
+from prefmover._typing import Bools, Floats, Ints
+from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
+from prefmover.measures.distribution import levels, urp, urp_breakdown, user_deviations, user_means
+from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
+from prefmover.measures.pairs import Pairs, Rows, entries_of_rows
 
-__all__ = ["STRIPE_BYTES", "bcf", "husm", "local_values"]
+__all__ = ["STRIPE_BYTES", "bcf", "bcf_breakdown", "husm", "husm_breakdown"]
 
 STRIPE_BYTES = 2**28
 """Item similarities are held for all items if they fit in this; else made anew, a stripe at a time."""
@@ -47,11 +49,11 @@ def bcf(
         Divide the double sum (not J) by |I_u| |I_v|.
     """
     counts, n = pairs.counts(), co_rated_counts(pairs)
-    values, is_flat = local_values(pairs, local)
+    values, is_flat = _local_values(pairs, local)
     double_sum = _bilinear(pairs, values)
     plain_sum = _bilinear(pairs, np.ones_like(values)) if flat == "one" and is_flat.any() else None
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         of_users, of_others = counts[users], counts[pairs.others]
         total = double_sum(users)
         if plain_sum is not None:
@@ -59,16 +61,16 @@ def bcf(
             total = np.where(either, plain_sum(users), total)
         if normalized:
             total /= np.maximum(of_users[:, None] * of_others, 1)
-        total += jaccard_of(n(users), of_users, of_others)
+        total += jaccard_from_counts(n(users), of_users, of_others)
         return total
 
     return rows
 
 
-def local_values(pairs: Pairs, local: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _local_values(pairs: Pairs, local: str) -> tuple[Floats, Bools]:
     """Return u's share of ``loc`` for every rating, and which users are flat (see :func:`bcf`)."""
     data, n = pairs.matrix.data, pairs.counts()
-    owner = np.repeat(np.arange(len(n)), n)
+    owner = pairs.ratings.rows()
     if local == "correlation":
         center, spread = user_means(pairs), user_deviations(pairs)
         flat = ~(spread > 0)
@@ -96,15 +98,15 @@ def husm(pairs: Pairs, *, normalized: bool = False) -> Rows:
     from scipy.special import expit
 
     counts, n = pairs.counts(), co_rated_counts(pairs)
-    alike, double_sum = urp(pairs), _pss_sum(pairs)
+    urp_rows, double_sum = urp(pairs), _pss_sum(pairs)
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         of_users, of_others = counts[users, None], counts[pairs.others]
         total = double_sum(users)
         if normalized:
             total /= np.maximum(of_users * of_others, 1)
         total *= expit(n(users) / np.maximum(of_users, 1))
-        total *= alike(users)  # NaN where a user has no ratings
+        total *= urp_rows(users)  # NaN where a user has no ratings
         return total
 
     return rows
@@ -120,7 +122,7 @@ def _bilinear(pairs: Pairs, values: Floats) -> Rows:
     theirs = square[pairs.others][:, stripes.columns]
     mine = square[:, stripes.rows]
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         out = np.zeros((len(pairs.others), len(users)))
         for first, last, similarity in stripes:
             # Sparse x dense both times: rows are added up in the order of their items, whatever the block.
@@ -142,9 +144,9 @@ def _pss_sum(pairs: Pairs) -> Rows:
     stripes = _Stripes(pairs)
     coded = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     theirs = coded[pairs.others][:, stripes.columns]
-    place = np.zeros(matrix.shape[1], np.int64)
-    place[stripes.rows] = np.arange(len(stripes.rows))
-    items = place[matrix.indices]
+    row_of_item = np.zeros(matrix.shape[1], np.int64)
+    row_of_item[stripes.rows] = np.arange(len(stripes.rows))
+    items = row_of_item[matrix.indices]
     kinds = data.astype(np.int64) if tabulated else data
 
     if tabulated:
@@ -153,7 +155,7 @@ def _pss_sum(pairs: Pairs) -> Rows:
         factor = expit(-gap) * expit(away[:, None] * away)
         lift = np.exp((values[:, None] - means) / 2)
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         from prefmover.measures._item_aware import husm_pairs, husm_rows
 
         out = np.zeros((len(users), len(pairs.others)))
@@ -191,7 +193,6 @@ class _Stripes:
     """Item similarities of the users' items x the others' items, some columns at a time."""
 
     def __init__(self, pairs: Pairs) -> None:
-        assert pairs.geometry is not None
         self.geometry = pairs.geometry
         self.rows, self.columns = _rated(pairs, pairs.users), _rated(pairs, pairs.others)
         self.width = max(1, STRIPE_BYTES // (8 * max(1, len(self.rows))))
@@ -209,13 +210,67 @@ class _Stripes:
         return np.ascontiguousarray(self.geometry.similarity(self.rows, columns))
 
 
-def _rated(pairs: Pairs, users: Index) -> Index:
+def _rated(pairs: Pairs, users: Ints) -> Ints:
     """Return the items that any of these users rated, ascending."""
     seen = np.zeros(pairs.matrix.shape[1], bool)
     if len(users) == pairs.matrix.shape[0]:
         seen[pairs.matrix.indices] = True
     else:
-        from prefmover.measures.pairs import select_rows
-
-        seen[pairs.matrix.indices[select_rows(pairs.matrix.indptr, users)[1]]] = True
+        seen[pairs.matrix.indices[entries_of_rows(pairs.matrix.indptr, users)[1]]] = True
     return np.flatnonzero(seen)
+
+
+def bcf_breakdown(
+    pair: UserPair, normalized: bool, local: str = "correlation", flat: str = "nothing"
+) -> PairTerms:
+    """Break BCF or N-BCF down into Jaccard and the double sum."""
+    loc_u, flat_u = _local_of_user(pair, pair.u, local)
+    loc_v, flat_v = _local_of_user(pair, pair.v, local)
+    constant = 1.0 if flat == "one" else 0.0
+    if flat_u or flat_v:
+        flows = pair.all_flows(lambda i, j, a, b: constant)
+    else:
+        flows = pair.all_flows(lambda i, j, a, b: loc_u[i] * loc_v[j])
+    total = sum(flow.value for flow in flows)
+    factors = [pair.n_factor(), pair.jaccard_factor(), Factor("Σs·loc", total, "over all pairs of ratings")]
+    if not normalized:
+        return PairTerms(pair.jaccard + total, factors, flows)
+    count = pair.pairs_factor()
+    return PairTerms(pair.jaccard + total / count.value, [*factors, count], flows)
+
+
+def _local_of_user(pair: UserPair, user: int, local: str) -> tuple[dict[int, float], bool]:
+    """Return a user's part of ``loc`` by item position, and whether the user is flat."""
+    ratings = dict(zip(pair.items[user], pair.values[user].tolist(), strict=True))
+    center, spread = pair.mean(user), pair.deviation(user)
+    flat = spread == 0
+    if local == "median":
+        center = pair.scale.middle
+        spread = sqrt(sum((rating - center) ** 2 for rating in ratings.values()))
+        flat = spread == 0
+    elif local == "zero-filled":
+        n_items = pair.data.n_items
+        center = sum(ratings.values()) / n_items
+        squares = sum((rating - center) ** 2 for rating in ratings.values())
+        spread = sqrt((squares + (n_items - len(ratings)) * center**2) / n_items)
+    return {i: 0.0 if flat else (rating - center) / spread for i, rating in ratings.items()}, flat
+
+
+def husm_breakdown(pair: UserPair, normalized: bool) -> PairTerms:
+    """Break HUSM or N-HUSM down into the double sum, the overlap and URP."""
+    means = pair.item_means
+    flows = pair.all_flows(lambda i, j, a, b: pair.pss(a, b, (means[i] + means[j]) / 2))
+    total = sum(flow.value for flow in flows)
+    overlap = sigmoid(pair.n / len(pair.first))
+    urp_value, urp_factors, *_ = urp_breakdown(pair)
+    value = total * overlap * urp_value
+    factors = [
+        Factor("Σs·PSS", total, "over all pairs of ratings"),
+        pair.n_factor(),
+        Factor("sig(n/|I_u|)", overlap, "sigmoid of the share of the first user's items that both rated"),
+        *urp_factors,
+    ]
+    if not normalized:
+        return PairTerms(value, factors, flows)
+    count = pair.pairs_factor()
+    return PairTerms(value / count.value, [*factors, count], flows)

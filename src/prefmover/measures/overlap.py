@@ -1,27 +1,36 @@
-"""Jaccard and JMSD: how much of what two users rated is the same."""
+"""Jaccard and JMSD: the overlap of the items that two users rated."""
 
 import numpy as np
 
-from prefmover.measures.corated import squared_differences
-from prefmover.measures.pairs import Floats, Index, Pairs, Rows
+from prefmover._typing import Floats, Ints
+from prefmover.measures.breakdown import Factor, PairTerms, UserPair
+from prefmover.measures.corated import msd_breakdown, squared_differences
+from prefmover.measures.pairs import Pairs, Rows
 
-__all__ = ["co_rated_counts", "jaccard", "jaccard_msd", "jaccard_of"]
+__all__ = [
+    "co_rated_counts",
+    "jaccard",
+    "jaccard_breakdown",
+    "jaccard_from_counts",
+    "jaccard_msd",
+    "jmsd_breakdown",
+]
 
 
 def jaccard(pairs: Pairs) -> Rows:
     """Jaccard: J = n / |I_u ∪ I_v|; 0 for users without a co-rated item."""
     counts, n = pairs.counts(), co_rated_counts(pairs)
-    return lambda users: jaccard_of(n(users), counts[users], counts[pairs.others])
+    return lambda users: jaccard_from_counts(n(users), counts[users], counts[pairs.others])
 
 
 def jaccard_msd(pairs: Pairs) -> Rows:
     """JMSD: J · (1 - MSD); undefined for users without a co-rated item."""
     counts, differences = pairs.counts(), squared_differences(pairs)
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         total, n = differences(users)
-        likeness = 1.0 - np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
-        return jaccard_of(n, counts[users], counts[pairs.others]) * likeness
+        closeness = 1.0 - np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+        return jaccard_from_counts(n, counts[users], counts[pairs.others]) * closeness
 
     return rows
 
@@ -32,7 +41,7 @@ def co_rated_counts(pairs: Pairs) -> Rows:
 
     raters = pairs.raters()
 
-    def rows(users: Index) -> Floats:
+    def rows(users: Ints) -> Floats:
         n = np.empty((len(users), len(pairs.others)))
         # fmt: off
         count_rows(*pairs.spans(users), pairs.matrix.indices,
@@ -43,12 +52,26 @@ def co_rated_counts(pairs: Pairs) -> Rows:
     return rows
 
 
-def jaccard_of(n: Floats, of_users: Index, of_others: Index) -> Floats:
+def jaccard_from_counts(n: Floats, of_users: Ints, of_others: Ints) -> Floats:
     """Return n / |I_u ∪ I_v| from n, |I_u| and |I_v|; NaN where either user has rated nothing.
 
-    >>> jaccard_of(np.array([[2.0, 0.0]]), np.array([3]), np.array([3, 0]))
+    >>> jaccard_from_counts(np.array([[2.0, 0.0]]), np.array([3]), np.array([3, 0]))
     array([[0.5, nan]])
     """
     union = of_users[:, None] + of_others - n
     rated = (of_users[:, None] > 0) & (of_others > 0)
     return np.divide(n, union, out=np.full_like(n, np.nan), where=rated)
+
+
+def jaccard_breakdown(pair: UserPair) -> PairTerms:
+    """Break Jaccard down into its two counts."""
+    union = len(pair.first) + len(pair.second) - pair.n
+    return PairTerms(pair.jaccard, [pair.n_factor(), Factor("union", union, "items that either rated")], [])
+
+
+def jmsd_breakdown(pair: UserPair) -> PairTerms:
+    """Break JMSD down into Jaccard and MSD."""
+    msd, factors, flows, reason = msd_breakdown(pair)
+    return PairTerms(
+        pair.jaccard * (1 - msd), [factors[0], pair.jaccard_factor(), *factors[1:]], flows, reason
+    )

@@ -1,9 +1,8 @@
-"""Which users against which: what every measure's kernel is handed.
+"""The pairs of users that a measure compares, and the driver that computes them block by block.
 
-A kernel is a function ``kernel(pairs, **options)``. It prepares what all rows share (item means, the
-raters of each item, item similarities), once, and returns a function from a block of users to their
-rows of values. The driver in :mod:`prefmover.measures.pairwise` calls that function block by block, on
-several threads, so memory is that of a block and not of users x users.
+A kernel is a function ``kernel(pairs, **options)``. It prepares once what all rows need (item means, the
+raters of each item, item similarities) and returns a function from a block of users to their rows of values.
+:func:`compute` calls that function on several threads, so the working memory is that of a few blocks.
 """
 
 from collections.abc import Callable
@@ -13,103 +12,116 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.execution.threads import run
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from prefmover.data.ratings import Ratings
+    from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Floats", "Index", "Kernel", "Pairs", "Raters", "Rows"]
+__all__ = ["Kernel", "Pairs", "Raters", "Rows", "compute", "entries_of_rows"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Index: TypeAlias = npt.NDArray[np.int64]
-Rows: TypeAlias = Callable[[Index], Floats]
-"""Takes positions of users in the ratings, (k,), and returns (k, others) values, NaN where undefined."""
+Rows: TypeAlias = Callable[[Ints], Floats]
+"""Takes user positions, (k,), and returns (k, others) values, NaN where undefined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Users x others over one set of ratings.
+    """Users x others of one data set.
 
     Attributes
     ----------
-    ratings
-        All ratings. Item means are taken over all of them, not only over ``users`` and ``others``.
-    geometry
-        Item similarities, over the same items in the same order, for the measures that need them.
+    data
+        The data set. Item means are taken over all of its users, not only over ``users`` and ``others``.
     users, others
-        Positions in ``ratings.users`` of the rows and of the columns of the result.
+        Positions of the users in the rows and in the columns of the result.
     upper
-        Users and others are the same, and only columns from the row's own on are wanted.
+        Whether users and others are the same, and a row needs only the columns from its own user on.
     """
 
-    ratings: "Ratings"
-    geometry: "ItemGeometry | None"
-    users: Index
-    others: Index
+    data: "Dataset"
+    users: Ints
+    others: Ints
     upper: bool = False
+
+    @property
+    def ratings(self) -> "Ratings":
+        """All ratings."""
+        return self.data.ratings
+
+    @property
+    def geometry(self) -> "ItemGeometry":
+        """The item distances, for the measures that need them."""
+        return self.data.require_geometry("this measure")
 
     @property
     def matrix(self) -> "csr_array":
         """The users x items matrix of ratings."""
-        return self.ratings.matrix
+        return self.data.ratings.matrix
 
-    def counts(self) -> Index:
+    def counts(self) -> Ints:
         """Return |I_u|, the number of ratings of each user."""
         return np.diff(self.matrix.indptr).astype(np.int64)
 
-    def spans(self, users: Index) -> tuple[Index, Index]:
+    def spans(self, users: Ints) -> tuple[Ints, Ints]:
         """Return where each user's ratings begin and end in ``matrix.indices`` and ``matrix.data``."""
         indptr = self.matrix.indptr
         return indptr[users].astype(np.int64), indptr[users + 1].astype(np.int64)
 
     def item_means(self) -> Floats:
-        """Return μ_i, the mean rating of each item over its raters; NaN for an item nobody rated."""
+        """Return μ_i, the mean rating of each item over its raters; NaN for an item that nobody rated."""
         n = np.bincount(self.matrix.indices, minlength=self.matrix.shape[1])
         total = np.bincount(self.matrix.indices, self.matrix.data, minlength=self.matrix.shape[1])
         means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
         return means
 
     def raters(self, values: npt.NDArray[Any] | None = None) -> "Raters":
-        """Return who among ``others`` rated each item, and how.
+        """Return the users among ``others`` who rated each item, with their ratings.
 
         Parameters
         ----------
         values
-            Numbers to carry in place of the ratings, one for each, in the order of ``matrix.data``.
+            Numbers to use in place of the ratings, one for each, in the order of ``matrix.data``.
         """
         from prefmover.execution.jit import announce_compilation
 
         announce_compilation()  # every compiled kernel of ours walks over raters
-        rows, spots = select_rows(self.matrix.indptr, self.others)
-        items = self.matrix.indices[spots]
+        rows, entries = entries_of_rows(self.matrix.indptr, self.others)
+        items = self.matrix.indices[entries]
         order = np.argsort(items, kind="stable")
         n = np.bincount(items, minlength=self.matrix.shape[1])
         data = self.matrix.data if values is None else values
         indptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
         begins = indptr[self.matrix.indices]
         if self.upper:
-            begins[spots[order]] = np.arange(len(order))
-        return Raters(begins, indptr, rows[order].astype(np.int32), data[spots[order]])
+            begins[entries[order]] = np.arange(len(order))
+        return Raters(begins, indptr, rows[order].astype(np.int32), data[entries[order]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raters:
-    """For each item, who rated it: ``others[indptr[i]:indptr[i + 1]]`` are columns of the result.
+    """The raters of each item: ``others[indptr[i]:indptr[i + 1]]`` are columns of the result.
 
-    ``begins`` has one entry for each rating in the matrix: where in ``others`` its walk begins.
+    ``begins`` has one entry for each rating in the matrix: the position in ``others`` where its walk begins.
     """
 
-    begins: Index
-    indptr: Index
+    begins: Ints
+    indptr: Ints
     others: npt.NDArray[np.int32]
     values: npt.NDArray[Any]
 
 
-def select_rows(indptr: npt.NDArray[Any], rows: Index) -> tuple[Index, Index]:
-    """Return, for all entries of the given rows of a CSR matrix, their row's rank and their place.
+Kernel: TypeAlias = Callable[..., Rows]
+"""``kernel(pairs, **options)`` returns :data:`Rows`."""
 
-    >>> select_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
+
+def entries_of_rows(indptr: npt.NDArray[Any], rows: Ints) -> tuple[Ints, Ints]:
+    """Return all entries of some rows of a CSR matrix: which of the rows each is in, and its position.
+
+    >>> entries_of_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([0, 0, 0, 1, 1]), array([2, 3, 4, 0, 1]))
     """
     start = indptr[rows].astype(np.int64)
@@ -119,5 +131,50 @@ def select_rows(indptr: npt.NDArray[Any], rows: Index) -> tuple[Index, Index]:
     return rank, np.arange(int(length.sum())) - np.repeat(first - start, length)
 
 
-Kernel: TypeAlias = Callable[..., Rows]
-"""``kernel(pairs, **options)`` returns a :data:`Rows`; see the top of this module."""
+def compute(
+    rows: Rows,
+    pairs: Pairs,
+    *,
+    task_rows: int,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
+    """Return the (users, others) values of a prepared kernel, computed on threads.
+
+    Parameters
+    ----------
+    task_rows
+        Number of rows that a thread takes at a time.
+    progress
+        Called with (users done, all users).
+    """
+    out = np.empty((len(pairs.users), len(pairs.others)), dtype)
+    tasks = [slice(k, k + task_rows) for k in range(0, len(pairs.users), task_rows)]
+
+    def work(task: slice) -> None:
+        out[task] = rows(pairs.users[task])
+
+    # Heavy users first, so that no thread is left alone with one at the end.
+    starts, stops = pairs.spans(pairs.users)
+    weight = [-int((stops[task] - starts[task]).sum()) for task in tasks]
+    tasks = [tasks[k] for k in np.argsort(weight, kind="stable").tolist()]
+    sizes = [len(pairs.users[task]) for task in tasks]
+    run(work, tasks, n_threads=n_threads, sizes=sizes, progress=progress)
+    if pairs.upper:
+        _mirror(out, n_threads)
+    return out
+
+
+def _mirror(out: npt.NDArray[Any], n_threads: int | None) -> None:
+    """Copy the part above the diagonal to below it, in tiles that fit the cache."""
+    n, tile = len(out), 256
+
+    def work(first: int) -> None:
+        rows = slice(first, first + tile)
+        for start in range(first + tile, n, tile):
+            out[start : start + tile, rows] = out[rows, start : start + tile].T
+        corner = out[rows, rows]
+        corner[:] = np.where(np.tri(len(corner), k=-1, dtype=bool), corner.T, corner)
+
+    run(work, range(0, n, tile), n_threads=n_threads)

@@ -4,102 +4,97 @@ r"""The Preference Mover's Distance: the least work that turns one user's prefer
           \quad\text{subject to}\quad W \mathbb 1 = p_u,\; W^T \mathbb 1 = p_v,\; W \ge 0
 
 with p_u(i) = r_ui / Σ_j r_uj (Meng et al., "PMD: A New User Distance for Recommender Systems", eq. 3).
-A metric whenever d is one; defined for users who have rated nothing in common.
+A metric whenever d is one; defined for users who have rated no item in common.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from math import nan
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.data.preferences import Preferences, preferences, undefined_because
-from prefmover.data.ratings import Ratings
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.preferences import Preferences, undefined_because
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
-from prefmover.execution.threads import Progress, resolve_jobs, run
-from prefmover.items.geometry import ItemGeometry, align
-from prefmover.ot import Transport, TransportProblem, solve
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
+from prefmover.measures.pairs import Pairs, Rows, compute
+from prefmover.ot.problem import TransportProblem
+from prefmover.ot.solve import Transport, solve
 
-__all__ = ["Flow", "UserTransport", "distances", "pmd"]
-
-Index = npt.NDArray[np.int64]
+__all__ = ["UserTransport", "distances", "distances_between", "pmd", "pmd_breakdown", "preference_mover"]
 
 FEW = 20  # pairs for which laying the distances out anew does not pay
+TABLE_1_EPSILON = 0.05
 
 
-class Flow(NamedTuple):
-    """Mass that moves from an item of u to an item of v, and its share of the whole distance."""
-
-    source: Any
-    target: Any
-    mass: float
-    distance: float
-    share: float
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserTransport:
-    """The distance of two users, and the plan that explains it.
+    """The distance between two users, and the transport plan that explains it.
 
     Attributes
     ----------
-    u, v
+    user, other
         The users' ids.
     distance
         D(u, v).
-    transport
-        The solved problem, with plan, potentials and certificate.
-    items_u, items_v
-        Item ids of the plan's rows and columns.
     """
 
-    u: Any
-    v: Any
+    user: Any
+    other: Any
     distance: float
-    transport: Transport
-    items_u: npt.NDArray[Any]
-    items_v: npt.NDArray[Any]
+    _data: Dataset
+    _u: int
+    _v: int
+
+    @cached_property
+    def transport(self) -> Transport:
+        """The solved problem, with plan, potentials and certificate."""
+        return _transport(self._data, self._u, self._v)
 
     @cached_property
     def flows(self) -> list[Flow]:
-        """What moves where, largest share of the distance first; mass that stays comes last.
+        """The flows of the plan, largest share of the distance first; mass that stays put comes last.
 
         The masses sum to 1 and the shares to 1 (all shares are 0 for users at distance 0).
         """
-        plan, cost = self.transport.plan, self.transport.problem.costs
-        d = cost[plan.rows, plan.columns]
+        data, plan = self._data, self.transport.plan
+        p, geometry = data.preferences, data.require_geometry("PMD")
+        sources = p.indices[p.indptr[self._u] : p.indptr[self._u + 1]][plan.rows]
+        targets = p.indices[p.indptr[self._v] : p.indptr[self._v + 1]][plan.columns]
+        d = self.transport.problem.costs[plan.rows, plan.columns]
         work = plan.mass * d
         share = work / work.sum() if work.any() else work
         order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
-        columns = (self.items_u[plan.rows], self.items_v[plan.columns], plan.mass, d, share)
-        return [Flow(*parts) for parts in zip(*(x[order].tolist() for x in columns), strict=True)]
+        columns = (
+            data.ratings.items[sources],
+            data.ratings.items[targets],
+            _ratings_of(data, self._u, sources),
+            _ratings_of(data, self._v, targets),
+            geometry.similarity_at(d),
+            plan.mass,
+            d,
+            work,
+            share,
+        )
+        return [Flow(*fields) for fields in zip(*(x[order].tolist() for x in columns), strict=True)]
 
     def __repr__(self) -> str:
-        """Users, distance, number of flows."""
-        return (
-            f"UserTransport({self.u!r} → {self.v!r}: distance {self.distance:.6f}, {len(self.flows)} flows)"
-        )
+        return f"UserTransport({self.user!r} → {self.other!r}: distance {self.distance:.6f})"
 
 
-def pmd(
-    ratings: Ratings,
-    geometry: ItemGeometry,
-    u: Any,
-    v: Any,
-    *,
-    missing: Literal["error", "drop"] = "error",
-) -> UserTransport:
-    """Return the exact distance between users u and v, with its plan and its proof.
+def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
+    """Return the exact distance between two users; its plan and proof are computed when they are read.
 
     Parameters
     ----------
     u, v
         User ids.
-    missing
-        Rated items that the geometry does not know: ``"error"``, or ``"drop"`` their ratings.
 
     Raises
     ------
@@ -108,131 +103,160 @@ def pmd(
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays(["ann", "bob"], ["Titanic", "Casablanca"], [5, 4])
-    >>> geometry = ItemGeometry.from_similarity(["Casablanca", "Titanic"], [[1, 0.8], [0.8, 1]])
-    >>> answer = pmd(ratings, geometry, "ann", "bob")
+    >>> from prefmover import Dataset, ItemGeometry, Ratings
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob"], ["Titanic", "Casablanca"], [5, 4]),
+    ...     ItemGeometry.from_similarity(["Casablanca", "Titanic"], [[1, 0.8], [0.8, 1]]),
+    ... )
+    >>> answer = pmd(data, "ann", "bob")
     >>> answer
-    UserTransport('ann' → 'bob': distance 0.643501, 1 flows)
+    UserTransport('ann' → 'bob': distance 0.643501)
     >>> answer.transport.certificate.valid
     True
     """
-    ratings, geometry = align(ratings, geometry, missing)
-    of_u, of_v = (preferences(ratings.take(users=[ratings.user_position(x)])) for x in (u, v))
-    for one, user in ((of_u, u), (of_v, v)):
-        if one.total[0] == 0:
-            raise UndefinedDistanceError(undefined_because(len(ratings[user]), user))
-    i, j = of_u.indices, of_v.indices
-    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
-    problem = TransportProblem(
-        of_u.mass * of_v.total[0],
-        of_v.mass * of_u.total[0],
-        geometry.grid_block(i, j),
-        geometry.unit,
-        same=(at_i, at_j) if geometry.is_metric else None,
-    )
-    result = solve(problem)
-    return UserTransport(u, v, _distance(result), result, ratings.items[i], ratings.items[j])
+    geometry, p = data.require_geometry("PMD"), data.preferences
+    a, b = data.ratings.user_position(u), data.ratings.user_position(v)
+    for position, user in ((a, u), (b, v)):
+        if p.total[position] == 0:
+            n = len(data.ratings.row(position)[0])
+            raise UndefinedDistanceError(undefined_because(n, user))
+    distance = float(distances_from(p, geometry, a, np.array([b]))[0])
+    return UserTransport(u, v, distance, data, a, b)
 
 
 def distances(
-    ratings: Ratings,
-    geometry: ItemGeometry,
+    data: Dataset,
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     *,
     n_threads: int | None = None,
     progress: Progress | None = None,
     dtype: npt.DTypeLike = np.float64,
-    missing: Literal["error", "drop"] = "error",
 ) -> npt.NDArray[Any]:
-    """Return the exact distances of ``users`` x ``others``, NaN where one of them has no distribution.
+    """Return the exact distances of ``users`` x ``others``; NaN where a user has no positive rating.
 
-    Each is a function of exact whole numbers, so that the result does not depend on the number of threads,
-    the order of the users, or which of the two comes first.
+    Each distance is computed from exact integers. The result does not depend on the number of threads, the
+    order of the users, or which of the two comes first.
 
     Parameters
     ----------
     users, others
-        User ids; None means all. When ``others`` is None too, each pair is solved once.
+        User ids; None means all users. When the two are the same, each pair is solved once.
     n_threads
-        Threads; None means all cores.
+        Number of threads; None means all cores.
     progress
-        Called with (done, total) pairs.
+        Called with (users done, all users).
     dtype
         float64, or float32 to halve the memory.
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays(["ann", "bob"], ["Titanic", "Casablanca"], [5, 4])
-    >>> geometry = ItemGeometry.from_similarity(["Casablanca", "Titanic"], [[1, 0.8], [0.8, 1]])
-    >>> distances(ratings, geometry).round(4)
+    >>> from prefmover import Dataset, ItemGeometry, Ratings
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob"], ["Titanic", "Casablanca"], [5, 4]),
+    ...     ItemGeometry.from_similarity(["Casablanca", "Titanic"], [[1, 0.8], [0.8, 1]]),
+    ... )
+    >>> distances(data).round(4)
     array([[0.    , 0.6435],
            [0.6435, 0.    ]])
     """
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
-    rows, columns = ratings.user_positions(users), ratings.user_positions(others)
-    ratings, geometry = align(ratings, geometry, missing)
-    everyone = preferences(ratings)
-    once = np.array_equal(rows, columns) and np.unique(rows).size == rows.size
-    longest = int(np.diff(everyone.indptr).max(initial=0))
+    positions = data.ratings.user_positions
+    return distances_between(
+        data, positions(users), positions(others), n_threads=n_threads, progress=progress, dtype=dtype
+    )
+
+
+def distances_between(
+    data: Dataset,
+    users: Ints,
+    others: Ints,
+    *,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
+    """Return :func:`distances` of users by position."""
     require(
-        rows.size * columns.size * np.dtype(dtype).itemsize
-        + min(resolve_jobs(n_threads), max(rows.size, 1)) * 4 * longest * (2 * ratings.n_items + longest),
-        f"all distances of {rows.size:,} x {columns.size:,} users",
+        users.size * others.size * np.dtype(dtype).itemsize,
+        f"all distances of {users.size:,} x {others.size:,} users",
         "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)",
     )
-    out = np.empty((rows.size, columns.size), dtype)
-
-    def work(k: int) -> None:
-        part = slice(k + 1, None) if once else slice(None)
-        out[k, part] = distances_of(everyone, geometry, int(rows[k]), columns[part])
-        if once:
-            out[part, k] = out[k, part]
-            out[k, k] = np.nan if everyone.total[rows[k]] == 0 else 0.0
-
-    # Heavy users first, so that no thread is left alone with one at the end.
-    order = np.argsort(-np.diff(everyone.indptr)[rows], kind="stable")
-    sizes = [columns.size - k if once else columns.size for k in order.tolist()]
-    run(work, order.tolist(), n_threads=n_threads, sizes=sizes, progress=progress)
-    return out
+    same = np.array_equal(users, others) and np.unique(users).size == users.size
+    pairs = Pairs(data, users, others, upper=same)
+    return compute(
+        preference_mover(pairs), pairs, task_rows=1, n_threads=n_threads, progress=progress, dtype=dtype
+    )
 
 
-def distances_of(
-    everyone: Preferences, geometry: ItemGeometry, u: int, others: Index
-) -> npt.NDArray[np.float64]:
+def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
+    """PMD: the least cost of moving u's preferences onto v's over the items' distances.
+
+    Parameters
+    ----------
+    transport
+        ``"exact"``: the paper's definition, with the distances of the geometry. ``"entropic"``: Sinkhorn's
+        plan at ε = .05 with costs 1 - s, which the paper's Table 1 turns out to show.
+    """
+    data, others = pairs.data, pairs.others
+    geometry = data.require_geometry("PMD")
+    column = {u: k for k, u in enumerate(others.tolist())} if pairs.upper else {}
+
+    def exact_rows(users: Ints) -> Floats:
+        out = np.empty((len(users), len(others)))
+        for k, u in enumerate(users.tolist()):
+            first = column.get(u, 0)
+            out[k, first:] = distances_from(data.preferences, geometry, u, others[first:])
+        return out
+
+    def entropic_rows(users: Ints) -> Floats:
+        out = [[_entropic_cost(data, u, v) for v in others.tolist()] for u in users.tolist()]
+        return np.array(out).reshape(len(users), len(others))
+
+    return entropic_rows if transport == "entropic" else exact_rows
+
+
+def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
+    """Break PMD down into the flows of its plan."""
+    data = pair.data
+    for user in (pair.u, pair.v):
+        if not (pair.values[user] > 0).any():
+            return PairTerms(
+                nan, [], [], f"user {data.ratings.users[[user]].tolist()[0]!r} has no rating above 0"
+            )
+    if transport == "entropic":
+        value = _entropic_cost(data, pair.u, pair.v)
+        epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
+        return PairTerms(value, [epsilon, Factor("cost", value, "cost of the blurred plan at 1 - s")], [])
+    u, v = data.ratings.users[[pair.u, pair.v]].tolist()
+    answer = pmd(data, u, v)
+    stays = sum(flow.mass or 0.0 for flow in answer.flows if flow.source == flow.target)
+    factors = [
+        pair.n_factor(),
+        Factor("stays", stays, "share of the preference that stays on its item"),
+        Factor("moves", 1 - stays, "share of the preference that moves to another item"),
+        Factor("D", answer.distance, "cost of all flows: Σ mass · distance"),
+    ]
+    return PairTerms(answer.distance, factors, answer.flows)
+
+
+def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others: Ints) -> Floats:
     """Return the distances between the user at position u and those at positions ``others``."""
     from prefmover.measures import _pmd as kernels
-    from prefmover.ot._simplex import workspace
 
     out = np.empty(others.size)
     if not others.size:
         return out
-    mine = everyone.indices[everyone.indptr[u] : everyone.indptr[u + 1]]
-    n, m = int(np.diff(everyone.indptr)[others].max()), mine.size
+    items = everyone.indices[everyone.indptr[u] : everyone.indptr[u + 1]]
+    longest = int((everyone.indptr[others + 1] - everyone.indptr[others]).max())
     if geometry.grid is not None and others.size < FEW:
-        distance, places = geometry.grid, mine
+        distance, columns = geometry.grid, items
     else:
-        distance, places = query_major(geometry, mine), np.arange(m, dtype=mine.dtype)
-    kernels.distances_from(
-        u,
-        others,
-        everyone.indptr,
-        everyone.indices,
-        everyone.mass,
-        everyone.total,
-        distance,
-        places,
-        geometry.unit,
-        bool(geometry.is_metric),
-        np.empty(n + 1, np.int32),
-        np.empty(m + 1, np.int32),
-        np.empty(n + 1, np.int64),
-        np.empty(m + 1, np.int64),
-        np.empty(max(n * m, 1), np.int32),
-        workspace(n + 1, m + 1),
-        out,
-    )
+        distance, columns = query_major(geometry, items), np.arange(items.size, dtype=items.dtype)
+    users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
+    costs = kernels.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
+    kernels.distances_from(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
         out[k] = wide_distance(everyone, everyone, geometry, u, int(others[k]))
     return out
@@ -252,12 +276,26 @@ def wide_distance(
     preferences_u: Preferences, preferences_v: Preferences, geometry: ItemGeometry, u: int, v: int
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
-    (i, p, total_p), (j, q, total_q) = (
-        (x.indices[x.indptr[k] : x.indptr[k + 1]], x.mass[x.indptr[k] : x.indptr[k + 1]], x.total[k])
-        for x, k in ((preferences_u, u), (preferences_v, v))
-    )
+    (i, p, total_p), (j, q, total_q) = _distribution(preferences_u, u), _distribution(preferences_v, v)
     whole = geometry.grid_block(i, j).astype(np.int64)
     return _distance(solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit)))
+
+
+def _transport(data: Dataset, u: int, v: int) -> Transport:
+    """Return the solved transport problem of two users, with its proof."""
+    geometry = data.require_geometry("PMD")
+    (i, p, total_p), (j, q, total_q) = _distribution(data.preferences, u), _distribution(data.preferences, v)
+    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
+    same = (at_i, at_j) if geometry.is_metric else None
+    return solve(
+        TransportProblem(p * total_q, q * total_p, geometry.grid_block(i, j), geometry.unit, same=same)
+    )
+
+
+def _distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int]:
+    """Return a user's items, masses and total mass."""
+    row = slice(p.indptr[user], p.indptr[user + 1])
+    return p.indices[row], p.mass[row], p.total[user]
 
 
 def _distance(result: Transport) -> float:
@@ -271,3 +309,35 @@ def _distance(result: Transport) -> float:
     )
     high, low = divmod(exact, 2**28)
     return (float(high) * 2.0**28 + float(low)) / float(problem.total) * problem.unit
+
+
+def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:
+    """Return the ratings that a user gave to items, by position."""
+    rated, values = data.ratings.row(user)
+    return values[np.searchsorted(rated, items)]
+
+
+def _entropic_cost(data: Dataset, u: int, v: int) -> float:
+    from prefmover.ot.sinkhorn import sinkhorn
+
+    (i, p), (j, q) = _positive_ratings(data, u), _positive_ratings(data, v)
+    if not len(i) or not len(j):
+        return nan
+    # Groups of items that are far apart in terms of ε exchange mass slowly: marginals to the default 1e-9
+    # would take very long, and the cost does not change any more.
+    cost = 1.0 - data.require_geometry("PMD").similarity(i, j)
+    plan = sinkhorn(p, q, cost, TABLE_1_EPSILON, tolerance=1e-5)
+    if not plan.converged:
+        first, second = data.ratings.users[[u, v]].tolist()
+        raise NotOptimalError(
+            f"Sinkhorn did not converge for users {first!r} and {second!r} "
+            f"(marginal error {plan.marginal_error:.2g} after {plan.iterations:,} rounds)"
+        )
+    return float(plan.cost)
+
+
+def _positive_ratings(data: Dataset, user: int) -> tuple[Ints, Floats]:
+    """Return the items that a user rated above 0, and the ratings: masses, not yet normalized."""
+    items, values = data.ratings.row(user)
+    positive = values > 0
+    return items[positive].astype(np.int64), values[positive]

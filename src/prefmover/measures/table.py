@@ -1,28 +1,44 @@
-"""The table of measures: one row each, read by the search, the command line, the docs and the tests.
+"""The table of measures. A row says everything that depends on the measure.
 
-Twelve rows come with the package. A row of your own is made from a function on two users' ratings
-(:meth:`Measure.from_function`) or from a matrix (:meth:`Measure.from_matrix`). The object works wherever
-``measure=`` is taken; :func:`register` makes it work by name.
+Twelve rows come with the package. Make a row of your own from a function on two users' ratings
+(:meth:`Measure.from_function`) or from a matrix (:meth:`Measure.from_matrix`). Pass the object wherever
+``measure=`` is taken, or call :func:`register_measure` to use it by name.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from math import exp, inf, pi
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.data.ids import IdIndex, as_ids, close_names
 from prefmover.errors import InputError
-from prefmover.measures import corated, distribution, item_aware, mover, overlap
-from prefmover.measures.pairs import Floats, Index, Kernel, Pairs, Rows
+from prefmover.measures import corated, distribution, item_aware, overlap
+from prefmover.measures import pmd as mover
+from prefmover.measures.breakdown import Breakdown
+from prefmover.measures.pairs import Kernel, Pairs, Rows
 
-__all__ = ["MEASURES", "Convention", "Measure", "find_measure", "properties", "register"]
+__all__ = ["MEASURES", "Convention", "Measure", "Style", "find_measure", "properties", "register_measure"]
 
 PUBLISHED = "published"
 TABLE_1 = "table-1"
+TASK_ROWS = 64
+
+# Okabe and Ito's colors, which people with any color vision can tell apart.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, RED, PURPLE = "#B8A800", "#0072B2", "#D55E00", "#CC79A7"
+
+
+class Style(NamedTuple):
+    """The look of a measure in plots: a color, and matplotlib's dash and marker."""
+
+    color: str
+    dash: str
+    marker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +48,16 @@ class Convention:
     Attributes
     ----------
     summary
-        What it does, in a line.
+        One line.
     options
-        Keyword arguments for the measure's kernel.
+        Keyword arguments of the measure's kernel and of its breakdown.
+    practical
+        Whether it is fast enough for whole data sets.
     """
 
     summary: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    practical: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,36 +67,47 @@ class Measure:
     Attributes
     ----------
     name
-        Lower case; what ``measure=`` takes.
+        The name that ``measure=`` takes, in lower case.
     label
-        As the literature writes it.
+        The name in the literature.
     summary
-        What it looks at, in a line.
+        One sentence on what the measure compares.
     kernel
-        ``kernel(pairs, **options)`` prepares and returns a function from users to rows of values.
+        ``kernel(pairs, **options)`` prepares, and returns a function from users to rows of values.
     larger_is_closer
         True for similarities, False for distances.
     range
         Least and greatest value under the default convention.
+    breakdown
+        ``breakdown(pair, **options)`` returns the factors and terms of one pair.
     symmetric
         Whether the value of (u, v) is that of (v, u).
     metric
         Whether it obeys the triangle inequality and is 0 for equal preferences (PMD: if the item
         distance is a metric).
     needs_geometry
-        Whether item similarities are needed.
+        Whether it needs distances between items.
     needs_overlap
         Whether users without a co-rated item have no value.
+    uses_others
+        Whether the value of a pair depends on the ratings of other users (through item means).
+    search
+        ``"cascade"`` if lower bounds let the search skip most pairs under the default convention,
+        ``"exhaustive"`` if every pair is computed.
     conventions
         By name; ``"published"`` and ``"table-1"`` are always there.
     default
         The convention used unless another is named.
     halves
-        Whether the kernel can leave out the lower half of a symmetric result (``pairs.upper``).
+        Whether the kernel can skip the lower half of a symmetric result (``pairs.upper``).
+    task_rows
+        Number of rows that a thread computes at a time.
     weight
-        The rule that makes a neighbor's weight of a value; see :mod:`prefmover.measures.weights`.
+        The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`.
+    style
+        Its look in plots.
     reference
-        Where it was published.
+        The publication.
     """
 
     name: str
@@ -86,29 +116,53 @@ class Measure:
     kernel: Kernel
     larger_is_closer: bool
     range: tuple[float, float]
+    breakdown: Breakdown | None = None
     symmetric: bool = True
     metric: bool = False
     needs_geometry: bool = False
     needs_overlap: bool = False
+    uses_others: bool = False
+    search: Literal["cascade", "exhaustive"] = "exhaustive"
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     default: str = PUBLISHED
     halves: bool = False
+    task_rows: int = TASK_ROWS
     weight: str = "as-is"
+    style: Style = Style(PURPLE, "-", "x")
     reference: str = ""
 
     def __repr__(self) -> str:
-        kind = "similarity" if self.larger_is_closer else "distance"
-        return f"Measure({self.name!r}, a {kind}: {self.summary})"
+        return f"Measure({self.name!r}, a {self.value_name}: {self.summary})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy a row of the table by its name, a row of one's own by its fields."""
+        """Pickle and copy a row of the table by its name, any other row by its fields."""
         if MEASURES.get(self.name) is self:
             return find_measure, (self.name,)
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return _restored, ({**values, "conventions": dict(self.conventions)},)
 
+    @property
+    def value_name(self) -> Literal["distance", "similarity"]:
+        """Whether a value is a ``"distance"`` or a ``"similarity"``."""
+        return "similarity" if self.larger_is_closer else "distance"
+
+    def searches_by_bounds(self, convention: str | None = None) -> bool:
+        """Whether the search can skip most pairs by lower bounds."""
+        return self.search == "cascade" and self.convention(convention) == self.default
+
+    def distinct_conventions(self) -> list[str]:
+        """Return the conventions that give different values, the default first.
+
+        >>> MEASURES["nhsm"].distinct_conventions(), MEASURES["cos"].distinct_conventions()
+        (['published', 'table-1'], ['published'])
+        """
+        distinct: dict[str, str] = {}
+        for name in sorted(self.conventions, key=lambda name: name != self.default):
+            distinct.setdefault(repr(sorted(self.conventions[name].options.items())), name)
+        return list(distinct.values())
+
     def convention(self, name: str | None = None) -> str:
-        """Return the name of the convention meant: the default for None, checked otherwise."""
+        """Return a checked convention name; None means the default."""
         if name is None:
             return self.default
         if name not in self.conventions:
@@ -132,32 +186,31 @@ class Measure:
         weight: str | None = None,
         summary: str = "a function of two users' ratings",
     ) -> Self:
-        """Make a measure of a function on two users' ratings.
+        """Make a measure from a function on two users' ratings.
 
         Parameters
         ----------
         function
-            Called with two dictionaries from item id to rating, for every pair asked for; returns a
-            number, or None (or NaN) where the measure is undefined. It is not called for users without
-            ratings. It runs as Python: fine for thousands of users against some, slow for all pairs.
+            Called with two dictionaries from item id to rating. Returns a number, or None (or NaN) where
+            the measure is undefined. It is not called for users without ratings. It runs as Python: fast
+            enough for some users against thousands, slow for all pairs.
         symmetric
-            Promise that f(u, v) = f(v, u).
+            Whether f(u, v) = f(v, u).
         weight
-            How values become weights: ``"as-is"`` for a similarity, ``"exponential(1)"`` for a distance,
-            unless named.
+            The rule that turns values into weights; by default ``"as-is"`` for a similarity and
+            ``"exponential(1)"`` for a distance.
 
         Examples
         --------
-        >>> from prefmover.data.ratings import Ratings
-        >>> from prefmover.measures import similarities
-        >>> def shared(u, v):
+        >>> from prefmover import Dataset, Ratings, similarities
+        >>> def common(u, v):
         ...     return len(u.keys() & v.keys())
-        >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 3, 3])
-        >>> similarities(ratings, Measure.from_function("shared", shared, symmetric=True))
+        >>> data = Dataset(Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 3, 3]))
+        >>> similarities(data, Measure.from_function("common", common, symmetric=True))
         array([[2., 1.],
                [1., 1.]])
         """
-        return cls._own(
+        return cls._custom(
             name, summary, _FunctionKernel(name, function), larger_is_closer, range, symmetric, weight
         )
 
@@ -172,23 +225,22 @@ class Measure:
         weight: str | None = None,
         summary: str = "a precomputed matrix",
     ) -> Self:
-        """Make a measure of a precomputed matrix of values.
+        """Make a measure from a precomputed matrix of values.
 
         Parameters
         ----------
         matrix
-            (n, n) values, NaN where undefined; rows are the users asked about. Not copied.
+            (n, n) values, NaN where undefined; rows are the queries. Not copied.
         users
-            The n user ids of its rows and columns, in any order; users of the ratings that are not among
-            them cannot be asked for.
+            The n user ids of its rows and columns, in any order. Users that are not among them have no
+            values.
 
         Examples
         --------
-        >>> from prefmover.data.ratings import Ratings
-        >>> from prefmover.measures import similarities
-        >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
+        >>> from prefmover import Dataset, Ratings, similarities
+        >>> data = Dataset(Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3]))
         >>> friends = Measure.from_matrix("friends", [[1, 0.5], [0.25, 1]], users=["bob", "ann"])
-        >>> similarities(ratings, friends, users=["ann"])
+        >>> similarities(data, friends, users=["ann"])
         array([[1.  , 0.25]])
         """
         values = np.asarray(matrix, dtype=np.float64)
@@ -208,10 +260,10 @@ class Measure:
         )
         symmetric = np.array_equal(values, values.T, equal_nan=True)
         kernel = _MatrixKernel(name, values, IdIndex("user", ids))
-        return cls._own(name, summary, kernel, larger_is_closer, ends, symmetric, weight)
+        return cls._custom(name, summary, kernel, larger_is_closer, ends, symmetric, weight)
 
     @classmethod
-    def _own(
+    def _custom(
         cls,
         name: str,
         summary: str,
@@ -221,7 +273,7 @@ class Measure:
         symmetric: bool,
         weight: str | None,
     ) -> Self:
-        only = Convention("as given")
+        only = Convention("as defined")
         return cls(
             name=_checked_name(name),
             label=name,
@@ -235,19 +287,19 @@ class Measure:
         )
 
 
-def register(measure: Measure, *, replace: bool = False) -> Measure:
+def register_measure(measure: Measure, *, replace: bool = False) -> Measure:
     """Add a row to :data:`MEASURES`, so that it works by name, and return it.
 
     Examples
     --------
-    >>> row = register(Measure.from_function("shared", lambda u, v: len(u.keys() & v.keys())))
-    >>> find_measure("shared") is row
+    >>> row = register_measure(Measure.from_function("common", lambda u, v: len(u.keys() & v.keys())))
+    >>> find_measure("common") is row
     True
-    >>> del MEASURES["shared"]
+    >>> del MEASURES["common"]
     """
     if measure.name in MEASURES and not replace:
         raise InputError(
-            f"there is a measure {measure.name!r} already; choose another name, or pass replace=True"
+            f"there is already a measure {measure.name!r}; choose another name, or pass replace=True"
         )
     MEASURES[measure.name] = measure
     return measure
@@ -307,7 +359,7 @@ def _restored(values: dict[str, Any]) -> Measure:
 
 def _checked_name(name: str) -> str:
     if not name or name != name.strip().lower():
-        raise InputError(f"measure name {name!r}: use lower case and no blanks around it, as in 'n-bcf'")
+        raise InputError(f"measure name {name!r}: use lower case without surrounding spaces, as in 'n-bcf'")
     return name
 
 
@@ -319,35 +371,34 @@ class _FunctionKernel:
     function: Callable[[dict[Any, float], dict[Any, float]], float | None]
 
     def __call__(self, pairs: Pairs) -> Rows:
-        ratings, name, function = pairs.ratings, self.name, self.function
-        theirs = [ratings[v] for v in ratings.users[pairs.others]]
+        ids, others = pairs.ratings.users, pairs.ratings.users[pairs.others].tolist()
+        rows_of_others = [pairs.ratings[v] for v in others]
 
-        def value(u: Any, mine: dict[Any, float], v: Any, row: dict[Any, float]) -> float:
-            if not mine or not row:
-                return np.nan
-            try:
-                result = function(mine, row)
-                number = np.nan if result is None else float(result)
-            except Exception as error:
-                error.add_note(f"in measure {name!r}, for users {u!r} and {v!r}")
-                raise
-            if number in (inf, -inf):
-                raise InputError(
-                    f"measure {name!r} is infinite for users {u!r} and {v!r}; return None if undefined"
-                )
-            return number
-
-        def rows(users: Index) -> Floats:
-            out = np.empty((len(users), len(theirs)))
-            for k, u in enumerate(ratings.users[users].tolist()):
-                mine = ratings[u]
+        def rows(users: Ints) -> Floats:
+            out = np.empty((len(users), len(others)))
+            for k, u in enumerate(ids[users].tolist()):
+                row = pairs.ratings[u]
                 out[k] = [
-                    value(u, mine, v, row)
-                    for v, row in zip(ratings.users[pairs.others].tolist(), theirs, strict=True)
+                    self._value(u, row, v, other) for v, other in zip(others, rows_of_others, strict=True)
                 ]
             return out
 
         return rows
+
+    def _value(self, u: Any, row: dict[Any, float], v: Any, other: dict[Any, float]) -> float:
+        if not row or not other:
+            return np.nan
+        try:
+            result = self.function(row, other)
+            number = np.nan if result is None else float(result)
+        except Exception as error:
+            error.add_note(f"in measure {self.name!r}, for users {u!r} and {v!r}")
+            raise
+        if number in (inf, -inf):
+            raise InputError(
+                f"measure {self.name!r} is infinite for users {u!r} and {v!r}; return None where undefined"
+            )
+        return number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,19 +410,15 @@ class _MatrixKernel:
     index: IdIndex
 
     def __call__(self, pairs: Pairs) -> Rows:
-        users, values = pairs.ratings.users, self.values
+        columns = self._positions(pairs, pairs.others)
+        self._positions(pairs, pairs.users)  # an unknown user is an error before the work begins
+        return lambda users: self.values[np.ix_(self._positions(pairs, users), columns)]
 
-        def places(positions: Index) -> Index:
-            try:
-                return self.index.positions(users[positions])
-            except InputError as error:
-                raise InputError(
-                    f"measure {self.name!r} was made without one of these users: {error}"
-                ) from None
-
-        columns = places(pairs.others)
-        places(pairs.users)  # complain before the work begins
-        return lambda some: values[np.ix_(places(some), columns)]
+    def _positions(self, pairs: Pairs, users: Ints) -> Ints:
+        try:
+            return self.index.positions(pairs.ratings.users[users])
+        except InputError as error:
+            raise InputError(f"the matrix of measure {self.name!r} lacks a user: {error}") from None
 
 
 def _row(
@@ -379,7 +426,9 @@ def _row(
     label: str,
     summary: str,
     kernel: Kernel,
+    breakdown: Breakdown,
     range: tuple[float, float],  # noqa: A002 - the attribute's name
+    style: tuple[str, str, str],
     reference: str,
     published: Convention,
     others: Mapping[str, Convention] = MappingProxyType({}),
@@ -395,6 +444,8 @@ def _row(
         summary,
         kernel,
         range=range,
+        breakdown=breakdown,
+        style=Style(*style),
         reference=reference,
         conventions=MappingProxyType(conventions),
         **flags,
@@ -407,7 +458,8 @@ def _bcf_conventions(normalized: bool) -> tuple[Convention, dict[str, Convention
 
     return Convention("loc_cor over the rated items; a flat user adds nothing to J", options()), {
         "median": Convention(
-            "loc_med: ratings centered on the middle of the scale, over the L2 norms", options(local="median")
+            "loc_med: ratings centered on the middle of the scale, divided by the L2 norms",
+            options(local="median"),
         ),
         TABLE_1: Convention(
             "mean and deviation of the zero-filled row over all items; loc = 1 for a flat user",
@@ -434,67 +486,75 @@ _SIG_1 = 1 / (1 + exp(-1))
 
 _ROWS = [
     _row(
-        "cos", "COS", "angle between the co-rated ratings",
-        corated.cosine, (0, 1), BREESE, _PLAIN, needs_overlap=True, halves=True,
+        "cos", "COS", "The angle between the ratings of co-rated items.",
+        corated.cosine, corated.cosine_breakdown, (0, 1), (SKY, "--", "s"), BREESE, _PLAIN,
+        needs_overlap=True, halves=True,
     ),
     _row(
-        "pcc", "PCC", "correlation of the co-rated ratings",
-        corated.pearson, (-1, 1), BREESE,
+        "pcc", "PCC", "The correlation of the ratings of co-rated items.",
+        corated.pearson, corated.pearson_breakdown, (-1, 1), (ORANGE, "--", "^"), BREESE,
         Convention("centered on the mean of all of a user's ratings"),
         {"co-rated-means": Convention("centered on the mean over the co-rated items", {"means": "co-rated"})},
         needs_overlap=True, halves=True,
     ),
     _row(
-        "msd", "MSD", "mean squared difference of the co-rated ratings",
-        corated.mean_squared_difference, (0, 1), SHARDANAND,
+        "msd", "MSD", "The mean squared difference of the ratings of co-rated items.",
+        corated.mean_squared_difference, corated.msd_breakdown, (0, 1), (GREEN, "--", "D"), SHARDANAND,
         Convention("differences as a share of the scale"),
         larger_is_closer=False, needs_overlap=True, halves=True, weight="one-minus",
     ),
     _row(
-        "jaccard", "Jaccard", "share of the items of either that both rated",
-        overlap.jaccard, (0, 1), KOUTRIKA, _PLAIN, halves=True,
+        "jaccard", "Jaccard", "The share of all items rated by either user that both rated.",
+        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), (PURPLE, "--", "v"), KOUTRIKA, _PLAIN,
+        halves=True,
     ),
     _row(
-        "urp", "URP", "likeness of the means and deviations of two users' ratings",
-        distribution.urp, (0, 0.5), LIU, _PLAIN,
+        "urp", "URP", "The similarity of the means and standard deviations of two users' ratings.",
+        distribution.urp, distribution.urp_breakdown, (0, 0.5), (YELLOW, "--", "P"), LIU, _PLAIN,
     ),
     _row(
-        "jmsd", "JMSD", "Jaccard times 1 - MSD",
-        overlap.jaccard_msd, (0, 1), BOBADILLA, _PLAIN, needs_overlap=True, halves=True,
-    ),
-    _row(
-        "nhsm", "NHSM", "proximity, significance and singularity of co-rated ratings, times overlap and URP",
-        distribution.nhsm, (0, 1 / 8), LIU,
-        Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
-        {TABLE_1: Convention("overlap is Jaccard's", {"overlap": "union"})},
+        "jmsd", "JMSD", "Jaccard times 1 - MSD.",
+        overlap.jaccard_msd, overlap.jmsd_breakdown, (0, 1), (BLUE, "--", "X"), BOBADILLA, _PLAIN,
         needs_overlap=True, halves=True,
     ),
     _row(
-        "bcf", "BCF", "Jaccard plus all pairs of ratings, weighted by item similarity",
-        item_aware.bcf, (-inf, inf), PATRA, _BCF, _BCF_OTHERS, needs_geometry=True,
+        "nhsm", "NHSM", "Proximity, significance and singularity of co-rated ratings, times overlap and URP.",
+        distribution.nhsm, distribution.nhsm_breakdown, (0, 1 / 8), (RED, "--", "<"), LIU,
+        Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
+        {TABLE_1: Convention("Jaccard as the overlap", {"overlap": "union"})},
+        needs_overlap=True, halves=True, uses_others=True,
     ),
     _row(
-        "n-bcf", "N-BCF", "BCF with the mean over all pairs of ratings in place of their sum",
-        item_aware.bcf, (-1, 2), MENG, _NBCF, _NBCF_OTHERS, needs_geometry=True,
+        "bcf", "BCF", "Jaccard plus all pairs of ratings, weighted by item similarity.",
+        item_aware.bcf, item_aware.bcf_breakdown, (-inf, inf), (SKY, "-", ">"), PATRA, _BCF, _BCF_OTHERS,
+        needs_geometry=True,
     ),
     _row(
-        "husm", "HUSM", "NHSM's likeness of all pairs of ratings, weighted by item similarity",
-        item_aware.husm, (0, inf), WANG,
+        "n-bcf", "N-BCF", "BCF with the mean over all pairs of ratings in place of their sum.",
+        item_aware.bcf, item_aware.bcf_breakdown, (-1, 2), (BLUE, "-", "h"), MENG, _NBCF, _NBCF_OTHERS,
+        needs_geometry=True,
+    ),
+    _row(
+        "husm", "HUSM", "NHSM's factors of all pairs of ratings, weighted by item similarity.",
+        item_aware.husm, item_aware.husm_breakdown, (0, inf), (ORANGE, "-", "*"), WANG,
         Convention("as defined", {"normalized": False}),
-        needs_geometry=True, symmetric=False,
+        needs_geometry=True, symmetric=False, uses_others=True,
     ),
     _row(
-        "n-husm", "N-HUSM", "HUSM with the mean over all pairs of ratings in place of their sum",
-        item_aware.husm, (0, _SIG_1 / 8), MENG,
+        "n-husm", "N-HUSM", "HUSM with the mean over all pairs of ratings in place of their sum.",
+        item_aware.husm, item_aware.husm_breakdown, (0, _SIG_1 / 8), (RED, "-", "p"), MENG,
         Convention("as defined", {"normalized": True}),
-        needs_geometry=True, symmetric=False,
+        needs_geometry=True, symmetric=False, uses_others=True,
     ),
     _row(
-        "pmd", "PMD", "least cost of moving one user's preferences onto the other's",
-        mover.preference_mover, (0, pi / 2), MENG,
-        Convention("exact; the geometry's own distance, arccos s in the paper", {"transport": "exact"}),
-        {TABLE_1: Convention("entropic (Sinkhorn, ε = .05), d = 1 - s", {"transport": "entropic"})},
+        "pmd", "PMD", "The least cost of moving one user's preferences onto the other's.",
+        mover.preference_mover, mover.pmd_breakdown, (0, pi / 2), (BLACK, "-", "o"), MENG,
+        Convention("exact, with the distances of the geometry (arccos s in the paper)", {"transport": "exact"}),
+        {TABLE_1: Convention(
+            "entropic (Sinkhorn, ε = .05), d = 1 - s", {"transport": "entropic"}, practical=False
+        )},
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
+        search="cascade", halves=True, task_rows=1,
     ),
 ]  # fmt: skip
 

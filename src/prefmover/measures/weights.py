@@ -1,16 +1,16 @@
-"""How a distance becomes a neighbor's weight: a choice of its own, with a name.
+"""Named rules that turn the value of a measure into a neighbor's weight.
 
 The paper derives a similarity from PMD "easily" and prints ``1 - PMD``, but with d = arccos(s) a distance
-can reach π/2, where that is negative. Three named rules:
+can reach π/2, where that is negative. The rules:
 
 =====================  ==============  ==========================================================
 name                   weight          remarks
 =====================  ==============  ==========================================================
-``one-minus``          1 - D           the paper's; negative where D > 1, and left so
+``one-minus``          1 - D           the paper's; negative where D > 1
 ``cosine``             cos D           undoes the arccos: for two users with one item each, the
                                        similarity of the two items; 0 from a right angle on
-``exponential(g)``     exp(-g D)       always positive; g sets how fast a neighbor's say fades
-``as-is``              the value       for measures that are similarities already
+``exponential(g)``     exp(-g D)       always positive; g sets how fast a neighbor's weight falls
+``as-is``              the value       for measures that are similarities
 =====================  ==============  ==========================================================
 """
 
@@ -23,16 +23,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats
 from prefmover.errors import InputError
 
 __all__ = ["WEIGHTS", "Weight", "weight"]
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A rule that turns values of a measure into weights; undefined (NaN) stays undefined.
+    """A rule that turns values of a measure into weights; NaN stays NaN.
 
     Examples
     --------
@@ -57,13 +56,13 @@ WEIGHTS: dict[str, str] = {
     "as-is": "the value itself, for similarities",
     "one-minus": "1 - D, negative where D > 1",
     "cosine": "cos D, 0 from a right angle on",
-    "exponential(g)": "exp(-g D), with a number from 0 for g",
+    "exponential(g)": "exp(-g D), where g is a number from 0 up",
 }
-"""The names that :func:`weight` takes, and what they mean."""
+"""The names that :func:`weight` takes, and their formulas."""
 
 
 def weight(rule: str | Weight) -> Weight:
-    """Return the rule of that name; ``"exponential(2.5)"`` names its rate.
+    """Return a rule by name; ``"exponential(2.5)"`` includes its rate.
 
     Examples
     --------
@@ -80,10 +79,10 @@ def weight(rule: str | Weight) -> Weight:
         return Weight(rule, _one_minus)
     if rule == "cosine":
         return Weight(rule, _cosine)
-    found = re.fullmatch(r"exponential\(\s*([^()\s]+)\s*\)", str(rule))
-    if found:
+    match = re.fullmatch(r"exponential\(\s*([^()\s]+)\s*\)", str(rule))
+    if match:
         try:
-            gamma = float(found[1])
+            gamma = float(match[1])
         except ValueError:
             gamma = math.nan
         if 0 <= gamma < math.inf:
@@ -92,7 +91,7 @@ def weight(rule: str | Weight) -> Weight:
     raise InputError(f'weight is {rule!r}; choose one of {names}, such as "exponential(4)"')
 
 
-# Functions of the module and not lambdas: those could not be pickled.
+# Functions of the module, since lambdas cannot be pickled.
 
 
 def _copy(values: Floats) -> Floats:
