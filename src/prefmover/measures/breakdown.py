@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
     from prefmover.measures.table import Measure
+    from prefmover.ot import Certificate
 
 __all__ = ["Breakdown", "Factor", "Flow", "PairBreakdown", "PairTerms", "UserPair", "breakdown", "sigmoid"]
 
@@ -75,12 +76,15 @@ class PairTerms(NamedTuple):
         The terms of the sum, in any order.
     reason
         Why the value is undefined.
+    certificate
+        For PMD: the proof that the plan is optimal.
     """
 
     value: float
     factors: list[Factor]
     flows: "list[Flow]"
     reason: str | None = None
+    certificate: "Certificate | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class PairBreakdown:
         The factors and sums, in the order of the formula.
     flows
         The terms of the sum, largest first.
+    certificate
+        For PMD: the proof that the plan is optimal.
     """
 
     user: Any
@@ -115,6 +121,7 @@ class PairBreakdown:
     factors: tuple[Factor, ...]
     flows: tuple[Flow, ...]
     reason: str | None = None
+    certificate: "Certificate | None" = None
 
     @property
     def value_name(self) -> str:
@@ -283,6 +290,7 @@ def breakdown(
         factors=tuple(terms.factors),
         flows=tuple(_largest_first(terms.flows)),
         reason=terms.reason if isnan(terms.value) else None,
+        certificate=terms.certificate,
     )
 
 

@@ -238,7 +238,7 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
         Factor("moves", 1 - stays, "share of the preference that moves to another item"),
         Factor("D", answer.distance, "cost of all flows: Σ mass · distance"),
     ]
-    return PairTerms(answer.distance, factors, answer.flows)
+    return PairTerms(answer.distance, factors, answer.flows, certificate=answer.transport.certificate)
 
 
 def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others: Ints) -> Floats:
