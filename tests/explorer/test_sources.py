@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from prefmover.explain.plot import COLOR_MAP, color_position
 from prefmover.server.assets import read_assets
 
 FOLDER = Path(str(files("prefmover.server"))) / "explorer"
@@ -87,5 +88,5 @@ def test_the_scale_is_that_of_the_plot():
     colormaps = pytest.importorskip("matplotlib").colormaps
     day = FILES["styles/colors.css"].partition("@media")[0]
     similarities = [1 - (k + 0.5) / 7 for k in range(7)]
-    plotted = [colors.to_hex(colormaps["YlGnBu"](0.12 + 0.88 * 0.85 * s)) for s in similarities]
+    plotted = [colors.to_hex(colormaps[COLOR_MAP](color_position(s))) for s in similarities]
     assert re.findall(r"--band-\d: (#\w+);", day) == plotted

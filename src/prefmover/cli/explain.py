@@ -76,13 +76,14 @@ def explain(
         explanation = explain_users(data, *pair, row, convention)
         lines = user_lines(explanation, n)
     if drawing or page:
-        from prefmover.report.plan import draw_plan, explained_page
+        from prefmover.explain.plot import plan_image
+        from prefmover.report import explanation_page
 
         if drawing:
-            write_text(draw_plan(explanation, drawing.suffix[1:].casefold()), drawing)
+            write_text(plan_image(explanation, drawing.suffix[1:].casefold()), drawing)
             note(str(drawing))
         if page:
-            write_text(explained_page(explanation), page)
+            write_text(explanation_page(explanation), page)
             note(str(page))
     if json:
         print_json(explanation.to_dict())

@@ -50,7 +50,7 @@ class UserExplanation:
     factors
         The factors and sums of the formula, in its order.
     flows
-        All flows of a transport plan; for other measures the largest 100 terms. The largest share comes first.
+        All flows of a transport plan, or the largest 100 terms of another measure; the largest first.
     labels
         Item id to title, for the items of the flows.
     reason

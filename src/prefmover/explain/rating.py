@@ -47,7 +47,7 @@ class RecommendationExplanation:
         return sum(part.value for part in self.baseline) + sum(part.value for part in self.contributions)
 
     def to_dict(self, n: int | None = None) -> dict[str, Any]:
-        """Return plain Python for JSON, with all contributions, or the first ``n`` and the sum of the rest."""
+        """Return plain Python for JSON: all contributions, or the first ``n`` and the sum of the rest."""
         p, others = self.prediction, self.contributions[n:] if n is not None else ()
         return {
             "user": p.user,

@@ -1,4 +1,4 @@
-"""The page that ``prefmover demo`` writes: ratings, neighbors and recommendations of a viewer, and accuracy."""
+"""The page that ``prefmover demo`` writes: a viewer with neighbors, recommendations, and the accuracy."""
 
 from __future__ import annotations
 
