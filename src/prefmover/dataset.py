@@ -35,7 +35,7 @@ from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "geometry_from_ratings"]
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Missing = Literal["error", "drop"]
@@ -181,7 +181,7 @@ class Dataset:
         )
         name, terms = Path(ratings).name, "your own"
         if not items:
-            return cls(table, _geometry_from_ratings, name=name, terms=terms)
+            return cls(table, geometry_from_ratings, name=name, terms=terms)
         from prefmover.items.table import read_item_table
 
         catalog, geometry = read_item_table(
@@ -268,6 +268,27 @@ class Dataset:
             citation=self.citation,
         )
 
+    def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
+        """Return the same ratings and items with other distances between items."""
+        return Dataset(
+            self.ratings,
+            geometry,
+            self.items,
+            name=self.name,
+            terms=self.terms,
+            citation=self.citation,
+            folds=self._folds,
+        )
+
+    @property
+    def geometry_follows_ratings(self) -> bool:
+        """Whether the geometry is made from the ratings, so that each split has a geometry of its own."""
+        return self._geometry is geometry_from_ratings
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the geometry rather than the function that makes it; folds stay behind."""
+        return {**self.__dict__, "_geometry": self.geometry, "_folds": None}
+
     def folds(self) -> list[Split]:
         """Return the publisher's own splits, such as u1 to u5 of ml-100k."""
         if self._folds is None:
@@ -281,7 +302,8 @@ class Dataset:
         return f"Dataset{inside}" if not self.name else f"Dataset({self.name}: {inside[1:]}"
 
 
-def _geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
+def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
+    """Return distances between items from the ratings alone: a geometry for data without descriptions."""
     LOG.info("no file describes the items; items are compared by their ratings")
     return ItemGeometry.from_ratings(ratings)
 

@@ -8,6 +8,8 @@
 """
 
 from prefmover.evaluation.experiment import Experiment, Panel
+from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.record import Record
+from prefmover.evaluation.run import Evaluation, evaluate, run_experiment
 
-__all__ = ["Experiment", "Panel", "Record"]
+__all__ = ["Evaluation", "Experiment", "Panel", "Record", "RunFolder", "evaluate", "run_experiment"]

@@ -1,63 +1,138 @@
-"""What a measure has to beat: predictions that take no account of who is like whom, or little.
+"""Controls: the recommenders that a measure has to beat.
 
-=============  ===================================================================================
+=============  ==========================================================================================
 name           prediction
-=============  ===================================================================================
+=============  ==========================================================================================
 user-mean      the user's mean training rating; no neighbors
-bias           μ + b_u + b_i, regularized (``centering="baseline"``); no neighbors
-uniform        K raters of the item drawn at random, all with weight 1: what neighbors bring without
-               any notion of nearness. (At K beyond the number of raters, all of them.)
-mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) x_i against Σ q(j) x_j:
-               what item similarity brings without optimal transport
-=============  ===================================================================================
+bias           μ + b_u + b_i, regularized (the centering ``"baseline"``); no neighbors
+uniform        the mean over K random raters of the item, all with weight 1: the effect of neighbors without
+               any notion of similarity. (With K beyond the number of raters, all of them.)
+mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) x_i and Σ q(j) x_j: the effect
+               of item similarity without optimal transport
+=============  ==========================================================================================
+
+The last two are a :class:`~prefmover.KNNRecommender` with a measure of their own.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover.data.ratings import Ratings
+from prefmover._typing import Floats, Ints
 from prefmover.data.splits import hashed
-from prefmover.items.geometry import ItemGeometry
+from prefmover.dataset import Dataset
+from prefmover.measures.pairs import Pairs
+from prefmover.measures.table import PUBLISHED, Convention, Measure
+from prefmover.model import KNNRecommender
+from prefmover.predict.base import clip
+from prefmover.predict.centering import Centering
 
-__all__ = ["mean_vector_blocks", "uniform_blocks"]
+__all__ = ["BaselineRecommender", "mean_vector", "uniform"]
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
-
+CENTERINGS = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
 
 
-def uniform_blocks(ratings: Ratings, users: Index, seed: int) -> Iterator[tuple[Index, Floats]]:
-    """Yield, for blocks of users, a number in [0, 1) for every other user: a fixed random order for each."""
-    everyone = np.arange(ratings.n_users)
-    for start in range(0, users.size, BLOCK_ROWS):
-        some = users[start : start + BLOCK_ROWS]
-        keys = some[:, None] * ratings.n_users + everyone
-        yield some, (hashed(seed, keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+class BaselineRecommender:
+    """Predict the user's mean (``"user-mean"``), or the biases of user and item (``"bias"``).
+
+    >>> from prefmover import Ratings
+    >>> data = Dataset(Ratings.from_arrays([1, 1, 2], list("aba"), [5, 2, 3]))
+    >>> BaselineRecommender("user-mean").fit(data).predict([(1, "b"), (2, "b")])
+    array([3.5, 3. ])
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"BaselineRecommender({self.name!r})"
+
+    def fit(self, data: Dataset) -> Self:
+        """Compute the mean and the offsets."""
+        self.data_ = data
+        self.centering_ = Centering.fit(data.ratings, CENTERINGS[self.name])
+        return self
+
+    def predict(self, pairs: list[tuple[Any, Any]]) -> Floats:
+        """Return the baseline of each (user, item)."""
+        ratings = self.data_.ratings
+        users, items = zip(*pairs, strict=True)
+        positions = ratings.user_positions(users), ratings.item_positions(items)
+        return clip(self.centering_.baseline(*positions), ratings.scale)[0]
 
 
-def mean_vector_blocks(
-    ratings: Ratings, geometry: ItemGeometry, users: Index
-) -> Iterator[tuple[Index, Floats]]:
-    """Yield, for blocks of users, the cosine of their mean item vector with everybody's; NaN without one.
+def uniform(seed: int = 0, **parameters: Any) -> KNNRecommender:
+    """Return a neighbor average over random raters, in an order that is fixed by the seed."""
+    measure = _measure("uniform", _RandomOrder(seed), larger_is_closer=False, needs_geometry=False)
+    return KNNRecommender(measure, weight="exponential(0)", **parameters)
 
-    A mean vector is Σ p(i) x_i with p(i) the user's share of stars on item i; only inner products are
-    needed, so it is pᵀ S q over the item similarities S of the geometry. Both must have the same items.
+
+def mean_vector(**parameters: Any) -> KNNRecommender:
+    """Return a neighbor average with neighbors by the cosine of mean item vectors."""
+    return KNNRecommender(_measure("mean-vector", _mean_vectors, True, True), **parameters)
+
+
+def _measure(name: str, kernel: Any, larger_is_closer: bool, needs_geometry: bool) -> Measure:
+    only = Convention("a control")
+    return Measure(
+        name=name,
+        label=name,
+        summary="a control",
+        kernel=kernel,
+        larger_is_closer=larger_is_closer,
+        range=(-1.0, 1.0),
+        symmetric=larger_is_closer,
+        needs_geometry=needs_geometry,
+        conventions=MappingProxyType({PUBLISHED: only, "table-1": only}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _RandomOrder:
+    """A number in [0, 1) for every pair of users; a class, since closures cannot be pickled."""
+
+    seed: int
+
+    def __call__(self, pairs: Pairs) -> Callable[[Ints], Floats]:
+        n_users, others = pairs.ratings.n_users, pairs.others
+
+        def rows(users: Ints) -> Floats:
+            keys = users[:, None] * n_users + others
+            return (hashed(self.seed, keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+        return rows
+
+
+def _mean_vectors(pairs: Pairs) -> Callable[[Ints], Floats]:
+    """Return the cosine of users' mean item vectors, NaN without one.
+
+    A mean vector is Σ p(i) x_i, where p(i) is the user's share of stars on item i. Only inner products are
+    needed: pᵀ S q over the item similarities S of the geometry.
     """
     from scipy.sparse import csr_array
 
+    ratings, geometry = pairs.ratings, pairs.geometry
+    assert geometry is not None
     matrix = ratings.matrix
     rated = np.unique(matrix.indices)
     P = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)[:, rated]
     S = geometry.similarity(rated, rated)
     length = np.empty(ratings.n_users)
     for start in range(0, ratings.n_users, BLOCK_ROWS):
-        part = P[start : start + BLOCK_ROWS]
-        length[start : start + BLOCK_ROWS] = np.sqrt(part.multiply(part @ S).sum(axis=1))
+        block = P[start : start + BLOCK_ROWS]
+        length[start : start + BLOCK_ROWS] = np.sqrt(block.multiply(block @ S).sum(axis=1))
     length[length == 0] = np.nan
-    for start in range(0, users.size, BLOCK_ROWS):
-        some = users[start : start + BLOCK_ROWS]
-        inner = (P @ np.ascontiguousarray((P[some] @ S).T)).T
-        yield some, np.ascontiguousarray(inner) / length / length[some, None]
+    Q, to_length = P[pairs.others], length[pairs.others]
+
+    def rows(users: Ints) -> Floats:
+        inner = (Q @ np.ascontiguousarray((P[users] @ S).T)).T
+        cosine: Floats = np.ascontiguousarray(inner) / to_length / length[users, None]
+        return cosine
+
+    return rows

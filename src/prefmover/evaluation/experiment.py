@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from prefmover.errors import InputError
-from prefmover.evaluation.record import FrozenModel
 from prefmover.evaluation.recommenders import expand
+from prefmover.evaluation.record import FrozenModel
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
@@ -156,7 +156,7 @@ class Panel(FrozenModel):
 class Experiment(FrozenModel):
     """All settings of an experiment.
 
-    >>> experiment = Experiment(dataset="cinema", recommenders="knn:pmd, controls", train="4:1, .1", ks="5:60:5")
+    >>> experiment = Experiment(dataset="cinema", recommenders="knn:pmd, controls", train="4:1, .1")
     >>> experiment.recommenders
     ('knn:pmd', 'uniform', 'mean-vector', 'user-mean', 'bias')
     >>> Experiment(dataset="cinema", repeat=3)
@@ -181,7 +181,7 @@ class Experiment(FrozenModel):
     )
     geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
-        description="Item distances: the best that the data have, from genres, or from each split's training ratings",
+        description="Item distances: the best of the data, from genres, or from the training ratings",
     )
     recommenders: Names = Field(
         default=("default",),
@@ -381,18 +381,16 @@ def _option(value: Any) -> str:
 
 def _with_geometry(data: Dataset, name: str) -> Dataset:
     """Return the data with other item distances, made from genres or from ratings."""
-    from prefmover.dataset import Dataset
+    from prefmover.dataset import geometry_from_ratings
     from prefmover.items import features
     from prefmover.items.geometry import ItemGeometry
 
     if name == "best":
         return data
     if name == "ratings":
-        return Dataset(data.ratings, features.geometry_from_ratings, data.items, name=data.name)
+        return data.with_geometry(geometry_from_ratings)
     if not any(data.items.genres):
         raise InputError(f"{data.name} has no genres; choose another geometry")
     block = features.from_genres(data.items.ids, data.items.genres)
-    geometry = ItemGeometry.from_vectors(
-        block.items, block.vectors, name=f"{block.name} of {data.name}", zero="far"
-    )
-    return Dataset(data.ratings, geometry, data.items, name=data.name)
+    name = f"{block.name} of {data.name}"
+    return data.with_geometry(ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far"))

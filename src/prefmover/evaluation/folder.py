@@ -1,14 +1,14 @@
-"""The folder of a run: settings, one file per finished cell, and a lock while somebody is at work.
+"""The folder of a run: settings, one file per finished record, and a lock while a process writes.
 
 ::
 
-    experiment.json   settings, and digests of the data they were run on
-    cells/*.json      finished cells: one method on one split, all K
-    cells.jsonl       the same once all are done, one line each
-    records.parquet   one row per (split, method, K), for analysis
-    lock              held while a run is at work
+    experiment.json   settings, and digests of the data
+    cells/*.json      finished records: one recommender on one split, all K
+    cells.jsonl       the same in one file, once all are finished
+    records.parquet   one row per (split, recommender, K), for analysis
+    lock              held by the process that writes
 
-A file is written under a temporary name and renamed: a kill leaves it there whole or not at all.
+A file is written under a temporary name and then renamed: after a kill it is complete or not there.
 """
 
 from __future__ import annotations
@@ -16,31 +16,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
+from prefmover.evaluation.record import DataInfo, Record
 from prefmover.execution import atomic
 
-__all__ = ["FORMAT", "Cell", "RunFolder"]
+__all__ = ["FORMAT", "RunFolder", "record_table"]
 
-FORMAT = 1
-Cell = dict[str, Any]
-
-LISTS = ("k", "mae", "rmse", "coverage", "neighbors")
-CELL: dict[str, Any] = {
-    **dict.fromkeys(("key", "method", "label", "kind", "convention"), str),
-    **dict.fromkeys(("repeat", "n_train", "n_test", "new_users", "new_items"), int),
-    **dict.fromkeys(LISTS, list),
-    "share": int | float,
-    "groups": dict,
-    "run": dict,
-}
-"""What a cell must have, with its type."""
+FORMAT = 2
 
 
 class RunFolder:
@@ -49,7 +39,7 @@ class RunFolder:
     Parameters
     ----------
     path
-        Made if it is not there.
+        Created by the first run.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -60,153 +50,143 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one run; a second is told so. A lock ends with its process, killed or not."""
+        """Hold the folder for one run. The system releases the lock when the process ends, killed or not."""
+        from filelock import FileLock, Timeout
+
+        file = self.path / "lock"
         with atomic.writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # Unbuffered: what a full disk refused would be tried again, and fail again, on closing.
-            stream = (self.path / "lock").open("a+b", buffering=0)
-        with stream:
-            if not _acquire(stream):
-                stream.seek(0)
-                who = " ".join(stream.read().decode(errors="replace").split()) or "another process"
-                raise InputError(f"{self.path}: {who} is at work here; wait for it, or choose another folder")
-            with atomic.writing(self.path / "lock"):
-                stream.truncate(0)
-                stream.write(f"process {os.getpid()} on {_host()}\n".encode())
-            for place in (self.path, self.path / "cells"):
-                atomic.clear(place)
+        lock = FileLock(file)
+        try:
+            with atomic.writing(file):
+                lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(
+                f"{self.path} is in use by {_holder(file)}; wait for it to end, or choose another folder"
+            ) from None
+        try:
+            with contextlib.suppress(OSError):  # only information for others
+                file.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
+            for folder in (self.path, self.path / "cells"):
+                atomic.clear(folder)
             yield
+        finally:
+            lock.release()
 
-    def claim(self, experiment: Experiment, data: dict[str, Any]) -> None:
-        """Write the settings, or check that those already here allow going on.
+    def claim(self, experiment: Experiment, data: DataInfo) -> None:
+        """Write the settings, or check that the records already here were made with the same ones.
 
-        Shares, repeats (not the number of folds), measures, controls and peers may grow; everything else must
-        be the same, once there is a record.
+        Shares, repeats (not the number of folds), recommenders, panels and title may differ: the folder then
+        covers both runs.
         """
         file = self.path / "experiment.json"
-        if file.exists() and self.cells():
-            there = self._settings()
-            before = Experiment.from_dict(there["settings"], str(file))
-            fixed = {**experiment.fixed(), **data}
-            found = {**before.fixed(), **there["data"]}
-            changed = [name for name in fixed if fixed[name] != found.get(name)]
-            if changed:
-                name = changed[0]
-                raise InputError(
-                    f"{self.path} holds records with another {name} ({found.get(name)!r}, now "
-                    f"{fixed[name]!r}); choose another folder"
-                )
-            experiment = before.joined(experiment)
-        elif not file.exists() and self.cells():
-            raise InputError(
-                f"{self.path} holds records but not their experiment.json; choose another folder"
-            )
-        about = {"format": FORMAT, "settings": experiment.to_dict(), "data": data}
-        atomic.write(file, json.dumps(about, indent=1, ensure_ascii=False).encode())
+        if self.records():
+            if not file.exists():
+                raise InputError(f"{self.path} holds records without experiment.json; choose another folder")
+            earlier, there = self._read()
+            new = experiment.fixed() | {f"data.{name}": value for name, value in data}
+            old = earlier.fixed() | {f"data.{name}": value for name, value in there}
+            for name, value in new.items():
+                if value != old.get(name):
+                    raise InputError(
+                        f"{self.path} holds records with another {name} ({old.get(name)!r}, now {value!r}); "
+                        "choose another folder"
+                    )
+            experiment = earlier.merged(experiment)
+        content = {"format": FORMAT, "settings": experiment.to_dict(), "data": data.model_dump()}
+        atomic.write(file, json.dumps(content, indent=1, ensure_ascii=False).encode())
 
     def experiment(self) -> Experiment:
         """Return the settings of all runs so far."""
-        return Experiment.from_dict(self._settings()["settings"], str(self.path / "experiment.json"))
+        return self._read()[0]
 
-    def about_data(self) -> dict[str, Any]:
-        """Return what was written down about the data."""
-        about: dict[str, Any] = self._settings()["data"]
-        return about
+    def data(self) -> DataInfo:
+        """Return the identity of the data."""
+        return self._read()[1]
 
-    def _settings(self) -> dict[str, Any]:
+    def _read(self) -> tuple[Experiment, DataInfo]:
         file = self.path / "experiment.json"
         if not file.exists():
-            raise InputError(f"{self.path} has no experiment.json: it is not the folder of a run")
-        there = _json(file.read_bytes(), str(file))
-        if there.get("format") != FORMAT:
-            raise InputError(f"{file} has format {there.get('format')!r}; this version reads {FORMAT}")
-        if not isinstance(there.get("settings"), dict) or not isinstance(there.get("data"), dict):
+            raise InputError(f"{self.path} has no experiment.json; give the folder of a run")
+        content = _json(file.read_bytes(), str(file))
+        if content.get("format") != FORMAT:
+            raise InputError(f"{file} has format {content.get('format')!r}; this version reads {FORMAT}")
+        settings, data = content.get("settings"), content.get("data")
+        if not isinstance(settings, dict) or not isinstance(data, dict):
             raise InputError(f"{file} lacks the settings or the data of its run; choose another folder")
-        return there
+        try:
+            return Experiment.from_dict(settings), DataInfo(**data)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
 
-    def cells(self) -> dict[str, Cell]:
-        """Return all finished cells by key, sorted."""
-        found: dict[str, Cell] = {}
+    def records(self) -> dict[str, Record]:
+        """Return all finished records by key, sorted."""
+        files = (self.path / "cells").glob("*.json")
+        records = [_record(file.read_bytes(), str(file)) for file in files]
         merged = self.path / "cells.jsonl"
         if merged.exists():
             # Not splitlines: a name may hold one of the rarer line ends.
             content = merged.read_bytes().removesuffix(b"\n")
-            for number, line in enumerate(content.split(b"\n") if content else [], 1):
-                cell = _cell(line, f"{merged}, line {number}")
-                found[cell["key"]] = cell
-        for file in (self.path / "cells").glob("*.json"):
-            cell = _cell(file.read_bytes(), str(file))
-            found.setdefault(cell["key"], cell)
-        return dict(sorted(found.items()))
+            lines = content.split(b"\n") if content else []
+            records += [_record(line, f"{merged}, line {number}") for number, line in enumerate(lines, 1)]
+        return dict(sorted({record.key: record for record in records}.items()))
 
-    def add(self, cell: Cell) -> None:
-        """Write a finished cell."""
+    def add(self, record: Record) -> None:
+        """Write a finished record."""
         with atomic.writing(self.path / "cells"):
             (self.path / "cells").mkdir(exist_ok=True)
-        atomic.write(self.path / "cells" / f"{cell['key']}.json", _line(cell))
+        atomic.write(self.path / "cells" / f"{record.key}.json", _line(record))
 
     def merge(self) -> None:
-        """Put all finished cells into one file, and a flat table beside it."""
-        from prefmover.evaluation.record import write_parquet
+        """Put all finished records into one file, and a flat table beside it."""
+        import pyarrow as pa
+        from pyarrow import parquet
 
-        cells = self.cells()
-        atomic.write(self.path / "cells.jsonl", b"".join(_line(cell) for cell in cells.values()))
+        records = self.records()
+        atomic.write(self.path / "cells.jsonl", b"".join(map(_line, records.values())))
         for file in (self.path / "cells").glob("*.json"):
             file.unlink()
         with contextlib.suppress(OSError):
             (self.path / "cells").rmdir()
-        write_parquet(cells.values(), self.path / "records.parquet")
+        buffer = pa.BufferOutputStream()
+        parquet.write_table(record_table(records.values()), buffer)
+        atomic.write(self.path / "records.parquet", buffer.getvalue().to_pybytes())
 
 
-def _line(cell: Cell) -> bytes:
-    return (json.dumps(cell, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+def record_table(records: Iterable[Record]) -> Any:
+    """Return a `pyarrow.Table` with one row per split, recommender and K."""
+    import pyarrow as pa
+
+    rows = [row for record in records for row in record.rows()]
+    names = dict.fromkeys(name for row in rows for name in row)  # some records may lack the ranking metrics
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-def _cell(text: bytes, where: str) -> Cell:
-    """Return a finished cell; one that lacks what reports count on is refused."""
-    cell = _json(text, where)
-    for name, kind in CELL.items():
-        if not isinstance(cell.get(name), kind):
-            raise InputError(
-                f"{where} is not a record: {name!r} is {cell.get(name)!r:.40}; delete it and run again"
-            )
-    if len({len(cell[name]) for name in LISTS}) > 1:
-        raise InputError(
-            f"{where} is not a record: {', '.join(LISTS)} differ in length; delete it and run again"
-        )
-    return cell
+def _line(record: Record) -> bytes:
+    return record.model_dump_json().encode() + b"\n"
 
 
-def _json(text: bytes, where: str) -> dict[str, Any]:
+def _record(content: bytes, source: str) -> Record:
+    """Return a finished record; damaged ones are refused."""
     try:
-        value = json.loads(text)
+        return Record(**_json(content, source))
+    except InputError as error:
+        if str(error).startswith(source):
+            raise
+        raise InputError(f"{source} is not a record: {error}; delete it and run again") from None
+
+
+def _json(content: bytes, source: str) -> dict[str, Any]:
+    try:
+        value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} cannot be read ({error}); delete it and run again") from None
+        raise InputError(f"{source} cannot be read ({error}); delete it and run again") from None
     if not isinstance(value, dict):
-        raise InputError(f"{where} is not a record; delete it and run again")
+        raise InputError(f"{source} is not a JSON object; delete it and run again")
     return value
 
 
-def _acquire(stream: IO[bytes]) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        try:
-            stream.seek(1 << 20)  # beyond the text, which others may read
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node() or "this machine"
+def _holder(lock: Path) -> str:
+    with contextlib.suppress(OSError):
+        return " ".join(lock.read_text(errors="replace").split()) or "another process"
+    return "another process"

@@ -1,10 +1,10 @@
-"""Figures of merit: of predicted ratings, and of ranked lists.
+"""Metrics of predicted ratings and of ranked lists.
 
-Ranked lists are given flat: ``users``, ``scores`` and what each item was worth, one entry for each
-candidate. A user's candidates are ranked by score, best first; equal scores in a fixed pseudo-random order
-(a hash of the candidate's place), because any order with a meaning, such as that of ids, would favor old or
-popular items. With no ties, nDCG is scikit-learn's ``ndcg_score``; precision and recall are LensKit's, over
-the relevant among a user's candidates. (LensKit's nDCG is another one: it discounts by max(1, log2 rank),
+The functions for ranked lists take flat arrays with one entry per candidate: ``users``, ``scores``, and the
+relevance or gain. A user's candidates are ranked by score, best first. Equal scores have a fixed pseudo-random
+order, a hash of the candidate's position, because a meaningful order such as that of ids would favor old or
+popular items. Without ties, nDCG equals scikit-learn's ``ndcg_score``; precision and recall equal LensKit's,
+over the relevant items among a user's candidates. (LensKit's nDCG differs: it discounts by max(1, log2 rank),
 and its ideal list is not cut off at n.)
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.splits import hashed
 from prefmover.errors import InputError
 
@@ -29,9 +30,6 @@ __all__ = [
     "rmse",
     "top_n",
 ]
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 
 def mae(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
@@ -53,70 +51,71 @@ def rmse(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
 
 
 def coverage(used: npt.ArrayLike) -> float:
-    """Return the share of predictions that rest on at least one neighbor.
+    """Return the share of predictions with at least one neighbor.
 
     >>> coverage([3, 0, 40, 1])
     0.75
     """
     counts = np.asarray(used)
     if not counts.size:
-        raise InputError("coverage of no predictions at all; give one count for each")
+        raise InputError("coverage needs at least one prediction; give one count for each")
     return float((counts > 0).mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopN:
-    """The first n candidates of each user who has any.
+    """The first n candidates of each user.
 
     Attributes
     ----------
     users
-        Positions of the users, ascending.
-    first
-        CSR: the list of user k is ``chosen[first[k]:first[k + 1]]``, best first.
+        The users with candidates, ascending.
+    indptr
+        CSR: the list of user k is ``chosen[indptr[k]:indptr[k + 1]]``, best first.
     chosen
-        Places in the arrays that were ranked.
-    place
-        For each candidate, its rank in its user's list from 0.
+        Positions in the arrays that were ranked.
+    rank
+        The rank of each candidate in its user's list, from 0.
     owner
-        For each candidate, its user's place in ``users``.
+        The position in ``users`` of each candidate's user.
     """
 
-    users: Index
-    first: Index
-    chosen: Index
-    place: Index
-    owner: Index
+    users: Ints
+    indptr: Ints
+    chosen: Ints
+    rank: Ints
+    owner: Ints
 
 
 def top_n(users: npt.ArrayLike, scores: npt.ArrayLike, n: int) -> TopN:
-    """Return the n best candidates of each user, by score, ties in a fixed pseudo-random order.
+    """Return the n best candidates of each user by score, with ties in a fixed pseudo-random order.
 
     Examples
     --------
     >>> lists = top_n([7, 7, 7, 9], [1.0, 3.0, 2.0, 5.0], 2)
-    >>> lists.users, lists.chosen, lists.first
+    >>> lists.users, lists.chosen, lists.indptr
     (array([7, 9]), array([1, 2, 3]), array([0, 2, 3]))
     """
     if n != int(n) or n < 1:
         raise InputError(f"n is {n!r}; give a whole number from 1")
-    who, score = np.asarray(users), np.asarray(scores, dtype=np.float64)
-    if who.shape != score.shape or who.ndim != 1 or not who.size:
-        raise InputError(f"users and scores have shapes {who.shape} and {score.shape}; give one score each")
+    queries, score = np.asarray(users), np.asarray(scores, dtype=np.float64)
+    if queries.shape != score.shape or queries.ndim != 1 or not queries.size:
+        raise InputError(
+            f"users and scores have shapes {queries.shape} and {score.shape}; give one score for each user"
+        )
     if np.isnan(score).any():
-        raise InputError(f"the score of candidate {int(np.isnan(score).argmax())} is missing")
-    ids, owner, counts = np.unique(who, return_inverse=True, return_counts=True)
-    order = np.lexsort((hashed(0, np.arange(who.size)), -score, owner))
-    starts = np.cumsum(counts) - counts
-    rank = np.arange(who.size) - np.repeat(starts, counts)
-    place = np.empty(who.size, np.int64)
-    place[order] = rank
-    first = np.concatenate(([0], np.cumsum(np.minimum(counts, n))))
-    return TopN(ids, first, order[rank < n], place, owner)
+        raise InputError(f"the score of candidate {int(np.isnan(score).argmax())} is NaN; give numbers")
+    ids, owner, counts = np.unique(queries, return_inverse=True, return_counts=True)
+    order = np.lexsort((hashed(0, np.arange(queries.size)), -score, owner))
+    in_order = np.arange(queries.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank = np.empty(queries.size, np.int64)
+    rank[order] = in_order
+    indptr = np.concatenate(([0], np.cumsum(np.minimum(counts, n))))
+    return TopN(ids, indptr, order[in_order < n], rank, owner)
 
 
 def precision_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
-    """Return the mean over users of (relevant among the first n) / (length of the list, n at most).
+    """Return the mean over users of (relevant among the first n) / (length of the list, at most n).
 
     >>> precision_at(2, [1, 1, 1], [3.0, 2.0, 1.0], [True, False, True])
     0.5
@@ -125,7 +124,7 @@ def precision_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: 
 
 
 def recall_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
-    """Return the mean of (relevant among the first n) / (relevant in all) over users who have any relevant.
+    """Return the mean of (relevant among the first n) / (all relevant), over users with relevant candidates.
 
     >>> recall_at(2, [1, 1, 1, 2], [3.0, 2.0, 1.0, 1.0], [True, False, True, False])
     0.5
@@ -134,7 +133,7 @@ def recall_at(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt
 
 
 def hit_rate(n: int, users: npt.ArrayLike, scores: npt.ArrayLike, relevant: npt.ArrayLike) -> float:
-    """Return the share of users with a relevant candidate who find one among their first n.
+    """Return the share of users with a relevant candidate among their first n, of those who have any.
 
     >>> hit_rate(1, [1, 1, 2, 2], [2.0, 1.0, 1.0, 2.0], [True, False, True, False])
     0.5
@@ -174,7 +173,7 @@ def ranking(
     items: npt.ArrayLike,
     n_items: int,
 ) -> dict[str, float]:
-    """Return all five of them from one sorting: precision, recall, nDCG, hit rate, catalog coverage."""
+    """Return precision, recall, nDCG, hit rate and catalog coverage, from one sort."""
     lists = top_n(users, scores, n)
     recall, hits = _recall(lists, relevant)
     return {
@@ -187,14 +186,14 @@ def ranking(
 
 
 def _precision(lists: TopN, relevant: npt.ArrayLike) -> float:
-    return float((_hits(lists, relevant) / np.diff(lists.first)).mean())
+    return float((_hits(lists, relevant) / np.diff(lists.indptr)).mean())
 
 
 def _recall(lists: TopN, relevant: npt.ArrayLike) -> tuple[float, float]:
     """Return recall and hit rate."""
     total = np.bincount(lists.owner, np.asarray(relevant, dtype=np.float64), minlength=len(lists.users))
-    some, hits = _some(total > 0, "no user has a relevant candidate"), _hits(lists, relevant)
-    return float((hits[some] / total[some]).mean()), float((hits[some] > 0).mean())
+    counted, hits = _require_any(total > 0, "no user has a relevant candidate"), _hits(lists, relevant)
+    return float((hits[counted] / total[counted]).mean()), float((hits[counted] > 0).mean())
 
 
 def _ndcg(lists: TopN, ideal: TopN, gains: npt.ArrayLike) -> float:
@@ -202,8 +201,8 @@ def _ndcg(lists: TopN, ideal: TopN, gains: npt.ArrayLike) -> float:
     if (gain < 0).any():
         raise InputError(f"gain {gain.min():g} is negative; give gains from 0")
     best = _discounted(ideal, gain)
-    some = _some(best > 0, "no user has a candidate with a gain")
-    return float((_discounted(lists, gain)[some] / best[some]).mean())
+    counted = _require_any(best > 0, "no user has a candidate with a positive gain")
+    return float((_discounted(lists, gain)[counted] / best[counted]).mean())
 
 
 def _catalog(lists: TopN, items: npt.ArrayLike, n_items: int) -> float:
@@ -215,26 +214,28 @@ def _catalog(lists: TopN, items: npt.ArrayLike, n_items: int) -> float:
 def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
     r, p = np.asarray(ratings, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
     if r.shape != p.shape or not r.size:
-        raise InputError(f"{r.shape} ratings and {p.shape} predictions; give one prediction for each")
+        raise InputError(
+            f"ratings and predictions have shapes {r.shape} and {p.shape}; give one prediction for each rating"
+        )
     return p - r
 
 
 def _hits(lists: TopN, relevant: npt.ArrayLike) -> Floats:
-    found = np.asarray(relevant, bool)[lists.chosen]
-    return np.asarray(
-        np.bincount(lists.owner[lists.chosen], found.astype(np.float64), minlength=len(lists.users)),
-        dtype=np.float64,
-    )
+    """Return the number of relevant candidates in each list."""
+    return _sum_by_list(lists, np.asarray(relevant, bool)[lists.chosen].astype(np.float64))
 
 
 def _discounted(lists: TopN, gain: Floats) -> Floats:
-    terms = gain[lists.chosen] / np.log2(2.0 + lists.place[lists.chosen])
-    return np.asarray(
-        np.bincount(lists.owner[lists.chosen], terms, minlength=len(lists.users)), dtype=np.float64
-    )
+    """Return the discounted cumulative gain of each list."""
+    return _sum_by_list(lists, gain[lists.chosen] / np.log2(2.0 + lists.rank[lists.chosen]))
 
 
-def _some(users: npt.NDArray[np.bool_], otherwise: str) -> npt.NDArray[np.bool_]:
+def _sum_by_list(lists: TopN, terms: Floats) -> Floats:
+    sums = np.bincount(lists.owner[lists.chosen], terms, minlength=len(lists.users))
+    return np.asarray(sums, dtype=np.float64)
+
+
+def _require_any(users: Bools, message: str) -> Bools:
     if not users.any():
-        raise InputError(otherwise)
+        raise InputError(message)
     return users

@@ -1,44 +1,62 @@
-"""Other people's models on the same splits: scikit-surprise, with its defaults and a fixed seed."""
+"""Models of scikit-surprise on the same splits, with their defaults and a fixed seed."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from prefmover.data.splits import Split
+from prefmover._typing import Floats
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError, MissingExtraError
-from prefmover.evaluation.experiment import PEERS
-from prefmover.evaluation.protocol import Predictions
+from prefmover.evaluation.recommenders import PEERS
 
-__all__ = ["predict_by_peer"]
+__all__ = ["SurpriseRecommender"]
 
 
-def predict_by_peer(split: Split, name: str, seed: int = 0) -> Predictions:
-    """Return the predictions of one of Surprise's models, trained on the split's training ratings.
+class SurpriseRecommender:
+    """A model of Surprise as a recommender.
 
     Parameters
     ----------
     name
-        ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ``"KNNWithMeans"`` or ``"BaselineOnly"``. The two of
-        them with neighbors are user-based, by MSD, with K = 40, as Surprise would have it.
+        ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ``"KNNWithMeans"`` or ``"BaselineOnly"``. The two with
+        neighbors are user-based, by MSD, with K = 40: Surprise's defaults.
     seed
-        Of the factor models' initial values.
+        Seed of the initial values of the factor models.
     """
-    try:
-        import surprise
-    except ImportError:
-        raise MissingExtraError("peers need scikit-surprise: pip install 'prefmover[peers]'") from None
-    if name not in PEERS:
-        raise InputError(f"peer is {name!r}; choose one of {', '.join(PEERS)}")
-    options: dict[str, Any] = {"random_state": seed} if name.startswith("SVD") else {"verbose": False}
-    model = getattr(surprise, name)(**options)
-    train, scale = split.train, split.train.scale
-    owner = np.repeat(np.arange(train.n_users), np.diff(train.matrix.indptr))
-    columns = owner.tolist(), train.matrix.indices.tolist(), train.matrix.data.tolist()
-    reader = surprise.Reader(rating_scale=(scale.lowest, scale.highest))
-    rows = [(u, i, r, None) for u, i, r in zip(*columns, strict=True)]
-    model.fit(surprise.Dataset(reader).construct_trainset(rows))
-    asked = zip(split.users.tolist(), split.items.tolist(), strict=True)
-    predicted = np.array([model.predict(u, i).est for u, i in asked])
-    return Predictions((None,), predicted[:, None], np.zeros((split.n_test, 1), np.int32))
+
+    def __init__(self, name: str, seed: int = 0) -> None:
+        if name not in PEERS:
+            raise InputError(f"peer is {name!r}; choose one of {', '.join(PEERS)}")
+        self.name, self.seed = name, seed
+
+    def __repr__(self) -> str:
+        return f"SurpriseRecommender({self.name!r}, seed={self.seed})"
+
+    def fit(self, data: Dataset) -> Self:
+        """Train on the ratings."""
+        try:
+            import surprise
+        except ImportError:
+            raise MissingExtraError("peers need scikit-surprise: pip install 'prefmover[peers]'") from None
+        options: dict[str, Any] = {"random_state": self.seed}
+        if not self.name.startswith("SVD"):
+            options = {"verbose": False}
+        ratings = data.ratings
+        columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
+        rows = [(user, item, rating, None) for user, item, rating in zip(*columns, strict=True)]
+        reader = surprise.Reader(rating_scale=(ratings.scale.lowest, ratings.scale.highest))
+        self.model_ = getattr(surprise, self.name)(**options)
+        self.model_.fit(surprise.Dataset(reader).construct_trainset(rows))
+        self.data_ = data
+        return self
+
+    def predict(self, pairs: list[tuple[Any, Any]]) -> Floats:
+        """Return one rating for each (user, item)."""
+        users, items = zip(*pairs, strict=True)
+        ratings = self.data_.ratings
+        positions = zip(
+            ratings.user_positions(users).tolist(), ratings.item_positions(items).tolist(), strict=True
+        )
+        return np.array([self.model_.predict(user, item).est for user, item in positions])

@@ -1,337 +1,496 @@
-"""Run an experiment: every method on every split, each finished cell written down at once.
+"""Run an experiment: every recommender on every split, in memory or in a folder that resumes.
 
-A run that is stopped, by whatever, loses the cells in hand. The next one on the same folder goes on with the
-cells that are missing. Repeats are the outer loop, so that there is something of everything early.
+A run that is stopped loses only the records in progress; the next run in the same folder computes those that
+are missing. Repeats are the outer loop, so that first results for every recommender come early.
 
-A cell is a task: (split, method) in, its record out. Threads of this process work on one after the other; on
-a cluster each has a core of its own.
+A record is one task: a split and a recommender in, the record out. Threads of this process compute one record
+after the other; on a cluster each record has a core.
 """
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover.data.ratings import Ratings
-from prefmover.data.splits import Split, k_fold, published_folds, random_split
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.splits import Split, hashed, k_fold, random_split
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.evaluation import metrics
 from prefmover.evaluation.experiment import Experiment, share_name
-from prefmover.evaluation.folder import Cell, RunFolder
-from prefmover.evaluation.peers import predict_by_peer
-from prefmover.evaluation.protocol import Method, methods_of, predict
-from prefmover.evaluation.protocol import Task as SplitTask
-from prefmover.evaluation.record import scores, versions
-from prefmover.execution import Executor, Local, Task, opened
-from prefmover.execution.threads import Progress
-from prefmover.items.geometry import ItemGeometry, align
+from prefmover.evaluation.folder import RunFolder, record_table
+from prefmover.evaluation.recommenders import FitPredict, Method, create, name_objects
+from prefmover.evaluation.record import DataInfo, Groups, Record, RunInfo, record_key, versions
+from prefmover.execution import Executor, Task, opened
+from prefmover.execution.format import duration
 from prefmover.measures import find_measure
+from prefmover.model import KNNRecommender
+from prefmover.predict.base import clip
+from prefmover.predict.knn import KNNPredictor
 
-__all__ = ["Place", "cell_of", "methods", "places", "run_experiment"]
+__all__ = ["Evaluation", "compute_record", "evaluate", "run_experiment"]
 
 logger = logging.getLogger("prefmover")
 Tell = Callable[[str], None]
-SAY_EVERY = 30.0  # seconds, of a cell that takes long
+TELL_SECONDS = 30.0  # between two messages about a record that takes long
+N_GROUPS = 20
+GROUP_SEED = 20
+RELEVANT = 0.75  # of the scale: 4 and 5 stars of 1 to 5
+METRICS = ("mae", "rmse", "coverage", "seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the experiment a split belongs: a share (0 for folds) and a repeat."""
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The records of an experiment.
 
-    share: float
-    repeat: int
+    ``str(evaluation)`` is a table of means.
+
+    Attributes
+    ----------
+    records
+        One for each split and recommender, with all K.
+    experiment, data
+        The settings, and the identity of the data.
+    """
+
+    records: tuple[Record, ...]
+    experiment: Experiment
+    data: DataInfo
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table` with one row per split, recommender and K.
+
+        ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.
+        """
+        return record_table(self.records)
+
+    def summary(self) -> Any:
+        """Return a `pyarrow.Table` of means and standard deviations over the repeats.
+
+        It has one row per share, recommender and K, and two columns per metric, such as mae and mae_std (None
+        with a single repeat).
+        """
+        import pyarrow as pa
+
+        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for record in self.records:
+            for row in record.rows():
+                groups.setdefault((row["share"], row["recommender"], row["label"], row["k"]), []).append(row)
+        rows = []
+        for (share, recommender, label, k), repeats in groups.items():
+            names = [*METRICS, *((self.records[0].ranking or ({},))[0])]
+            row = {
+                "share": share,
+                "recommender": recommender,
+                "label": label,
+                "k": k,
+                "repeats": len(repeats),
+            }
+            for name in names:
+                values = [repeat[name] for repeat in repeats]
+                row[name] = float(np.mean(values))
+                row[f"{name}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            rows.append(row)
+        rows.sort(key=lambda row: -row["share"])  # stable: otherwise in the order of the records
+        return pa.Table.from_pylist(rows)
+
+    def __str__(self) -> str:
+        lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]
+        lines += [
+            f"{share_name(row['share']):>10}  {row['recommender']:<28} {row['k'] or '':>3}  "
+            f"{row['mae']:.4f}  {row['rmse']:.4f}  {row['seconds']:7.1f}"
+            for row in self.summary().to_pylist()
+        ]
+        return "\n".join(lines)
 
 
-def methods(experiment: Experiment) -> list[Method]:
-    """Return all methods in the order they are run: what is quick first."""
-    found = [Method(name, "control") for name in experiment.controls]
-    for name in experiment.measures:
-        found += methods_of(name) if experiment.conventions == "all" else methods_of(name)[:1]
-    return found + [Method(name, "peer") for name in experiment.peers]
+def evaluate(
+    data: Dataset,
+    recommenders: str | FitPredict | Iterable[str | FitPredict] | Mapping[str, str | FitPredict] = "default",
+    *,
+    folder: str | PathLike[str] | None = None,
+    executor: str | Executor | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Compare recommenders on the same splits of a data set.
 
+    Parameters
+    ----------
+    data
+        The data set. Each recommender is fitted to ``data.with_ratings(split.train)``: item distances that
+        are made from ratings are made from the training ratings.
+    recommenders
+        Names, such as ``"default"``, ``"knn:pmd"``, ``"bias"`` or ``"surprise:SVD"`` (the table of names is
+        in :mod:`prefmover.evaluation.recommenders`), or objects with ``fit(data)`` and ``predict(pairs)``, or
+        a mapping from labels to these. Objects are copied for each split.
+    folder
+        Folder for the records. A run that was stopped goes on there, and ``prefmover report`` reads it. In
+        memory by default.
+    executor
+        ``"threads"`` of this process, ``"ray"``, or a :class:`~prefmover.execution.RayExecutor`. The records
+        do not depend on it.
+    n_threads
+        Threads; None means all cores. The records do not depend on it.
+    progress
+        Called with (records finished, records in all).
+    tell
+        Called with a line about each finished record, with an estimate of the time left.
+    **settings
+        Fields of :class:`~prefmover.evaluation.Experiment`: ``train``, ``repeats``, ``protocol``, ``seed``,
+        ``ks``, ``centering``, ``shrinkage``, ``top_n``, ...
 
-def places(experiment: Experiment) -> list[Place]:
-    """Return all splits in the order they are run."""
-    shares = experiment.train if experiment.protocol == "random" else (0.0,)
-    return [Place(share, repeat) for repeat in range(experiment.repeats) for share in shares]
-
-
-def key_of(experiment: Experiment, place: Place, method: Method) -> str:
-    """Return the name of a cell, which is also that of its file."""
-    share = f"{place.share:g}" if experiment.protocol == "random" else "folds"
-    return f"{share}-{place.repeat}-{method.name}-{method.convention}".replace("--", "-").rstrip("-")
+    Examples
+    --------
+    >>> from prefmover import datasets
+    >>> class Constant:
+    ...     def fit(self, data):
+    ...         self.mean = data.ratings.matrix.data.mean()
+    ...
+    ...     def predict(self, pairs):
+    ...         return [self.mean] * len(pairs)
+    >>> evaluation = evaluate(datasets.load("cinema"), [Constant(), "bias", "knn:jaccard"], ks=(5, 40))
+    >>> [(row["label"], row["k"], round(row["mae"], 2)) for row in evaluation.summary().to_pylist()]
+    [('Constant', None, 0.98), ('bias', None, 0.77), ('Jaccard', 5, 0.8), ('Jaccard', 40, 0.78)]
+    """
+    names, objects = name_objects(recommenders)
+    experiment = Experiment.from_dict({"dataset": data.name or "data", "recommenders": names, **settings})
+    return _evaluate(experiment, data, objects, folder, executor, n_threads, progress, tell)
 
 
 def run_experiment(
     experiment: Experiment,
-    folder: str | PathLike[str],
+    folder: str | PathLike[str] | None = None,
     *,
-    n_threads: int | None = None,
-    tell: Tell | None = None,
     executor: str | Executor | None = None,
-) -> RunFolder:
-    """Run what is missing of an experiment, and return its folder.
-
-    Parameters
-    ----------
-    experiment
-        The settings.
-    folder
-        For the records; an earlier run's is continued.
-    n_threads
-        Threads; None means all cores. Records do not depend on it, apart from what is under ``run``.
-    tell
-        Called with a line about each finished cell, with an estimate of the time left.
-    executor
-        Who does the work: ``"threads"`` of this process, ``"ray"``, or a
-        :class:`~prefmover.execution.RayExecutor`. Records do not depend on it either.
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+) -> Evaluation:
+    """Run an experiment whose settings name the data and the recommenders; arguments as in :func:`evaluate`.
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> small = Experiment("cinema", measures=("jaccard",), controls=("bias",), repeats=1, ks=(5, 40))
-    >>> with TemporaryDirectory() as folder:
-    ...     cells = run_experiment(small, folder).cells()
-    >>> list(cells)
-    ['0.8-0-bias', '0.8-0-jaccard-published']
-    >>> cells["0.8-0-jaccard-published"]["k"]
-    [5, 40]
+    >>> experiment = Experiment(dataset="cinema", recommenders="bias, knn:jaccard", ks=(5, 40))
+    >>> [(record.key, record.ks) for record in run_experiment(experiment)]
+    [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
-    place, data = RunFolder(folder), _Data(experiment)
-    with place.locked():
-        place.claim(experiment, data.about)
-        with opened(executor, n_threads) as opened_executor:
-            _Run(experiment, place, data, opened_executor, tell or (lambda line: None)).all_cells()
-        place.merge()
-    return place
+    return _evaluate(experiment, experiment.load(), {}, folder, executor, n_threads, progress, tell)
 
 
-class _Data:
-    """The data set of an experiment, loaded once, items of ratings and geometry in the same order."""
-
-    def __init__(self, experiment: Experiment) -> None:
-        from prefmover import datasets
-
-        self.experiment = experiment
-        columns: Any = experiment.columns
-        name = experiment.dataset
-        self.dataset = datasets.from_files(name, **columns) if columns else datasets.load(name)
-        self.ratings = self.dataset.ratings
-        self.geometry: ItemGeometry | None = None
-        if experiment.geometry != "ratings":
-            self.ratings, self.geometry = align(self.ratings, self._geometry(experiment.geometry))
-        named = self.geometry.name if self.geometry else "SVD to 50 of each split's training ratings"
-        self.about = {
-            "ratings": _digest(self.ratings, None),
-            "distances": _digest(None, self.geometry),
-            "geometry name": named,
-        }
-
-    def _geometry(self, name: str) -> ItemGeometry:
-        from prefmover.items import features
-        from prefmover.items.table import read_item_table
-
-        if name == "best":
-            return self.dataset.geometry
-        if name == "genres":
-            items = self.dataset.items
-            if not any(items.genres):
-                raise InputError(f"{self.dataset.name} has no genres; choose another geometry")
-            made = features.from_genres(items.ids, items.genres)
-            about = f"{made.name} of {self.dataset.name}"
-            return ItemGeometry.from_vectors(made.items, made.vectors, name=about, zero="far")
-        if "." not in name:
-            raise InputError(f'geometry is {name!r}; choose "best", "genres", "ratings", or a file of items')
-        return read_item_table(name, rated=self.ratings.items)[1]
-
-    def geometry_for(self, split: Split) -> ItemGeometry:
-        if self.geometry is not None:
-            return self.geometry
-        from prefmover.items import features
-
-        made = features.from_ratings(split.train.matrix, split.train.items)
-        return ItemGeometry.from_vectors(made.items, made.vectors, name=made.name, zero="far")
-
-    @cached_property
-    def folds(self) -> list[Split]:
-        if self.experiment.protocol == "k-fold":
-            return k_fold(self.ratings, self.experiment.repeats, self.experiment.seed)
-        found = published_folds(self.ratings, self.dataset.folds())
-        if len(found) < self.experiment.repeats:
-            raise InputError(f"{self.dataset.name} has {len(found)} folds; ask for as many repeats at most")
-        return found
-
-    def share(self, place: Place) -> float:
-        """Return the share of training ratings; of all folds together, which may differ by a rating."""
-        if self.experiment.protocol == "random":
-            return place.share
-        train = sum(fold.train.n_ratings for fold in self.folds)
-        return round(train / (len(self.folds) * self.ratings.n_ratings), 6)
-
-    def split(self, place: Place) -> Split:
-        if self.experiment.protocol != "random":
-            return self.folds[place.repeat]
-        stratify: Literal["user"] | None = "user" if self.experiment.stratify else None
-        return random_split(self.ratings, place.share, self.experiment.seed + place.repeat, stratify=stratify)
+def _evaluate(
+    experiment: Experiment,
+    data: Dataset,
+    objects: Mapping[str, FitPredict],
+    folder: str | PathLike[str] | None,
+    executor: str | Executor | None,
+    n_threads: int | None,
+    progress: Progress | None,
+    tell: Tell | None,
+) -> Evaluation:
+    info = _identify(data)
+    with opened(executor, n_threads) as open_executor:
+        run = _Run(experiment, data, objects, open_executor, progress, tell or (lambda line: None))
+        if folder is None:
+            return Evaluation(tuple(run.missing_records({})), experiment, info)
+        run_folder = RunFolder(folder)
+        with run_folder.locked():
+            run_folder.claim(experiment, info)
+            for record in run.missing_records(run_folder.records()):
+                run_folder.add(record)
+            run_folder.merge()
+    records = run_folder.records()
+    keys = [record_key(experiment.protocol, share, repeat, name) for share, repeat, name in run.all_tasks()]
+    return Evaluation(tuple(records[key] for key in keys), experiment, info)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cut:
-    """What the cells of one split share, the geometry apart, which all splits may share."""
+def _identify(data: Dataset) -> DataInfo:
+    ratings = data.ratings.digest()
+    if data.geometry_follows_ratings:
+        return DataInfo(ratings=ratings, distances="", geometry="from each split's training ratings")
+    if data.geometry is None:
+        return DataInfo(ratings=ratings, distances="", geometry="none")
+    return DataInfo(ratings=ratings, distances=data.geometry.digest(), geometry=data.geometry.name)
+
+
+class TrainTest(NamedTuple):
+    """One split, made ready for the recommenders."""
 
     experiment: Experiment
-    place: Place
-    task: SplitTask
     share: float
+    repeat: int
+    split: Split
+    data: Dataset
+    """The training data."""
 
 
-def cell_of(
-    cut: Cut, geometry: ItemGeometry, method: Method, *, threads: int = 1, progress: Progress | None = None
-) -> Cell:
-    """Return the record of one method on one split; a function of its arguments alone, times apart."""
-    e, place, task, split = cut.experiment, cut.place, cut.task, cut.task.split
+class Outcome(NamedTuple):
+    """Predictions of the test ratings of a split."""
+
+    ks: tuple[int | None, ...]
+    ratings: Floats
+    """(n_test, len(ks))"""
+    n_neighbors: Ints
+    """(n_test, len(ks))"""
+    solved: int | None = None
+
+
+def compute_record(
+    part: TrainTest,
+    method: Method,
+    recommender: FitPredict | None = None,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Record:
+    """Return the record of one recommender on one split: a function of its arguments, times excepted."""
+    e, split, geometry = part.experiment, part.split, part.data.geometry
     start = time.perf_counter()
-    if method.kind == "peer":
-        predictions = predict_by_peer(split, method.name, e.seed + place.repeat)
+    if recommender is None:
+        recommender = create(method, e, e.seed + part.repeat, threads)
     else:
-        predictions = predict(task, method, geometry, n_threads=threads, progress=progress)
+        recommender = copy.deepcopy(recommender)
+    recommender.fit(part.data)
+    by_neighbors = isinstance(recommender, KNNRecommender) and method.kind in ("measure", "control")
+    if isinstance(recommender, KNNRecommender) and by_neighbors:
+        outcome = _all_k(recommender, split, e.ks, progress)
+    else:
+        outcome = _predict(recommender, method, split)
     seconds = time.perf_counter() - start
-    return {
-        "key": key_of(e, place, method),
-        "dataset": e.dataset,
-        "geometry": geometry.name,
-        "protocol": e.protocol,
-        "share": cut.share,
-        "repeat": place.repeat,
-        "seed": e.seed + place.repeat if e.protocol == "random" else e.seed,
-        "stratify": e.stratify,
-        "n_train": split.train.n_ratings,
-        "n_test": split.n_test,
-        "new_users": split.new_users,
-        "new_items": split.new_items,
-        "method": method.name,
-        "label": method.label,
-        "kind": method.kind,
-        "convention": method.convention,
-        "weight": find_measure(method.name).weight if method.kind == "measure" else "-",
-        "centering": e.centering if method.by_neighbors else "-",
-        "shrinkage": e.shrinkage if method.by_neighbors else 0.0,
-        **scores(task, predictions, e.top_n),
-        "run": {
-            "seconds": round(seconds, 3),
-            "solved": predictions.solved,
-            "threads": threads,
-            "versions": versions(),
-        },
-    }
+    errors = np.abs(outcome.ratings - split.ratings[:, None])
+    group = (hashed(GROUP_SEED, split.users) % np.uint64(N_GROUPS)).astype(np.int64)
+    columns = outcome.ratings.T
+    return Record(
+        dataset=e.data_name,
+        geometry=geometry.name if geometry is not None else "",
+        protocol=e.protocol,
+        share=part.share,
+        repeat=part.repeat,
+        seed=e.seed + part.repeat if e.protocol == "random" else e.seed,
+        stratify=e.stratify,
+        n_train=split.train.n_ratings,
+        n_test=split.n_test,
+        new_users=split.new_users,
+        new_items=split.new_items,
+        **method._asdict(),
+        weight=find_measure(method.method).weight if method.kind == "measure" else "",
+        centering=e.centering if by_neighbors else "",
+        shrinkage=e.shrinkage if by_neighbors else 0.0,
+        ks=outcome.ks,
+        mae=[round(metrics.mae(split.ratings, column), 8) for column in columns],
+        rmse=[round(metrics.rmse(split.ratings, column), 8) for column in columns],
+        coverage=[round(metrics.coverage(used), 8) for used in outcome.n_neighbors.T],
+        neighbors=[round(float(used.mean()), 8) for used in outcome.n_neighbors.T],
+        ranking=[_ranking(split, column, e.top_n) for column in columns] if e.top_n else None,
+        groups=Groups(
+            n=np.bincount(group, minlength=N_GROUPS).tolist(),
+            error=[np.bincount(group, column, N_GROUPS).round(3).tolist() for column in errors.T],
+        ),
+        run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=threads, versions=versions()),
+    )
+
+
+def _all_k(
+    recommender: KNNRecommender, split: Split, ks: tuple[int, ...], progress: Progress | None
+) -> Outcome:
+    """Return the predictions for every K, from one search."""
+    predictor = recommender.predictor_
+    assert isinstance(predictor, KNNPredictor)
+    all_k = predictor.predict_all_k(split.users, split.items, ks, progress)
+    return Outcome(ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
+
+
+def _predict(recommender: FitPredict, method: Method, split: Split) -> Outcome:
+    """Return what a recommender's own ``predict`` returns, checked."""
+    answer = recommender.predict(split.test_pairs())
+    try:
+        ratings = np.asarray(getattr(answer, "ratings", answer), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{method.label}: predict() did not return numbers ({error})") from None
+    if ratings.shape != (split.n_test,):
+        raise InputError(
+            f"{method.label}: predict() returned shape {ratings.shape} for {split.n_test:,} pairs; "
+            "return one rating for each"
+        )
+    if not np.isfinite(ratings).all():
+        user, item = split.test_pairs()[int((~np.isfinite(ratings)).argmax())]
+        raise InputError(f"{method.label}: predict() returned no number for user {user!r} and item {item!r}")
+    used = np.asarray(getattr(answer, "n_neighbors", np.zeros(split.n_test, np.int64)))
+    k = recommender.settings_["k"] if isinstance(recommender, KNNRecommender) else None
+    return Outcome((k,), ratings[:, None], used[:, None])
+
+
+def _ranking(split: Split, predicted: Floats, n: int) -> dict[str, float]:
+    """Rank each user's test items by prediction; those in the upper quarter of the scale are relevant."""
+    scale = split.train.scale
+    relevant = split.ratings >= scale.lowest + RELEVANT * (scale.highest - scale.lowest)
+    if scale.highest == scale.lowest:
+        raise InputError("top_n: all ratings are equal; there is nothing to rank")
+    if not relevant.any():
+        raise InputError("top_n: no test rating is in the upper quarter of the scale; none is relevant")
+    values = metrics.ranking(
+        n,
+        split.users,
+        predicted,
+        relevant=relevant,
+        gains=split.ratings - scale.lowest,
+        items=split.items,
+        n_items=split.train.n_items,
+    )
+    return {name: round(value, 8) for name, value in values.items()}
 
 
 class _Run:
-    """One pass over the cells that are missing."""
+    """One pass over the missing records."""
 
     def __init__(
-        self, experiment: Experiment, folder: RunFolder, data: _Data, executor: Executor, tell: Tell
+        self,
+        experiment: Experiment,
+        data: Dataset,
+        objects: Mapping[str, FitPredict],
+        executor: Executor,
+        progress: Progress | None,
+        tell: Tell,
     ) -> None:
-        self.experiment, self.folder, self.data = experiment, folder, data
-        self.executor, self.tell = executor, tell
-        self.done = folder.cells()
-        self.seconds = [
-            ((cell["method"], cell["convention"]), cell["share"], cell["run"]["seconds"])
-            for cell in self.done.values()
+        self.experiment, self.data, self.objects = experiment, data, objects
+        self.executor, self.progress, self.tell = executor, progress, tell
+        self.seconds: list[tuple[str, float, float]] = []
+        self._folds: list[Split] = []
+
+    def all_tasks(self) -> list[tuple[float, int, str]]:
+        """Return the (share, repeat, recommender) of all records, in the order of the run."""
+        e = self.experiment
+        return [
+            (share, repeat, name)
+            for repeat in range(e.repeats)
+            for share in e.shares
+            for name in e.recommenders
         ]
 
-    def all_cells(self) -> None:
-        todo = list(self._missing())
-        total = len(todo)
-        if self.done:
-            self.tell(f"{len(self.done)} cells are here from before, {total} to go")
+    def missing_records(self, done: Mapping[str, Record]) -> Iterator[Record]:
+        """Compute and yield the records that are not there yet, as they finish."""
+        e = self.experiment
+        todo = [task for task in self.all_tasks() if record_key(e.protocol, *task) not in done]
+        if done:
+            self.tell(f"{len(done)} records are finished, {len(todo)} to go")
         if not todo:
             return
-        here = isinstance(self.executor, Local)
-        if not here:  # all at work at once: within a split the heavy methods first, or they end last
-            todo = [cell for place in dict(todo) for cell in reversed(todo) if cell[0] == place]
+        self.seconds = [(record.recommender, record.share, record.run.seconds) for record in done.values()]
+        one_by_one = self.executor.slots == 1
+        if not one_by_one:  # in parallel, the last recommenders of a split, which are the slow ones, go first
+            splits = dict.fromkeys(task[:2] for task in todo)
+            todo = [task for split in splits for task in reversed(todo) if task[:2] == split]
         self.executor.begin(*self._bytes())
-        self.executor.summary.resumed = len(self.done)
+        self.executor.summary.resumed = len(done)
         waiting, left = iter(todo), dict.fromkeys(todo)
-        everywhere = self.data.geometry and self.executor.share(self.data.geometry)
-        shared: dict[Place, tuple[Any, Any]] = {}
+        shared: dict[tuple[float, int], Any] = {}
 
         def take() -> Task | None:
-            place, method = next(waiting, (None, None))
-            if place is None or method is None:
+            task = next(waiting, None)
+            if task is None:
                 return None
-            if place not in shared:
-                shared.clear()  # tasks under way keep theirs
-                cut = self._cut(place)
-                geometry = everywhere or self.executor.share(self.data.geometry_for(cut.task.split))
-                shared[place] = self.executor.share(cut), geometry
-            report = _Patience(self.tell, method.label) if here else None
-            return Task((place, method), cell_of, (*shared[place], method), report)
+            share, repeat, name = task
+            if (share, repeat) not in shared:
+                shared.clear()  # tasks in progress hold theirs
+                shared[share, repeat] = self.executor.share(self._part(share, repeat))
+            method = Method.parse(name)
+            report = _LongRecord(self.tell, method.label) if one_by_one else None
+            arguments = (shared[share, repeat], method, self.objects.get(name))
+            return Task(task, compute_record, arguments, report)
 
-        for done in self.executor.run(take):
-            (place, method), cell = done.key, done.value
-            self.folder.add(cell)
-            seconds = cell["run"]["seconds"]
-            self.executor.summary.record(done.node, {method.label: seconds}, cell["run"]["solved"] or 0)
-            self.seconds.append(((method.name, method.convention), place.share, seconds))
-            del left[place, method]
-            self.tell(self._line(total - len(left), total, cell, list(left)))
-        if not here:
+        for finished in self.executor.run(take):
+            record: Record = finished.value
+            yield record
+            self.executor.summary.record(
+                finished.node, {record.label: record.run.seconds}, record.run.solved or 0
+            )
+            self.seconds.append((record.recommender, finished.key[0], record.run.seconds))
+            del left[finished.key]
+            self.tell(self._line(len(todo) - len(left), len(todo), record, list(left)))
+            if self.progress is not None:
+                self.progress(len(todo) - len(left), len(todo))
+        if not one_by_one:
             logger.info("prefmover: %s", self.executor.summary)
 
-    def _cut(self, place: Place) -> Cut:
-        e, split = self.experiment, self.data.split(place)
-        task = SplitTask(split, e.ks, e.centering, e.shrinkage, e.seed + place.repeat)
-        return Cut(e, place, task, self.data.share(place))
+    def _part(self, share: float, repeat: int) -> TrainTest:
+        e, ratings = self.experiment, self.data.ratings
+        if e.protocol == "random":
+            stratify = "user" if e.stratify == "user" else None
+            split = random_split(ratings, share, e.seed + repeat, stratify=stratify)  # type: ignore[arg-type]
+        else:
+            folds = self.folds()
+            split = folds[repeat]
+            # The same share for all, although folds may differ by a rating.
+            n_train = sum(fold.train.n_ratings for fold in folds)
+            share = round(n_train / (len(folds) * ratings.n_ratings), 6)
+        data = self.data.with_ratings(split.train)
+        _ = data.geometry  # made from ratings: once here, not in each task
+        return TrainTest(e, share, repeat, split, data)
+
+    def folds(self) -> list[Split]:
+        """Return the folds, made once."""
+        if not self._folds:
+            e = self.experiment
+            if e.protocol == "k-fold":
+                self._folds = k_fold(self.data.ratings, e.repeats, e.seed)
+            else:
+                self._folds = self.data.folds()
+            if len(self._folds) < e.repeats:
+                raise InputError(
+                    f"repeats is {e.repeats}, but {self.data.name} has {len(self._folds)} published folds"
+                )
+        return self._folds
 
     def _bytes(self) -> tuple[int, int]:
-        """Return the bytes that tasks share, and that one reads: the geometry, and a split of the ratings."""
-        ratings, geometry = self.data.ratings, self.data.geometry
-        exact = None if geometry is None else geometry.vectors if geometry.grid is None else geometry.grid
+        """Return the bytes that tasks share, and the bytes that one task reads: a split and the geometry."""
+        ratings, exact = self.data.ratings, None
+        if not self.data.geometry_follows_ratings and (geometry := self.data.geometry) is not None:
+            exact = geometry.vectors if geometry.grid is None else geometry.grid
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
         largest = held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
         return largest, largest
 
-    def _missing(self) -> Iterator[tuple[Place, Method]]:
-        everything = methods(self.experiment)
-        for place in places(self.experiment):
-            for method in everything:
-                if key_of(self.experiment, place, method) not in self.done:
-                    yield place, method
+    def _line(self, n_done: int, total: int, record: Record, todo: list[tuple[float, int, str]]) -> str:
+        at = record.column(40) if record.column(40) is not None else len(record.ks) - 1
+        assert at is not None
+        named = record.label + (f" ({record.convention})" if record.convention else "")
+        error = f"MAE {record.mae[at]:.4f}" + (f" at K = {record.ks[at]}" if record.ks[at] else "")
+        left = f"; about {duration(self._seconds_left(todo))} left" if todo else ""
+        return (
+            f"[{n_done}/{total}] train:test {share_name(record.share)}, repeat {record.repeat + 1}, {named}: "
+            f"{error}, {record.run.seconds:.1f} s{left}"
+        )
 
-    def _line(self, number: int, total: int, cell: Cell, todo: list[tuple[Place, Method]]) -> str:
-        k = cell["k"]
-        at = k.index(40) if 40 in k else len(k) - 1
-        where = f"train:test {share_name(cell['share'])}, repeat {cell['repeat'] + 1}"
-        named = cell["label"] + (f" ({cell['convention']})" if cell["convention"] != "-" else "")
-        error = f"MAE {cell['mae'][at]:.4f}" + (f" at K = {k[at]}" if k[at] else "")
-        left = f"; about {_time(self._left(todo))} left" if todo else ""
-        return f"[{number}/{total}] {where}, {named}: {error}, {cell['run']['seconds']:.1f} s{left}"
-
-    def _left(self, todo: list[tuple[Place, Method]]) -> float:
-        """Estimate the seconds that cells will take, by the likest that have been timed."""
-        everything = float(np.mean([s for _, _, s in self.seconds]))
-        known: dict[tuple[Any, ...], list[float]] = {}
-        for name, share, s in self.seconds:
-            known.setdefault((name, share), []).append(s)
-            known.setdefault((name,), []).append(s)
-        total = 0.0
-        for place, method in todo:
-            name = (method.name, method.convention)
-            like = known.get((name, place.share)) or known.get((name,)) or [everything]
-            total += float(np.mean(like))
-        return total / max(1, self.executor.slots // 2)  # half of what is under way runs, the rest waits
+    def _seconds_left(self, todo: list[tuple[float, int, str]]) -> float:
+        """Estimate the time of the remaining records from the most similar ones that are finished."""
+        known: dict[Any, list[float]] = {}
+        for name, share, seconds in self.seconds:
+            for key in ((name, share), name, None):
+                known.setdefault(key, []).append(seconds)
+        total = sum(
+            float(np.mean(known.get((name, share)) or known.get(name) or known[None]))
+            for share, _, name in todo
+        )
+        return total / max(1, self.executor.slots // 2)  # half of the tasks in progress run, the rest wait
 
 
-class _Patience:
-    """Says how far a long cell has come, now and then."""
+class _LongRecord:
+    """Tells from time to time how much of a long record is done."""
 
     def __init__(self, tell: Tell, label: str) -> None:
         self.tell, self.label = tell, label
@@ -339,31 +498,6 @@ class _Patience:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self.last >= SAY_EVERY and done < total:
+        if now - self.last >= TELL_SECONDS and done < total:
             self.last = now
-            self.tell(f"    {self.label}: {done:,} of {total:,} users after {_time(now - self.start)}")
-
-
-def _time(seconds: float) -> str:
-    """Return a duration for people.
-
-    >>> _time(45), _time(600), _time(9000)
-    ('45 s', '10 min', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _digest(ratings: Ratings | None, geometry: ItemGeometry | None) -> str:
-    digest = hashlib.sha256()
-    if ratings is not None:
-        for part in (ratings.matrix.indptr, ratings.matrix.indices):
-            digest.update(part.astype(np.int64).data)
-        digest.update(ratings.matrix.data.data)
-        digest.update(repr((ratings.users.tolist(), ratings.items.tolist())).encode())
-    if geometry is not None:
-        exact = geometry.grid if geometry.grid is not None else geometry.vectors
-        digest.update(np.ascontiguousarray(exact).data)
-        digest.update(repr((geometry.unit, geometry.items.tolist())).encode())
-    return digest.hexdigest()[:16]
+            self.tell(f"    {self.label}: {done:,} of {total:,} users after {duration(now - self.start)}")
