@@ -1,29 +1,39 @@
-"""Counts and durations as text."""
+"""Numbers for people: counts, durations and sizes."""
 
-__all__ = ["counted", "duration"]
+__all__ = ["counted", "duration", "size"]
 
 
-def counted(n: int, thing: str) -> str:
-    """Return a number with its noun, in the singular or plural.
+def counted(n: int, noun: str) -> str:
+    """Return a count with its noun.
 
     >>> counted(1, "neighbor"), counted(1200, "neighbor")
     ('1 neighbor', '1,200 neighbors')
     """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in a unit that suits it.
+    """Return a duration with two or three digits.
 
-    >>> [duration(s) for s in (4.26, 45, 600, 9000, 400_000)]
-    ['4.3 s', '45 s', '10 min', '2.5 h', '4.6 days']
+    >>> [duration(s) for s in (0.004, 1.25, 40, 7200, 400_000, 1e9)]
+    ['4.0 ms', '1.2 s', '40 s', '2.0 h', '4.6 days', '32 years']
     """
-    for limit, unit, digits, name in (
-        (10, 1, 1, "s"),
-        (100, 1, 0, "s"),
-        (6000, 60, 0, "min"),
-        (2 * 86400, 3600, 1, "h"),
-    ):
-        if seconds < limit:
-            return f"{seconds / unit:.{digits}f} {name}"
-    return f"{seconds / 86400:,.1f} days"
+    for unit, name in ((365.25 * 86400, "years"), (86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:,.{0 if name == 'years' else 1}f} {name}"
+    if seconds >= 1 or seconds == 0:
+        return f"{seconds:.{1 if 0 < seconds < 10 else 0}f} s"
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes.
+
+    >>> size(3 * 2**30), size(200 * 2**20), size(1500)
+    ('3.0 GB', '200 MB', '1.5 kB')
+    """
+    if n_bytes < 2**20:
+        return f"{n_bytes / 2**10:,.1f} kB"
+    if n_bytes < 2**30:
+        return f"{n_bytes / 2**20:,.0f} MB"
+    return f"{n_bytes / 2**30:,.1f} GB" if n_bytes < 2**37 else f"{n_bytes / 2**30:,.0f} GB"

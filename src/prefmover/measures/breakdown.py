@@ -267,11 +267,8 @@ def breakdown(
         data.require_geometry(row.label)
     pair = UserPair(data, u, v)
     ids: list[Any] = data.ratings.users[[u, v]].tolist()
-    unrated = next(
-        (id_ for id_, rated in zip(ids, (pair.first, pair.second), strict=True) if not rated), None
-    )
-    if unrated is not None:
-        terms = PairTerms(nan, [], [], f"user {unrated!r} has no ratings")
+    if not pair.first or not pair.second:
+        terms = PairTerms(nan, [], [], f"user {ids[1] if pair.first else ids[0]!r} has no ratings")
     elif row.breakdown is not None:
         terms = row.breakdown(pair, **options)
     else:

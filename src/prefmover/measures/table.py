@@ -41,6 +41,9 @@ class Style(NamedTuple):
     marker: str
 
 
+CUSTOM_STYLE = Style(PURPLE, "-", "x")
+
+
 @dataclass(frozen=True, slots=True)
 class Convention:
     """A named choice where a measure's definition leaves one, or where publications differ.
@@ -128,7 +131,7 @@ class Measure:
     halves: bool = False
     task_rows: int = TASK_ROWS
     weight: str = "as-is"
-    style: Style = Style(PURPLE, "-", "x")
+    style: Style = CUSTOM_STYLE
     reference: str = ""
 
     def __repr__(self) -> str:
@@ -549,7 +552,7 @@ _ROWS = [
     _row(
         "pmd", "PMD", "The least cost of moving one user's preferences onto the other's.",
         mover.preference_mover, mover.pmd_breakdown, (0, pi / 2), (BLACK, "-", "o"), MENG,
-        Convention("exact, with the distances of the geometry (arccos s in the paper)", {"transport": "exact"}),
+        Convention("exact, with the distances of the geometry (the paper: arccos s)", {"transport": "exact"}),
         {TABLE_1: Convention(
             "entropic (Sinkhorn, ε = .05), d = 1 - s", {"transport": "entropic"}, practical=False
         )},
