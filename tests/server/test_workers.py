@@ -1,4 +1,4 @@
-"""The pool: bounded, timed, and not working for clients who have left."""
+"""Workers: a bounded queue, a time limit, and no work for clients who have left."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefmover.server.problems import ProblemError
-from prefmover.server.workers import Budget, Pool, StoppedError
+from prefmover.server.workers import ClientLeftError, Workers, check_cancelled
 
 
 async def never():
@@ -20,25 +20,25 @@ async def until(condition):
         if condition():
             return
         await asyncio.sleep(0.005)
-    raise AssertionError("it did not come about")
+    raise AssertionError("the condition did not come true")
 
 
 def finished(coroutine):
-    """Run a coroutine on a thread of its own: that of the tests may have a loop already, a browser's."""
+    """Run a coroutine on a new thread: the thread of the tests may have an event loop, the browser's."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()
 
 
 def endless():
-    """Return work that ends only when it is stopped, and the event that it then sets."""
+    """Return work that ends only when it is canceled, and the event that it then sets."""
     stopped = threading.Event()
 
-    def work(budget):
+    def work():
         try:
             while True:
-                budget.check()
+                check_cancelled()
                 time.sleep(0.005)
-        except StoppedError:
+        except asyncio.CancelledError:
             stopped.set()
             raise
 
@@ -46,118 +46,145 @@ def endless():
 
 
 @pytest.fixture
-def pool():
-    made = Pool(workers=2, waiting=3)
-    yield made
-    made.close()
+def workers():
+    return Workers(threads=2, queue=3)
 
 
-def test_work_is_done_on_other_threads(pool):
-    async def ask():
-        return await pool.run(lambda _: threading.current_thread().name, Budget(10), never)
+def test_work_is_done_on_other_threads(workers):
+    async def request():
+        return await workers.run(threading.get_ident, 10, never) != threading.get_ident()
 
-    assert finished(ask()).startswith("prefmover-")
+    assert finished(request())
 
 
-def test_errors_come_back(pool):
-    def work(_):
+def test_errors_come_back(workers):
+    def work():
         raise KeyError("this one")
 
-    async def ask():
-        await pool.run(work, Budget(10), never)
-
     with pytest.raises(KeyError, match="this one"):
-        finished(ask())
+        finished(workers.run(work, 10, never))
 
 
-def test_no_more_than_fits_waits(pool):
+def test_the_queue_is_bounded(workers):
     """Two are computed, three wait, the sixth is refused at once; afterward there is room again."""
-    go_on = threading.Event()
+    release = threading.Event()
 
-    async def ask():
-        tasks = [asyncio.create_task(pool.run(lambda _: go_on.wait(30), Budget(30), never)) for _ in range(5)]
-        await until(lambda: pool.held == 5)
+    async def requests():
+        jobs = [asyncio.create_task(workers.run(lambda: release.wait(30), 30, never)) for _ in range(5)]
+        await until(lambda: workers.active == 5)
         with pytest.raises(ProblemError) as refused:
-            await pool.run(lambda _: True, Budget(30), never)
+            await workers.run(lambda: True, 30, never)
         assert refused.value.status == 503
         assert int(refused.value.headers["Retry-After"]) >= 1
-        go_on.set()
-        assert await asyncio.gather(*tasks) == [True] * 5
-        await until(lambda: pool.held == 0)
-        return await pool.run(lambda _: "room again", Budget(30), never)
+        release.set()
+        assert await asyncio.gather(*jobs) == [True] * 5
+        await until(lambda: workers.active == 0)
+        return await workers.run(lambda: "room again", 30, never)
 
-    assert finished(ask()) == "room again"
-    assert pool.refused == 1
+    assert finished(requests()) == "room again"
+    assert workers.refused == 1
 
 
-def test_time_ends(pool):
-    """The client hears at once; the thread is free again at the next check."""
+def test_no_more_than_the_threads_compute(workers):
+    running, most, lock = 0, 0, threading.Lock()
+
+    def work():
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02)
+        with lock:
+            running -= 1
+
+    async def requests():
+        await asyncio.gather(*[workers.run(work, 30, never) for _ in range(5)])
+
+    finished(requests())
+    assert most == 2
+
+
+def test_the_time_limit(workers):
+    """The client hears at once; the thread is free again at its next check."""
     work, stopped = endless()
 
-    async def ask():
+    async def request():
         with pytest.raises(ProblemError) as late:
-            await pool.run(work, Budget(0.05), never)
+            await workers.run(work, 0.05, never)
         assert late.value.status == 503
         await until(stopped.is_set)
-        await until(lambda: pool.held == 0)
+        await until(lambda: workers.active == 0)
 
-    finished(ask())
-    assert pool.expired == 1
+    finished(request())
+    assert workers.expired == 1
 
 
-def test_a_client_that_leaves_stops_costing(pool):
+def test_a_slot_is_held_until_the_thread_is_free(workers):
+    """Requests that ran out of time do not make room for more threads than there are."""
+    release = threading.Event()
+
+    async def requests():
+        for _ in range(2):
+            with pytest.raises(ProblemError):
+                await workers.run(lambda: release.wait(30), 0.02, never)
+        assert workers.active == 2
+        with pytest.raises(ProblemError):
+            await workers.run(lambda: pytest.fail("a third thread"), 0.05, never)
+        release.set()
+        await until(lambda: workers.active == 0)
+
+    finished(requests())
+    assert workers.expired == 3
+
+
+def test_a_client_that_leaves_stops_costing(workers):
     work, stopped = endless()
 
-    async def ask():
+    async def request():
         left = asyncio.Event()
-        task = asyncio.create_task(pool.run(work, Budget(30), left.wait))
-        await until(lambda: pool.held == 1)
+        job = asyncio.create_task(workers.run(work, 30, left.wait))
+        await until(lambda: workers.active == 1)
         left.set()
-        with pytest.raises(StoppedError):
-            await task
+        with pytest.raises(ClientLeftError):
+            await job
         await until(stopped.is_set)
 
-    finished(ask())
-    assert pool.dropped == 1
+    finished(request())
+    assert workers.dropped == 1
 
 
-def test_waiting_work_of_a_client_that_left_is_not_begun(pool):
+def test_waiting_work_of_a_client_that_left_is_not_begun(workers):
     begun = []
-    go_on = threading.Event()
+    release = threading.Event()
 
-    async def ask():
-        busy = [asyncio.create_task(pool.run(lambda _: go_on.wait(30), Budget(30), never)) for _ in range(2)]
+    async def requests():
+        busy = [asyncio.create_task(workers.run(lambda: release.wait(30), 30, never)) for _ in range(2)]
         left = asyncio.Event()
-        waiting = asyncio.create_task(pool.run(begun.append, Budget(30), left.wait))
-        await until(lambda: pool.held == 3)
+        waiting = asyncio.create_task(workers.run(lambda: begun.append(1), 30, left.wait))
+        await until(lambda: workers.active == 3)
         left.set()
-        with pytest.raises(StoppedError):
+        with pytest.raises(ClientLeftError):
             await waiting
-        go_on.set()
+        release.set()
         await asyncio.gather(*busy)
-        await until(lambda: pool.held == 0)
+        await until(lambda: workers.active == 0)
 
-    finished(ask())
+    finished(requests())
     assert begun == []
 
 
-def test_closing_tells_those_who_wait(pool):
-    begun = []
-    go_on = threading.Event()
+def test_work_stops_when_its_request_is_canceled(workers):
+    """As uvicorn does when the service stops."""
+    work, stopped = endless()
 
-    async def ask():
-        busy = [asyncio.create_task(pool.run(lambda _: go_on.wait(30), Budget(30), never)) for _ in range(2)]
-        await until(lambda: pool.held == 2 and pool._queue.empty())
-        waiting = asyncio.create_task(pool.run(begun.append, Budget(30), never))
-        await until(lambda: pool.held == 3)
-        pool.close()
-        with pytest.raises(ProblemError):
-            await waiting
-        go_on.set()
-        await asyncio.gather(*busy)
+    async def request():
+        job = asyncio.create_task(workers.run(work, 30, never))
+        await until(lambda: workers.active == 1)
+        job.cancel()
+        await until(stopped.is_set)
 
-    finished(ask())
-    assert begun == []
-    for thread in pool._threads:
-        thread.join(10)
-        assert not thread.is_alive()
+    finished(request())
+
+
+def test_checking_outside_of_a_request_does_nothing():
+    check_cancelled(1, 2)

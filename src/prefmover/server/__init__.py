@@ -1,15 +1,14 @@
-"""The same functions over HTTP: a JSON API, and pages to play with.
+"""The library over HTTP: a JSON API, and pages to explore a model.
 
 ::
 
-    request → guards → routes → pool of threads → answers → schemas → response
-              size,    checks   bounded queue,   library    JSON
-              token,   of ids   time budget,     calls
-              host              cancellation
+    request → connection → middleware → routes → service → workers → handlers → schemas → response
+              speed        host, token  ids,     cache     queue,    library    JSON
+                           size, type   numbers            time      calls
 
-A model is loaded once and never changed, so answers may be kept. The event loop only reads and writes;
-whatever computes runs in :mod:`prefmover.server.workers`, whose kernels release the GIL. Every error is a
-problem in the shape of RFC 9457 (:mod:`prefmover.server.problems`).
+A model is loaded once and does not change, so responses can be cached. The event loop only reads and
+writes; all computing happens on worker threads, whose kernels release the GIL. Every error is a problem as
+in RFC 9457 (:mod:`prefmover.server.problems`).
 
 Needs the extra ``server``.
 """

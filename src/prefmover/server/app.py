@@ -1,59 +1,69 @@
-"""The application: routes, pages, errors and guards put together."""
+"""The ASGI application: routes, pages, errors and the guard in front of them."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
+from starlette.types import ASGIApp
 
 from prefmover.data.scale import Scale
 from prefmover.server import problems, schemas
-from prefmover.server.assets import Asset, read_assets
-from prefmover.server.handlers import Answers
-from prefmover.server.middleware import OPENAPI, App, Guards
+from prefmover.server.handlers import Handlers
+from prefmover.server.middleware import OPENAPI, Guard
 from prefmover.server.routes import api, health
 from prefmover.server.service import Service
 from prefmover.server.settings import Settings
-from prefmover.server.workers import StoppedError
+from prefmover.server.workers import ClientLeftError
 
-__all__ = ["create_app", "openapi_schema"]
+__all__ = ["Asset", "create_app", "openapi_schema", "read_assets"]
 
 ABOUT = (
-    "Like-minded users by exact optimal transport between their ratings. Ids are text, whatever they are in "
-    "the data. Errors are problem details (RFC 9457)."
+    "Like-minded users by exact optimal transport between their ratings. Ids are text, even if they are "
+    "integers in the data. Errors are problem details (RFC 9457)."
 )
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
-def create_app(answers: Answers, settings: Settings | None = None) -> App:
+class Asset(NamedTuple):
+    """A file of the pages."""
+
+    content: bytes
+    media_type: str
+    etag: str
+
+
+def create_app(handlers: Handlers, settings: Settings | None = None) -> ASGIApp:
     """Return the service of a model as an ASGI application."""
-    service = Service(answers, settings or Settings())
+    service = Service(handlers, settings or Settings())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.create_task(service.warm_up())
+        warm_up = asyncio.create_task(service.warm_up())
         yield
-        warming.cancel()
-        service.pool.close()
+        warm_up.cancel()
 
-    app = FastAPI(
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-    )
+    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.include_router(health)
     app.include_router(api)
-    app.add_exception_handler(StoppedError, _left)
+    app.add_exception_handler(ClientLeftError, _client_left)
     problems.install(app)
-    schema = json.dumps(openapi_schema(answers.model.ratings_.scale)).encode()
+    schema = json.dumps(openapi_schema(handlers.data.ratings.scale)).encode()
 
     async def openapi(_: Request) -> Response:
         return Response(schema, media_type="application/json")
@@ -61,7 +71,11 @@ def create_app(answers: Answers, settings: Settings | None = None) -> App:
     app.add_route(OPENAPI, openapi, methods=["GET"])
     for path, asset in read_assets().items():
         app.add_route(path, _sender(asset), methods=["GET"])
-    return Guards(app, service.settings, service.metrics)
+    return Guard(app, service)
+
+
+async def _client_left(_: Request, __: Exception) -> Response:
+    return Response(status_code=499)  # for the metrics; nobody reads it
 
 
 def _sender(asset: Asset) -> Any:
@@ -75,15 +89,34 @@ def _sender(asset: Asset) -> Any:
     return send
 
 
-async def _left(_: Request, __: Exception) -> Response:
-    return Response(status_code=499)  # nobody reads it; the metrics show it
+def read_assets() -> dict[str, Asset]:
+    """Return the files of the pages by path: the explorer at / and /assets/, the reference at /docs.
+
+    They are read when the service starts. No part of a request ever becomes the path of a file.
+    """
+    package = files("prefmover.server")
+    explorer, reference = dict(_walk(package / "explorer")), dict(_walk(package / "reference"))
+    return {
+        "/": explorer.pop("index.html"),
+        "/docs": reference.pop("index.html"),
+        **{f"/assets/{name}": asset for name, asset in explorer.items()},
+        **{f"/docs/{name}": asset for name, asset in reference.items()},
+    }
+
+
+def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Asset]]:
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        suffix = "." + entry.name.rpartition(".")[2]
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif suffix in MEDIA_TYPES:
+            content = entry.read_bytes()
+            etag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
+            yield f"{prefix}{entry.name}", Asset(content, MEDIA_TYPES[suffix], etag)
 
 
 def openapi_schema(scale: Scale) -> dict[str, Any]:
-    """Return the OpenAPI schema of a service whose ratings are on a scale.
-
-    Errors are described as they are: problems, not FastAPI's own.
-    """
+    """Return the OpenAPI schema of a service whose ratings are on a scale, with problems as the errors."""
     schema = get_openapi(
         title="prefmover",
         version=version("prefmover"),
@@ -93,7 +126,7 @@ def openapi_schema(scale: Scale) -> dict[str, Any]:
     models = schema["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
-    models["GivenRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
+    models["GuestRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
     problem = schemas.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     models |= problem.pop("$defs")
     models["Problem"] = problem

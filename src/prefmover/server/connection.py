@@ -1,12 +1,13 @@
-"""Connections that do not wait for ever: slow senders, slow readers, and more of them than we can hold.
+"""HTTP connections with time limits, and the limit on their number.
 
-uvicorn leaves a client that sends its header byte by byte, or never takes its answer, alone. Here each step
-has a limit; what cannot be read as HTTP is answered by a problem like everything else.
+uvicorn waits forever for a client that sends its header byte by byte or never reads its response. Here each
+step has a time limit. Bytes that are not HTTP are answered with a problem, like every other error.
 """
 
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -21,7 +22,7 @@ LINGER_SECONDS = 1.0
 
 
 def connection_class(settings: Settings) -> type[H11Protocol]:
-    """Return the protocol class for one service's limits."""
+    """Return the protocol class that applies the limits of a service."""
 
     class Connection(H11Protocol):
         _header_timer: asyncio.TimerHandle | None = None
@@ -31,9 +32,9 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             if len(self.connections) > settings.connections:
-                self._refuse(503, "There are too many connections; try again in a moment.")
+                self._refuse(503, "There are too many connections. Try again in a moment.")
                 return
-            self._wait_for_header()
+            self._await_header()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_timers()
@@ -45,7 +46,7 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
             super().data_received(data)
             if self._between_requests():
                 if self._header_timer is None and not self.transport.is_closing():
-                    self._wait_for_header()
+                    self._await_header()
             elif self._header_timer is not None:
                 self._header_timer.cancel()
                 self._header_timer = None
@@ -61,34 +62,33 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
             super().resume_writing()
 
         def send_400_response(self, msg: str) -> None:
-            self._refuse(400, "This is not an HTTP request that can be read.")
+            self._refuse(400, "This is not a valid HTTP request.")
 
         def _between_requests(self) -> bool:
             return self.cycle is None or (
                 self.cycle.response_complete and self.conn.their_state in (h11.IDLE, h11.DONE)
             )
 
-        def _wait_for_header(self) -> None:
+        def _await_header(self) -> None:
             self._header_timer = self.loop.call_later(settings.header_seconds, self._header_is_late)
 
         def _header_is_late(self) -> None:
             self._header_timer = None
             if not self._refused and not self.transport.is_closing() and self._between_requests():
-                self._refuse(408, "The request did not come in time.")
+                self._refuse(408, "The request did not arrive in time.")
 
         def _refuse(self, status: int, detail: str) -> None:
-            """Answer outside of a request, and close.
+            """Respond outside of a request, then close.
 
-            Not at once: closed with bytes unread, the connection would be reset and the answer lost.
+            Closing waits a moment: closing with unread bytes resets the connection, and the response is lost.
             """
             self._stop_timers()
             self._unset_keepalive_if_required()
             self._refused = True
             body = problem_bytes(status, detail)
-            reason = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}[status]
             retry = "Retry-After: 1\r\n" if status == 503 else ""
             head = (
-                f"HTTP/1.1 {status} {reason}\r\nContent-Type: {MEDIA_TYPE}\r\n{retry}"
+                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: {MEDIA_TYPE}\r\n{retry}"
                 f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)

@@ -1,4 +1,4 @@
-"""What the service answers: calls of the library, dressed as the schemas. Runs on the pool's threads.
+"""The responses: calls of the library, in the shape of the schemas. They run on worker threads.
 
 Nothing is computed here that the library does not compute; the tests compare the two.
 """
@@ -6,434 +6,344 @@ Nothing is computed here that the library does not compute; the tests compare th
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from math import isnan
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache, cachedmethod
 
-from prefmover.data.preferences import preferences
+from prefmover._typing import Ints
 from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.measures import MEASURES, Measure, compare, similarities
-from prefmover.measures.pmd import UserTransport, pmd
-from prefmover.model import Guest, UserKNN
-from prefmover.predict.base import NeighborPart, Prediction
-from prefmover.predict.explanations import RecommendationExplanation, Through
-from prefmover.predict.similarity import stacked
-from prefmover.search import SearchStats
+from prefmover.explain.rating import contribution_dict
+from prefmover.measures import MEASURES, Measure
+from prefmover.measures.breakdown import breakdown
+from prefmover.measures.pairwise import values
+from prefmover.model import KNNRecommender, Recommender
+from prefmover.predict.base import UserState
 from prefmover.server import schemas
-from prefmover.server.labels import Directory
-from prefmover.server.workers import Budget
+from prefmover.server.workers import check_cancelled
 
-__all__ = ["Answers"]
+__all__ = ["Handlers"]
 
-GUEST_ID = "guest"
-GUEST_LABEL = "You"
-REASONS = 3  # neighbors named with each recommendation
-NAMED = 20  # neighbors named in the explanation of one
+REASONS = 3  # contributions sent with each recommendation
+EXPLAINED = 20  # contributions sent in the explanation of one; the others are summed
+GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
 
-OF_THE_PAIR = frozenset({"cos", "pcc", "msd", "jaccard", "urp", "jmsd", "bcf", "n-bcf", "pmd"})
-"""Measures that look at nobody else's ratings; the others use the means of items."""
-
-MOST_GUESTS = 128  # who are remembered: the pages ask several things about the same ratings
-
-GivenRatings = Sequence[tuple[str, float]]
+GuestKey = tuple[tuple[str, float], ...]
 
 
-class Answers:
-    """A model with names, ready to answer.
+class Handlers:
+    """The responses of one model.
 
     Parameters
     ----------
     model
-        Fitted; it is never changed.
+        A fitted model. It does not change, so responses can be cached.
     name
-        What to call it.
-    labels
-        Names of items, by id.
+        Name of the model on the pages; the name of its data set by default.
+    item_noun
+        Word for an item; "film" for the film data sets and "item" for others by default.
 
     Attributes
     ----------
     searched
-        What all searches did together; solves elsewhere are added.
+        Number of pairs of users, by the search step that dealt with them.
     """
 
-    def __init__(self, model: UserKNN, name: str, labels: Mapping[Any, str] | None = None) -> None:
+    def __init__(
+        self, model: Recommender | KNNRecommender, name: str = "", item_noun: str | None = None
+    ) -> None:
         self.model = model
-        self.name = name
-        self.names = Directory(model.ratings_, labels or {})
-        self.searched = SearchStats()
+        self.data = model.data_
+        self.name = name or self.data.name or "unnamed data set"
+        self.item_noun = item_noun or _item_noun(self.data.name)
+        self.searched: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._guests: OrderedDict[tuple[tuple[str, float], ...], Guest] = OrderedDict()
-        # Inside the library a guest needs a name that nobody has.
-        self._guest = GUEST_ID
-        while self._guest in self.names.users.ids:
-            self._guest += "'"
+        self._guests: LRUCache[GuestKey, UserState] = LRUCache(GUESTS)
+        ratings = self.data.ratings
+        self._n_ratings = np.diff(ratings.matrix.indptr)
+        self._n_raters = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
+        sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
+        self._item_means = sums / np.maximum(self._n_raters, 1)
+        self._user_ids = [str(user) for user in ratings.users.tolist()]
+        self._item_ids = [str(item) for item in ratings.items.tolist()]
+        self._plain_users = [(_plain(user),) for user in self._user_ids]
+        self._plain_items = [
+            (_plain(title), _plain(item))
+            for title, item in zip(self.data.items.labels, self._item_ids, strict=True)
+        ]
+        self._popular = np.argsort(-self._n_raters, kind="stable").tolist()
+        self._guest_name = "guest"  # a guest's name must not be the id of a user
+        while self._guest_name in self._user_ids:
+            self._guest_name += "'"
 
-    def info(self) -> schemas.ModelInfo:
-        """Return what is served."""
-        ratings, model = self.model.ratings_, self.model
-        scale, geometry = ratings.scale, model.geometry_
+    @property
+    def measure(self) -> Measure:
+        """The measure of the model."""
+        return self.model.predictor_.similarity.measure
+
+    def user(self, text: str) -> UserState:
+        """Return the state of a user."""
+        return self.model.predictor_.state(self.data.user_position(text))
+
+    @cachedmethod(lambda self: self._guests, key=lambda _, ratings: ratings, lock=lambda self: self._lock)
+    def guest(self, ratings: GuestKey) -> UserState:
+        """Return the state of a guest."""
+        positions = [self._item(item) for item, _ in ratings]
+        items = self.data.ratings.items[positions].tolist()
+        given = dict(zip(items, (rating for _, rating in ratings), strict=True))
+        return self.model.guest(given, name=self._guest_name)
+
+    def model_info(self) -> schemas.Model:
+        """Return the model and its data."""
+        ratings, scale = self.data.ratings, self.data.ratings.scale
         parameters = {
             name: value if isinstance(value, str | int | float | bool | None) else str(value)
-            for name, value in model.get_params().items()
+            for name, value in (self.model.get_params() | self.model.settings_).items()
             if name not in ("n_threads", "measure")
         }
-        return schemas.ModelInfo(
+        return schemas.Model(
             name=self.name,
             n_users=ratings.n_users,
             n_items=ratings.n_items,
             n_ratings=ratings.n_ratings,
             scale=schemas.Scale(lowest=scale.lowest, highest=scale.highest, step=scale.step),
-            geometry=None if geometry is None else geometry.name,
-            measure=self._measure.name,
+            geometry=None if self.data.geometry is None else self.data.geometry.name,
+            item_noun=self.item_noun,
+            measure=self.measure.name,
+            value_name=self.measure.value_name,
             parameters=parameters,
             version=version("prefmover"),
-            measures=[
-                schemas.MeasureInfo(name=row.name, label=row.label, summary=row.summary, kind=_kind(row))
-                for row in MEASURES.values()
-            ],
+            measures=[schemas.Measure(**_about(row)) for row in MEASURES.values()],
         )
 
     def users(self, q: str, offset: int, limit: int) -> schemas.Users:
-        """Return a page of users."""
-        found = self.names.users.search(q)
-        page = [self.names.user(k) for k in found[offset : offset + limit]]
-        return schemas.Users(total=len(found), offset=offset, limit=limit, users=page)
-
-    def user(self, user: str, offset: int, limit: int) -> schemas.UserDetails:
-        """Return a user with a page of their ratings, highest first."""
-        k = self.names.users.at(user)
-        items, given = self.names.row(k)
-        total = float(given.sum())
-        order = np.lexsort((items, -given))[offset : offset + limit]
-        ratings = [
-            schemas.RatedItem(item=self.names.item(i), rating=r, share=r / total if total else 0.0)
-            for i, r in zip(items[order].tolist(), given[order].tolist(), strict=True)
+        """Return a page of the users whose id contains a text."""
+        hits = _search(q, self._plain_users, range(self.data.n_users))
+        page = [
+            schemas.User(id=self._user_ids[k], n_ratings=int(self._n_ratings[k]))
+            for k in hits[offset : offset + limit]
         ]
+        return schemas.Users(total=len(hits), offset=offset, limit=limit, users=page)
+
+    def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetails:
+        """Return a user with a page of ratings, highest first."""
+        position = self.data.user_position(user)
+        items, ratings = self.data.ratings.row(position)
+        total = float(ratings.sum())
+        order = np.lexsort((items, -ratings))[offset : offset + limit]
         return schemas.UserDetails(
-            **self.names.user(k).model_dump(),
-            mean_rating=float(given.mean()) if len(given) else None,
+            id=self._user_ids[position],
+            n_ratings=len(items),
+            mean_rating=float(ratings.mean()) if len(items) else None,
             offset=offset,
             limit=limit,
-            ratings=ratings,
+            ratings=[
+                schemas.RatedItem(**self._titled(item), rating=rating, share=rating / total if total else 0.0)
+                for item, rating in zip(items[order].tolist(), ratings[order].tolist(), strict=True)
+            ],
         )
 
     def items(self, q: str, offset: int, limit: int) -> schemas.Items:
-        """Return a page of items."""
-        found = self.names.items.search(q)
-        page = [self.names.item_details(k) for k in found[offset : offset + limit]]
-        return schemas.Items(total=len(found), offset=offset, limit=limit, items=page)
+        """Return a page of the items whose title or id contains a text, those with most ratings first."""
+        hits = _search(q, self._plain_items, self._popular)
+        page = [
+            schemas.Item(
+                id=self._item_ids[k],
+                title=self.data.items.label(k),
+                n_ratings=int(self._n_raters[k]),
+                mean_rating=float(self._item_means[k]) if self._n_raters[k] else None,
+            )
+            for k in hits[offset : offset + limit]
+        ]
+        return schemas.Items(total=len(hits), offset=offset, limit=limit, items=page)
 
-    def near(self, item: str, k: int) -> schemas.NearItems:
+    def near_items(self, item: str, k: int) -> schemas.NearItems:
         """Return the items nearest to an item."""
-        at = self.names.items.at(item)
-        geometry = self.model.geometry_
-        if geometry is None:
-            raise InputError("this model has no distances between items")
-        found = geometry.near(self.names.items.ids[at], k)
-        places = [self.names.items.at(str(other)) for other, _ in found]
-        similarity = geometry.similarity([at], places)[0].tolist()
-        near = [
-            schemas.NearItem(item=self.names.item(place), distance=distance, similarity=alike)
-            for place, (_, distance), alike in zip(places, found, similarity, strict=True)
-        ]
-        return schemas.NearItems(item=self.names.item(at), near=near)
+        position = self._item(item)
+        geometry = self.data.require_geometry("the search for near items")
+        near = geometry.near(self.data.ratings.items[position], k)
+        positions = [geometry.item_position(other) for other, _ in near]
+        similarities = geometry.similarity([position], positions)[0].tolist()
+        return schemas.NearItems(
+            **self._titled(position),
+            near=[
+                schemas.NearItem(**self._titled(other), distance=distance, similarity=similarity)
+                for other, (_, distance), similarity in zip(positions, near, similarities, strict=True)
+            ],
+        )
 
-    def neighbors(self, who: str | GivenRatings, k: int, budget: Budget) -> schemas.Neighbors:
-        """Return the nearest users of a user or of a guest."""
-        likeness = self.model.predictor_.likeness
-        if isinstance(who, str):
-            at = self.names.users.at(who)
-            found = likeness.nearest(np.array([at]), k, budget.check)
-            user, items = self.names.user(at), self.names.row(at)[0]
-        else:
-            guest = self.guest(who)
-            found = likeness.nearest(guest.ratings, k, budget.check)
-            user, items = self._as_user(guest), guest.ratings.matrix.indices
-        self._count(found.stats)
-        places = found.neighbors.tolist()
-        near = [
-            schemas.Neighbor(user=self.names.user(place), distance=distance, n_common=common)
-            for place, distance, common in zip(
-                places, found.values.tolist(), self.names.in_common(items, places), strict=True
-            )
-        ]
-        return schemas.Neighbors(user=user, measure=self._measure.name, neighbors=near)
+    def neighbors(self, state: UserState, k: int) -> schemas.Neighbors:
+        """Return the nearest users."""
+        near = self.model.neighbors(state, k, progress=check_cancelled)
+        self._count(near.stats)
+        name = self.measure.value_name
+        return schemas.Neighbors(
+            user=state.name,
+            measure=self.measure.name,
+            neighbors=[
+                schemas.Neighbor(user=one.user, n_common=self._n_common(state, one.user), **{name: one.value})
+                for one in near
+            ],
+        )
 
-    def recommendations(self, who: str | GivenRatings, n: int, budget: Budget) -> schemas.Recommendations:
-        """Return the best items that a user or a guest has not rated."""
-        if isinstance(who, str):
-            user, id_ = self._user(who)
-            best = self.model.recommend(id_, n)
-            budget.check()
-            reasons = self.model.reasons(id_, [p.item for p in best], REASONS)
-        else:
-            guest = self.guest(who)
-            user, best = self._as_user(guest), guest.recommend(n)
-            budget.check()
-            reasons = guest.reasons([p.item for p in best], REASONS)
-        out = [
-            schemas.Recommendation(
-                item=self.names.item_of(p.item),
-                rating=p.rating,
-                fallback=_fallback(p),
-                reasons=self._reasons(parts.neighbors, parts.through),
-            )
-            for p, parts in zip(best, reasons, strict=True)
-        ]
-        return schemas.Recommendations(user=user, recommendations=out)
+    def recommendations(self, state: UserState, n: int) -> schemas.Recommendations:
+        """Return the items with the highest scores that the user has not rated."""
+        top = self.model.recommend(state, n)
+        check_cancelled()
+        reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
+        return schemas.Recommendations(
+            user=state.name,
+            recommendations=[
+                schemas.Recommendation(
+                    **one.to_dict(),
+                    contributions=[schemas.Contribution(**self._contribution(c)) for c in contributions],
+                )
+                for one, contributions in zip(top, reasons, strict=True)
+            ],
+        )
 
-    def predictions(
-        self, who: str | GivenRatings, items: Iterable[str], budget: Budget
-    ) -> schemas.Predictions:
+    def predictions(self, state: UserState, items: Sequence[str]) -> schemas.Predictions:
         """Return predicted ratings of items."""
-        asked = [self.names.items.ids[self.names.items.at(item)] for item in items]
-        if isinstance(who, str):
-            user, id_ = self._user(who)
-            found = self.model.predict([(id_, item) for item in asked], progress=budget.check)
-        else:
-            guest = self.guest(who)
-            user, found = self._as_user(guest), guest.predict(asked)
-        out = [
-            schemas.Prediction(
-                item=self.names.item_of(p.item),
-                rating=p.rating,
-                fallback=_fallback(p),
-                clipped=p.clipped,
-                n_neighbors=p.n_neighbors,
-            )
-            for p in found
-        ]
-        return schemas.Predictions(user=user, predictions=out)
+        positions = [self._item(item) for item in items]
+        pairs = [(state, item) for item in self.data.ratings.items[positions].tolist()]
+        predictions = self.model.predict(pairs, progress=check_cancelled)
+        return schemas.Predictions(
+            user=state.name,
+            predictions=[
+                schemas.Prediction(
+                    **self._titled(position),
+                    rating=one.rating,
+                    baseline=one.baseline,
+                    how=one.how,
+                    clipped=one.clipped,
+                    n_neighbors=one.n_neighbors,
+                )
+                for position, one in zip(positions, predictions, strict=True)
+            ],
+        )
 
-    def explanation(self, who: str | GivenRatings, item: str, budget: Budget) -> schemas.Explanation:
-        """Return what one predicted rating is made of."""
-        id_ = self.names.items.ids[self.names.items.at(item)]
-        if isinstance(who, str):
-            user, asker = self._user(who)
-            whole = self.model.explain_recommendation(asker, id_)
-        else:
-            guest = self.guest(who)
-            user, whole = self._as_user(guest), guest.explain_recommendation(id_)
-        return self._explained(user, whole)
+    def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanation:
+        """Return the parts of a predicted rating."""
+        explanation = self.model.explain_recommendation(state, self.data.ratings.items[self._item(item)])
+        return schemas.RecommendationExplanation(**explanation.to_dict(EXPLAINED))
 
-    def pair(self, who: str | GivenRatings, other: str, budget: Budget) -> schemas.PairExplanation:
-        """Return the plan between two users."""
-        geometry = self.model.geometry_
-        if geometry is None:
-            raise InputError("this model has no distances between items, and thus no plan between users")
-        at = self.names.users.at(other)
-        id_ = self.names.users.ids[at]
-        if isinstance(who, str):
-            mine = self.names.users.at(who)
-            two = self.model.ratings_.take(users=[mine] if mine == at else [mine, at])
-            user, name = self.names.user(mine), self.names.users.ids[mine]
-        else:
-            guest = self.guest(who)
-            two = stacked(self.model.ratings_.take(users=[at]), guest.ratings)
-            user, name = self._as_user(guest), guest.name
-        solved = pmd(two, geometry, name, id_)
-        self._count(SearchStats(solved=1))
-        return self._plan(user, self.names.user(at), two, solved)
+    def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanation:
+        """Return why two users are as near as they are."""
+        explanation = self.model.explain(state, self.data.ratings.users[self.data.user_position(other)])
+        self._count({"solved": 1})
+        return schemas.UserExplanation(**explanation.to_dict())
 
-    def comparison(self, who: str | GivenRatings, other: str, budget: Budget) -> schemas.Comparison:
-        """Return two users under all measures."""
-        at = self.names.users.at(other)
-        id_ = self.names.users.ids[at]
-        ratings = self.model.ratings_
-        if isinstance(who, str):
-            user, name = self._user(who)
-            mine = self.names.users.at(who)
-            items = self.names.row(mine)[0]
-            two = ratings.take(users=[mine] if mine == at else [mine, at])
-        else:
-            guest = self.guest(who)
-            user, name, items = self._as_user(guest), guest.name, guest.ratings.matrix.indices
-            two = stacked(ratings.take(users=[at]), guest.ratings)
-            ratings = stacked(ratings, guest.ratings)
-        values = []
+    def comparison(self, state: UserState, other: str) -> schemas.Comparison:
+        """Return the values of all measures for two users."""
+        position = self.data.user_position(other)
+        ratings = self.data.ratings
+        name = self._guest_name if state.position == position else state.name
+        user = ratings.one_user(name, state.items, state.values)
+        pair = self._with_ratings(ratings.take(users=[position]).stack(user))
+        # Most measures look at the two users only; the others use the ratings of everybody.
+        everybody, first = self.data, state.position
+        if first < 0:
+            everybody, first = self._with_ratings(ratings.stack(user)), ratings.n_users
+        results = []
         for row in MEASURES.values():
-            budget.check()
-            values.append(self._measured(two if row.name in OF_THE_PAIR else ratings, row, name, id_))
+            check_cancelled()
+            data, u, v = (everybody, first, position) if row.uses_others else (pair, 1, 0)
+            results.append(_measured(data, row, u, v))
         return schemas.Comparison(
-            user=user,
-            other=self.names.user(at),
-            n_common=self.names.in_common(items, [at])[0],
-            measures=values,
+            user=state.name,
+            other=self._user_ids[position],
+            n_common=self._n_common(state, ratings.users[position]),
+            measures=results,
         )
 
-    def guest(self, ratings: GivenRatings) -> Guest:
-        """Return somebody with ratings typed in a moment ago; the last ones are kept with their place."""
-        key = tuple(ratings)
-        with self._lock:
-            known = self._guests.pop(key, None)
-            if known is not None:
-                self._guests[key] = known
-                return known
-        items = self.names.items
-        made = self.model.for_ratings(
-            {items.ids[items.at(item)]: rating for item, rating in key}, name=self._guest
-        )
-        with self._lock:
-            self._guests[key] = made
-            while len(self._guests) > MOST_GUESTS:
-                self._guests.popitem(last=False)
-        return made
-
-    def warm_up(self, budget: Budget) -> None:
-        """Ask for everything once, so that kernels are compiled and indexes made before anybody waits."""
-        users, items = self.names.users, self.names.items
-        able = np.flatnonzero(self.names.per_user > 0)
-        typical = able[np.argsort(self.names.per_user[able], kind="stable")[len(able) // 2]]
-        who = users.texts[typical]
-        other = users.texts[able[0] if able[0] != typical else able[-1]]
-        row, given = self.names.row(int(typical))
-        guest = [(items.texts[i], r) for i, r in zip(row[:5].tolist(), given[:5].tolist(), strict=True)]
-        asker: str | GivenRatings
-        for asker in (who, guest):
-            for ask in (
-                lambda who: self.neighbors(who, 10, budget),
-                lambda who: self.recommendations(who, 3, budget),
-                lambda who: self.predictions(who, items.texts[:2], budget),
-                lambda who: self.explanation(who, items.texts[0], budget),
-                lambda who: self.pair(who, other, budget),
-                lambda who: self.comparison(who, other, budget),
+    def warm_up(self) -> None:
+        """Call everything once, so that kernels are compiled and indexes are built before a client waits."""
+        raters = np.flatnonzero(self._n_ratings > 0)
+        typical = raters[np.argsort(self._n_ratings[raters], kind="stable")[len(raters) // 2]]
+        other = self._user_ids[raters[0] if raters[0] != typical else raters[-1]]
+        items, ratings = (part[:5].tolist() for part in self.data.ratings.row(int(typical)))
+        guest = tuple((self._item_ids[item], rating) for item, rating in zip(items, ratings, strict=True))
+        for state in (self.user(self._user_ids[typical]), self.guest(guest)):
+            for call in (
+                lambda user: self.neighbors(user, 10),
+                lambda user: self.recommendations(user, 3),
+                lambda user: self.predictions(user, self._item_ids[:2]),
+                lambda user: self.recommendation_explanation(user, self._item_ids[0]),
+                lambda user: self.user_explanation(user, other),
+                lambda user: self.comparison(user, other),
             ):
-                with suppress(InputError):  # this user has none; others may
-                    ask(asker)
+                check_cancelled()
+                with suppress(InputError):  # undefined for this user, perhaps not for others
+                    call(state)
 
-    def _count(self, stats: SearchStats) -> None:
+    def _count(self, pairs: dict[str, int]) -> None:
         with self._lock:
-            self.searched += stats
+            self.searched.update(pairs)
 
-    @property
-    def _measure(self) -> Measure:
-        return self.model.predictor_.likeness.measure
+    def _item(self, text: str) -> int:
+        return self.data.ratings.item_position(text, from_text=True)
 
-    def _user(self, text: str) -> tuple[schemas.User, Any]:
-        at = self.names.users.at(text)
-        return self.names.user(at), self.names.users.ids[at]
+    def _titled(self, position: int) -> dict[str, str]:
+        return {"item": self._item_ids[position], "title": self.data.items.label(position)}
 
-    def _as_user(self, guest: Guest) -> schemas.User:
-        return schemas.User(id=GUEST_ID, label=GUEST_LABEL, n_ratings=guest.ratings.n_ratings)
+    def _with_ratings(self, ratings: Ratings) -> Dataset:
+        """Return the data set with other ratings and the same distances between items."""
+        return Dataset(ratings, self.data.geometry, self.data.items)
 
-    def _reasons(
-        self, parts: Sequence[NeighborPart], through: Mapping[Any, Sequence[Through]]
-    ) -> list[schemas.NeighborReason]:
-        return [
-            schemas.NeighborReason(
-                user=self.names.user_of(part.user),
-                distance=None if np.isnan(part.distance) else part.distance,
-                rating=part.rating,
-                weight=part.weight,
-                opinion=part.opinion,
-                contribution=part.value,
-                through=[
-                    schemas.Through(item=self.names.item_of(t.item), rating=t.rating, contribution=t.value)
-                    for t in through.get(part.user, ())
-                ],
-            )
-            for part in parts
-        ]
+    def _n_common(self, state: UserState, other: Any) -> int:
+        theirs: Ints = self.data.ratings.row(self.data.ratings.user_position(other))[0]
+        return len(np.intersect1d(state.items, theirs, assume_unique=True))
 
-    def _explained(self, user: schemas.User, whole: RecommendationExplanation) -> schemas.Explanation:
-        p, spoken = whole.prediction, sum(part.value for part in whole.neighbors)
-        parts = [schemas.Part(name=b.name, label=b.meaning, value=b.value) for b in whole.base]
-        if whole.neighbors:
-            label = f"{len(whole.neighbors):,} like-minded users"
-            parts.append(schemas.Part(name="neighbors", label=label, value=spoken))
-        rest = whole.neighbors[NAMED:]
-        return schemas.Explanation(
-            user=user,
-            item=self.names.item_of(p.item),
-            rating=p.rating,
-            total=sum(part.value for part in parts),
-            base=p.base,
-            parts=parts,
-            neighbors=self._reasons(whole.neighbors[:NAMED], whole.through),
-            others=schemas.Others(count=len(rest), contribution=sum(part.value for part in rest)),
-            fallback=_fallback(p),
-            clipped=p.clipped,
-        )
-
-    def _plan(
-        self, user: schemas.User, other: schemas.User, two: Ratings, solved: UserTransport
-    ) -> schemas.PairExplanation:
-        geometry, places = self.model.geometry_, self.names.items
-        assert geometry is not None
-        flows = solved.flows
-        sources = [places.at(str(flow.source)) for flow in flows]
-        targets = [places.at(str(flow.target)) for flow in flows]
-        rows, row_of = np.unique(sources, return_inverse=True)
-        columns, column_of = np.unique(targets, return_inverse=True)
-        similarity = geometry.similarity(rows, columns)[row_of, column_of].tolist()
-        moved = [
-            schemas.Flow(
-                source=self.names.item(i),
-                target=self.names.item(j),
-                distance=flow.distance,
-                similarity=alike,
-                mass=flow.mass,
-                cost=flow.mass * flow.distance,
-                share=flow.share,
-            )
-            for flow, i, j, alike in zip(flows, sources, targets, similarity, strict=True)
-        ]
-        stays = sorted(((f.mass, i) for f, i, j in zip(flows, sources, targets, strict=True) if i == j))
-        mine, theirs = (self._masses(two, id_) for id_ in (solved.u, solved.v))
-        both = {one.item.id for one in mine} & {one.item.id for one in theirs}
-        proof = solved.transport.certificate
-        return schemas.PairExplanation(
-            user=user,
-            other=other,
-            distance=solved.distance,
-            certificate=schemas.Certificate(primal=proof.primal, dual=proof.dual, gap=proof.gap),
-            n_common=len(both),
-            shared=[schemas.SharedItem(item=self.names.item(i), mass=mass) for mass, i in reversed(stays)],
-            flows=moved,
-            source_items=mine,
-            target_items=theirs,
-        )
-
-    def _masses(self, two: Ratings, id_: Any) -> list[schemas.MassItem]:
-        """Return a user's items with their shares of the preference, largest first."""
-        one = two.take(users=[two.user_position(id_)])
-        whole = preferences(one)
-        mass = dict(zip(whole.indices.tolist(), (whole.mass / whole.total[0]).tolist(), strict=True))
-        given = zip(one.matrix.indices.tolist(), one.matrix.data.tolist(), strict=True)
-        listed = [
-            schemas.MassItem(item=self.names.item(i), rating=r, mass=mass.get(i, 0.0)) for i, r in given
-        ]
-        return sorted(listed, key=lambda one: -one.mass)
-
-    def _measured(self, ratings: Ratings, row: Measure, name: Any, other: Any) -> schemas.MeasureValue:
-        value, why = float("nan"), None
-        if row.needs_geometry and self.model.geometry_ is None:
-            why = "the model has no distances between items"
-        else:
-            asked = {"geometry": self.model.geometry_, "users": [name], "others": [other]}
-            value = float(similarities(ratings, row, n_threads=1, **asked)[0, 0])  # type: ignore[arg-type]
-            if np.isnan(value):
-                why = compare(ratings, name, other, row, geometry=self.model.geometry_, n_terms=0).reason
-        defined = not np.isnan(value)
-        return schemas.MeasureValue(
-            name=row.name,
-            label=row.label,
-            summary=row.summary,
-            kind=_kind(row),
-            value=value if defined else None,
-            defined=defined,
-            why=None if defined else why or "it gives no value for this pair",
-        )
+    def _contribution(self, one: Any) -> dict[str, Any]:
+        labels = {
+            e.item: self.data.items.label(self.data.ratings.item_position(e.item)) for e in one.evidence
+        }
+        return contribution_dict(one, self.measure.value_name, labels)
 
 
-def _kind(row: Measure) -> Any:
-    return "similarity" if row.larger_is_closer else "distance"
+def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValue:
+    value, reason = float("nan"), None
+    if row.needs_geometry and data.geometry is None:
+        reason = "the data set has no distances between items"
+    else:
+        value = float(values(data, row, None, np.array([u]), np.array([v]), n_threads=1)[0, 0])
+        if isnan(value):
+            reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
+    return schemas.MeasureValue(**_about(row), value=None if isnan(value) else value, reason=reason)
 
 
-def _fallback(prediction: Prediction) -> str | None:
-    return None if prediction.how == "neighbors" else prediction.how
+def _about(row: Measure) -> dict[str, Any]:
+    return {"name": row.name, "label": row.label, "summary": row.summary, "value_name": row.value_name}
+
+
+def _item_noun(name: str) -> str:
+    return "film" if name == "cinema" or name.startswith("ml-") else "item"
+
+
+def _plain(text: str) -> str:
+    """Return a text without case and accents.
+
+    >>> _plain("Amélie")
+    'amelie'
+    """
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(c for c in folded if not unicodedata.combining(c))
+
+
+def _search(text: str, names: Sequence[tuple[str, ...]], order: Iterable[int]) -> list[int]:
+    """Return the positions of names that begin with a text, then of those that contain it.
+
+    >>> _search("him", [("der himmel", "k1"), ("himmel", "k2"), ("", "k3")], range(3))
+    [1, 0]
+    """
+    query = _plain(text.strip())
+    hits = [k for k in order if any(query in name for name in names[k])]
+    return sorted(hits, key=lambda k: not any(name.startswith(query) for name in names[k]))

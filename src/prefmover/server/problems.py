@@ -1,7 +1,6 @@
-"""Every error in one shape: problem details, RFC 9457.
+"""Errors as problem details (RFC 9457).
 
-A problem says in ``detail`` what was wrong and what to do, in a sentence. What went wrong inside is logged
-and not told.
+``detail`` says what is wrong and what to do about it. Internal errors are logged, and their text is not sent.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from prefmover.errors import InputError, UndefinedDistanceError, UnknownIdError
+from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["MEDIA_TYPE", "ProblemError", "as_problem", "install", "problem_bytes"]
 
 MEDIA_TYPE = "application/problem+json"
-MOST_ERRORS = 20  # of a body that are listed; the first tells what to mend
+MOST_ERRORS = 20  # errors of one request that are listed
 logger = logging.getLogger("prefmover.server")
 
 
 class ProblemError(Exception):
-    """An answer that is an error, with its status and a sentence that the user can act on."""
+    """An error response: its status, a sentence for the client, and headers."""
 
     def __init__(
         self,
@@ -62,19 +61,18 @@ def problem_bytes(
 
 def install(app: FastAPI) -> None:
     """Turn every error of an application into a problem."""
-    app.add_exception_handler(Exception, _answer)
-    for kind in (ProblemError, HTTPException, RequestValidationError, InputError):
-        app.add_exception_handler(kind, _answer)
+    for kind in (Exception, ProblemError, HTTPException, RequestValidationError, InputError):
+        app.add_exception_handler(kind, _respond)
 
 
-async def _answer(request: Request, error: Exception) -> Response:
-    told = as_problem(error)
-    content = problem_bytes(told.status, told.detail, request.url.path, told.errors)
-    return Response(content, told.status, dict(told.headers), MEDIA_TYPE)
+async def _respond(request: Request, error: Exception) -> Response:
+    problem = as_problem(error)
+    body = problem_bytes(problem.status, problem.detail, request.url.path, problem.errors)
+    return Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
 
 
 def as_problem(error: Exception) -> ProblemError:
-    """Return what a client is told about an error."""
+    """Return the problem that tells a client about an error."""
     match error:
         case ProblemError():
             return error
@@ -82,46 +80,42 @@ def as_problem(error: Exception) -> ProblemError:
             return _invalid(error)
         case UnknownIdError():
             return ProblemError(404, _sentence(str(error)))
-        case UndefinedDistanceError():
-            return ProblemError(422, _sentence(str(error)))
         case InputError():
             return ProblemError(422, _sentence(str(error)))
         case HTTPException():
             return _http(error)
-    logger.error("an error of ours", exc_info=error)
-    return ProblemError(500, "Something went wrong in the service; its log says what.")
+    logger.error("internal error", exc_info=error)
+    return ProblemError(500, "An internal error occurred. The log of the service has the details.")
 
 
 def _http(error: HTTPException) -> ProblemError:
     details = {
-        404: "There is nothing at this address; /docs lists what there is.",
-        405: f"This address takes {(error.headers or {}).get('Allow', 'other methods')} only.",
+        404: "There is nothing at this address. /docs lists the addresses.",
+        405: f"This address takes only {(error.headers or {}).get('Allow', 'other methods')}.",
     }
     detail = details.get(error.status_code, _sentence(str(error.detail)))
     return ProblemError(error.status_code, detail, headers=error.headers)
 
 
 def _invalid(error: RequestValidationError) -> ProblemError:
-    found = [
+    errors = error.errors()
+    listed = [
         {"where": ".".join(map(str, one["loc"])), "message": str(one["msg"]).removeprefix("Value error, ")}
-        for one in error.errors()[:MOST_ERRORS]
+        for one in errors[:MOST_ERRORS]
     ]
-    if not found:
-        return ProblemError(422, "The request is not valid.", errors=found)
-    first, others = error.errors()[0], len(error.errors()) - 1
-    # Of our own rules for a whole body, which are sentences, the place says nothing more.
-    place = _place(first["loc"]) or ("" if first["type"] == "value_error" else "body")
-    aside = "; ".join([place] * bool(place) + [f"{others} more"] * bool(others))
-    return ProblemError(422, _sentence(found[0]["message"] + f" ({aside})" * bool(aside)), errors=found)
+    # Errors of our own validators are sentences that name what is wrong.
+    path = _path(errors[0]["loc"]) or ("" if errors[0]["type"] == "value_error" else "body")
+    notes = "; ".join([path] * bool(path) + [f"{len(errors) - 1} more"] * (len(errors) > 1))
+    return ProblemError(422, _sentence(listed[0]["message"] + f" ({notes})" * bool(notes)), errors=listed)
 
 
-def _place(where: Sequence[str | int]) -> str:
-    """Return where in a request something is, as its sender would write it.
+def _path(location: Sequence[str | int]) -> str:
+    """Return the path of a field as a client would write it.
 
-    >>> _place(("body", "ratings", 0, "rating")), _place(("query", "k")), _place(("body",))
+    >>> _path(("body", "ratings", 0, "rating")), _path(("query", "k")), _path(("body",))
     ('ratings[0].rating', 'k', '')
     """
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where[1:]).lstrip(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location[1:]).lstrip(".")
 
 
 def _sentence(text: str) -> str:

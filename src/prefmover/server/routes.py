@@ -1,15 +1,19 @@
-"""The addresses of the service: parameters checked, work handed to the pool."""
+"""The addresses of the service: they check the parameters and hand the work to a worker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.routing import APIRoute
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from pydantic import BaseModel, BeforeValidator
+from starlette.exceptions import HTTPException
 
-from prefmover.server import metrics, schemas
+from prefmover.server import schemas
 from prefmover.server.problems import MEDIA_TYPE, ProblemError
 from prefmover.server.service import Service
 
@@ -22,25 +26,51 @@ def _problems(**meanings: str) -> dict[int | str, dict[str, Any]]:
     return {int(code[1:]): {"description": text, **PROBLEM} for code, text in meanings.items()}
 
 
-USUAL = _problems(
-    _400="The request cannot be read.",
-    _401="A token is set, and is missing or wrong.",
-    _421="The service was asked under a name that is not its own.",
+UNREADABLE = _problems(_400="The request cannot be read.", _421="The host name is not one of the service.")
+LOOKUP = UNREADABLE | _problems(
+    _401="The token is missing or wrong.",
+    _404="The user or item does not exist.",
     _422="A parameter is wrong.",
-    _503="Too many requests, or the time of this one is over; `Retry-After` says when to try again.",
+    _503="There are too many requests, or this one took too long; see `Retry-After`.",
 )
-LOOKUP = USUAL | _problems(_404="There is no such user or item.")
 POSTED = LOOKUP | _problems(
-    _408="The body did not come in time.", _413="The body is too large.", _415="The body is not JSON."
+    _408="The body did not arrive in time.", _413="The body is too large.", _415="The body is not JSON."
 )
 
 
-def _decoded(value: Any) -> Any:
-    return unquote(value) if isinstance(value, str) else value
+class _StrictRequest(Request):
+    """A request whose JSON has no NaN and no field twice."""
+
+    async def json(self) -> Any:
+        try:
+            return json.loads(await self.body(), parse_constant=_refuse, object_pairs_hook=_unique)
+        except RecursionError:
+            raise HTTPException(400, "the body is nested too deeply") from None
+        except ValueError as error:  # not JSON, not UTF-8, or a number with thousands of digits
+            raise HTTPException(400, f"the body is not JSON: {error}") from None
+
+
+class _StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        return lambda request: handle(_StrictRequest(request.scope, request.receive))
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise ValueError(f"the field {name[:20]!r} occurs twice")
+        fields[name] = value
+    return fields
 
 
 def _known_parameters_only(request: Request) -> None:
-    """Refuse parameters that do not exist or come twice: a misspelt one would silently do nothing."""
+    """Refuse parameters that do not exist or occur twice: a misspelled one would silently do nothing."""
     known = {p.alias: p for p in request.scope["route"].dependant.query_params}
     seen: set[str] = set()
     for name, _ in request.query_params.multi_items():
@@ -48,7 +78,7 @@ def _known_parameters_only(request: Request) -> None:
             takes = f"takes {', '.join(known)}" if known else "takes none"
             raise ProblemError(422, f"There is no parameter {name!r}; this address {takes}.")
         if name in seen and name != "items":
-            raise ProblemError(422, f"The parameter {name!r} is given twice.")
+            raise ProblemError(422, f"The parameter {name!r} occurs twice; give it once.")
         seen.add(name)
 
 
@@ -58,47 +88,49 @@ def _service(request: Request) -> Service:
     return service
 
 
+def _id(example: str) -> Any:
+    limits = {"min_length": 1, "max_length": schemas.LONGEST_ID}
+    return Path(description="Id.", examples=[example], **limits)  # type: ignore[arg-type]
+
+
+def _decoded(value: Any) -> Any:
+    return unquote(value) if isinstance(value, str) else value
+
+
 Served = Annotated[Service, Depends(_service)]
-InPath = Annotated[
-    str,
-    BeforeValidator(_decoded),
-    Path(min_length=1, max_length=schemas.LONGEST_ID, description="An id.", examples=["ada-b"]),
-]
-ItemInPath = Annotated[
-    str,
-    BeforeValidator(_decoded),
-    Path(min_length=1, max_length=schemas.LONGEST_ID, description="An id.", examples=["alien-1979"]),
-]
-Text = Annotated[str, Query(max_length=200, description="Part of a name or of an id.", examples=["alien"])]
-Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many to pass over.")]
-Limit = Annotated[int, Query(ge=1, le=200, description="How many to list.")]
-HowMany = Annotated[int, Query(ge=1, le=schemas.MOST_NEIGHBORS, description="How many.")]
-HowManyBest = Annotated[int, Query(ge=1, le=schemas.MOST_RECOMMENDATIONS, description="How many.")]
+UserPath = Annotated[str, BeforeValidator(_decoded), _id("ada-b")]
+ItemPath = Annotated[str, BeforeValidator(_decoded), _id("alien-1979")]
+Text = Annotated[str, Query(max_length=200, description="Part of a title or id.", examples=["alien"])]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of entries to skip.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="Number of entries.")]
+K = Annotated[int, Query(ge=1, le=schemas.MOST_NEIGHBORS, description="Number of neighbors.")]
+N = Annotated[int, Query(ge=1, le=schemas.MOST_RECOMMENDATIONS, description="Number of recommendations.")]
 UserQuery = Annotated[
-    str, Query(min_length=1, max_length=schemas.LONGEST_ID, description="A user.", examples=["ada-b"])
+    str, Query(min_length=1, max_length=schemas.LONGEST_ID, description="Id of a user.", examples=["ada-b"])
+]
+ItemsQuery = Annotated[
+    list[schemas.Id],
+    Query(min_length=1, max_length=schemas.MOST_ITEMS, description="Ids of items; repeat the parameter."),
 ]
 
-api = APIRouter(prefix="/api/v1", dependencies=[Depends(_known_parameters_only)], responses=LOOKUP)
-health = APIRouter(tags=["service"])
-
-
-@health.get(
-    "/healthz",
-    summary="Is the service alive?",
-    responses=_problems(_400="The request cannot be read.", _421="Asked under another name."),
+api = APIRouter(
+    prefix="/api/v1",
+    dependencies=[Depends(_known_parameters_only)],
+    responses=LOOKUP,
+    route_class=_StrictRoute,
 )
+health = APIRouter(tags=["service"], responses=UNREADABLE)
+
+
+@health.get("/healthz", summary="Whether the service is alive")
 async def healthz() -> schemas.Status:
     return schemas.Status(status="ok")
 
 
 @health.get(
     "/readyz",
-    summary="Is it ready to answer?",
-    responses=_problems(
-        _503="Not yet: kernels are being compiled.",
-        _400="The request cannot be read.",
-        _421="Asked under another name.",
-    ),
+    summary="Whether the service is ready",
+    responses=_problems(_503="Kernels are being compiled."),
 )
 async def readyz(service: Served) -> schemas.Status:
     service.check_ready()
@@ -107,141 +139,154 @@ async def readyz(service: Served) -> schemas.Status:
 
 @health.get(
     "/metrics",
-    summary="What it has done, for Prometheus",
+    summary="Metrics for Prometheus",
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-        **_problems(
-            _401="A token is needed.", _400="The request cannot be read.", _421="Asked under another name."
-        ),
+        **_problems(_401="The token is missing or wrong."),
     },
 )
-async def metrics_text(service: Served) -> Response:
-    return Response(service.metrics_text(), media_type=metrics.MEDIA_TYPE)
+async def metrics(service: Served) -> Response:
+    return Response(generate_latest(service.metrics), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _get(path: str, tag: str, model: type[BaseModel], summary: str, **more: Any) -> Callable[..., Any]:
-    return api.get(path, tags=[tag], response_model=model, summary=summary, **more)
+def _get(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
+    return api.get(path, tags=[tag], response_model=model, summary=summary)
 
 
 def _post(path: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
     return api.post(path, tags=["guest"], response_model=model, summary=summary, responses=POSTED)
 
 
-@_get("/model", "model", schemas.ModelInfo, "What is served")
+@_get("/model", "model", schemas.Model, "The model and its data")
 async def model(request: Request, service: Served) -> Response:
-    return await service.answer(request, ("model",), lambda ask, _: ask.info())
+    return await service.respond(request, ("model",), lambda h: h.model_info())
 
 
-@_get("/users", "users", schemas.Users, "Find users")
+@_get("/users", "users", schemas.Users, "Search for users")
 async def users(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
-    key = ("users", q, offset, limit)
-    return await service.answer(request, key, lambda ask, _: ask.users(q, offset, limit))
+    return await service.respond(request, ("users", q, offset, limit), lambda h: h.users(q, offset, limit))
 
 
-@_get("/users/{user}", "users", schemas.UserDetails, "A user and their ratings")
+@_get("/users/{user}", "users", schemas.UserDetails, "A user's ratings")
 async def user_details(
-    request: Request, service: Served, user: InPath, offset: Offset = 0, limit: Limit = 50
+    request: Request, service: Served, user: UserPath, offset: Offset = 0, limit: Limit = 50
 ) -> Response:
-    key = ("user", user, offset, limit)
-    return await service.answer(request, key, lambda ask, _: ask.user(user, offset, limit))
-
-
-@_get("/users/{user}/neighbors", "users", schemas.Neighbors, "Like-minded users")
-async def neighbors(request: Request, service: Served, user: InPath, k: HowMany = 10) -> Response:
-    return await service.answer(request, ("neighbors", user, k), lambda ask, b: ask.neighbors(user, k, b))
-
-
-@_get("/users/{user}/recommendations", "users", schemas.Recommendations, "What to recommend, and why")
-async def recommendations(request: Request, service: Served, user: InPath, n: HowManyBest = 10) -> Response:
-    key = ("recommendations", user, n)
-    return await service.answer(request, key, lambda ask, b: ask.recommendations(user, n, b))
-
-
-@_get("/users/{user}/recommendations/{item}", "users", schemas.Explanation, "What a rating is made of")
-async def recommendation(request: Request, service: Served, user: InPath, item: ItemInPath) -> Response:
-    return await service.answer(
-        request, ("recommendation", user, item), lambda ask, b: ask.explanation(user, item, b)
+    return await service.respond(
+        request, ("user", user, offset, limit), lambda h: h.user_details(user, offset, limit)
     )
 
 
-@_get("/users/{user}/predictions", "users", schemas.Predictions, "Predicted ratings of items")
-async def predictions(
-    request: Request,
-    service: Served,
-    user: InPath,
-    items: Annotated[
-        list[schemas.Id],
-        Query(min_length=1, max_length=schemas.MOST_ITEMS, description="Items; repeat the parameter."),
-    ],
-) -> Response:
-    key = ("predictions", user, *items)
-    return await service.answer(request, key, lambda ask, b: ask.predictions(user, items, b))
+@_get("/users/{user}/neighbors", "users", schemas.Neighbors, "A user's neighbors")
+async def neighbors(request: Request, service: Served, user: UserPath, k: K = 10) -> Response:
+    return await service.respond(request, ("neighbors", user, k), lambda h: h.neighbors(h.user(user), k))
 
 
-@_get("/explanations", "pairs", schemas.PairExplanation, "Why two users are as near as they are")
+@_get("/users/{user}/recommendations", "users", schemas.Recommendations, "Recommendations, with reasons")
+async def recommendations(request: Request, service: Served, user: UserPath, n: N = 10) -> Response:
+    return await service.respond(
+        request, ("recommendations", user, n), lambda h: h.recommendations(h.user(user), n)
+    )
+
+
+@_get(
+    "/users/{user}/recommendations/{item}",
+    "users",
+    schemas.RecommendationExplanation,
+    "The parts of a predicted rating",
+)
+async def recommendation(request: Request, service: Served, user: UserPath, item: ItemPath) -> Response:
+    return await service.respond(
+        request,
+        ("recommendation", user, item),
+        lambda h: h.recommendation_explanation(h.user(user), item),
+    )
+
+
+@_get("/users/{user}/predictions", "users", schemas.Predictions, "Predicted ratings")
+async def predictions(request: Request, service: Served, user: UserPath, items: ItemsQuery) -> Response:
+    return await service.respond(
+        request, ("predictions", user, *items), lambda h: h.predictions(h.user(user), items)
+    )
+
+
+@_get("/explanations", "pairs", schemas.UserExplanation, "Why two users are near")
 async def explanations(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
-    return await service.answer(request, ("pair", user, other), lambda ask, b: ask.pair(user, other, b))
+    return await service.respond(
+        request, ("explanation", user, other), lambda h: h.user_explanation(h.user(user), other)
+    )
 
 
 @_get("/comparison", "pairs", schemas.Comparison, "Two users under all measures")
 async def comparison(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
-    key = ("comparison", user, other)
-    return await service.answer(request, key, lambda ask, b: ask.comparison(user, other, b))
+    return await service.respond(
+        request, ("comparison", user, other), lambda h: h.comparison(h.user(user), other)
+    )
 
 
-@_get("/items", "items", schemas.Items, "Find items")
+@_get("/items", "items", schemas.Items, "Search for items")
 async def items(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
-    key = ("items", q, offset, limit)
-    return await service.answer(request, key, lambda ask, _: ask.items(q, offset, limit))
+    return await service.respond(request, ("items", q, offset, limit), lambda h: h.items(q, offset, limit))
 
 
-@_get("/items/{item}/near", "items", schemas.NearItems, "Items near an item")
-async def near(request: Request, service: Served, item: ItemInPath, k: HowMany = 10) -> Response:
-    return await service.answer(request, ("near", item, k), lambda ask, _: ask.near(item, k))
+@_get("/items/{item}/near", "items", schemas.NearItems, "The nearest items")
+async def near_items(request: Request, service: Served, item: ItemPath, k: K = 10) -> Response:
+    return await service.respond(request, ("near", item, k), lambda h: h.near_items(item, k))
 
 
-@_post("/guest/neighbors", schemas.Neighbors, "Like-minded users of a new user")
+@_post("/guest/neighbors", schemas.Neighbors, "A guest's neighbors")
 async def guest_neighbors(request: Request, service: Served, body: schemas.GuestNeighbors) -> Response:
-    who, k = body.by_item, body.k
-    return await service.answer(request, ("neighbors", who, k), lambda ask, b: ask.neighbors(who, k, b))
+    guest, k = body.key, body.k
+    return await service.respond(request, ("neighbors", guest, k), lambda h: h.neighbors(h.guest(guest), k))
 
 
-@_post("/guest/recommendations", schemas.Recommendations, "What to recommend to a new user, and why")
+@_post("/guest/recommendations", schemas.Recommendations, "Recommendations for a guest, with reasons")
 async def guest_recommendations(
     request: Request, service: Served, body: schemas.GuestRecommendations
 ) -> Response:
-    who, n = body.by_item, body.n
-    key = ("recommendations", who, n)
-    return await service.answer(request, key, lambda ask, b: ask.recommendations(who, n, b))
+    guest, n = body.key, body.n
+    return await service.respond(
+        request, ("recommendations", guest, n), lambda h: h.recommendations(h.guest(guest), n)
+    )
 
 
-@_post("/guest/recommendations/explain", schemas.Explanation, "What a new user's rating is made of")
+@_post(
+    "/guest/recommendations/explain",
+    schemas.RecommendationExplanation,
+    "The parts of a guest's predicted rating",
+)
 async def guest_recommendation(request: Request, service: Served, body: schemas.GuestItem) -> Response:
-    who, item = body.by_item, body.item
-    key = ("recommendation", who, item)
-    return await service.answer(request, key, lambda ask, b: ask.explanation(who, item, b))
+    guest, item = body.key, body.item
+    return await service.respond(
+        request,
+        ("recommendation", guest, item),
+        lambda h: h.recommendation_explanation(h.guest(guest), item),
+    )
 
 
-@_post("/guest/predictions", schemas.Predictions, "Predicted ratings of a new user")
+@_post("/guest/predictions", schemas.Predictions, "Predicted ratings of a guest")
 async def guest_predictions(request: Request, service: Served, body: schemas.GuestPredictions) -> Response:
-    who, asked = body.by_item, body.items
-    key = ("predictions", who, *asked)
-    return await service.answer(request, key, lambda ask, b: ask.predictions(who, asked, b))
+    guest, items = body.key, body.items
+    return await service.respond(
+        request, ("predictions", guest, *items), lambda h: h.predictions(h.guest(guest), items)
+    )
 
 
-@_post("/guest/explanations", schemas.PairExplanation, "Why a new user is near to another")
+@_post("/guest/explanations", schemas.UserExplanation, "Why a guest is near a user")
 async def guest_explanations(request: Request, service: Served, body: schemas.GuestOther) -> Response:
-    who, other = body.by_item, body.other
-    return await service.answer(request, ("pair", who, other), lambda ask, b: ask.pair(who, other, b))
+    guest, other = body.key, body.other
+    return await service.respond(
+        request, ("explanation", guest, other), lambda h: h.user_explanation(h.guest(guest), other)
+    )
 
 
-@_post("/guest/comparison", schemas.Comparison, "A new user and another under all measures")
+@_post("/guest/comparison", schemas.Comparison, "A guest and a user under all measures")
 async def guest_comparison(request: Request, service: Served, body: schemas.GuestOther) -> Response:
-    who, other = body.by_item, body.other
-    key = ("comparison", who, other)
-    return await service.answer(request, key, lambda ask, b: ask.comparison(who, other, b))
+    guest, other = body.key, body.other
+    return await service.respond(
+        request, ("comparison", guest, other), lambda h: h.comparison(h.guest(guest), other)
+    )

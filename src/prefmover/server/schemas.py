@@ -1,4 +1,9 @@
-"""What goes in and out, with examples: the schema at ``/api/v1/openapi.json`` is made from these classes."""
+"""Requests and responses; the schema at ``/api/v1/openapi.json`` is made from these classes.
+
+Explanations have the keys of ``to_dict`` of :class:`~prefmover.explain.UserExplanation` and
+:class:`~prefmover.explain.RecommendationExplanation`. A value of the model's measure is called
+``distance`` or ``similarity``, whichever it is; the other key is absent.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +22,52 @@ Id = Annotated[
     Field(
         min_length=1,
         max_length=LONGEST_ID,
-        description="An id; integers are written as text.",
+        description="Id; integers are written as text.",
         examples=["alien-1979"],
     ),
 ]
-Whole = Annotated[int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)]
+WholeNumber = Annotated[
+    int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
+]
 """A whole number; 10.0 is one in JSON."""
 
 Count = Annotated[int, Field(ge=0)]
+ItemId = Annotated[str, Field(description="Id of an item.", examples=["alien-1979"])]
+UserId = Annotated[str, Field(description="Id of a user, or `guest`.", examples=["ada-b"])]
+Title = Annotated[str, Field(description="Title and year of an item.", examples=["Alien (1979)"])]
+ValueName = Literal["distance", "similarity"]
+How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
 
 
-class _Out(BaseModel):
-    """Something that is answered."""
+class _Response(BaseModel):
+    """A part of a response. Ids that are integers become text."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
 
-class _In(BaseModel):
-    """Something that is asked: types are taken as they are, and unknown fields are errors."""
+class _Request(BaseModel):
+    """A part of a request: no conversion of types, no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class _Page(_Response):
+    """A part of a long list."""
+
+    total: Count
+    offset: Count
+    limit: Count
+
+
+class _MeasureValue(_Response):
+    """The value of the model's measure for two users, under its name."""
+
+    distance: float | None = Field(default=None, description="If the measure is a distance.")
+    similarity: float | None = Field(default=None, description="If the measure is a similarity.")
+
+
 class Problem(BaseModel):
-    """An error, as RFC 9457 describes it."""
+    """An error, as in RFC 9457."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -56,96 +83,85 @@ class Problem(BaseModel):
         }
     )
 
-    type: str = Field(description="Always about:blank: the status says it all.")
-    title: str = Field(description="The status in words.")
+    type: str = Field(description="Always about:blank.")
+    title: str = Field(description="The meaning of the status.")
     status: int
-    detail: str = Field(description="What was wrong and what to do, in a sentence.")
-    instance: str = Field(description="The path that was asked for.")
-    errors: list[Fault] | None = Field(default=None, description="Which fields were wrong.")
+    detail: str = Field(description="What is wrong and what to do about it.")
+    instance: str = Field(description="Path of the request.")
+    errors: list[FieldError] | None = Field(default=None, description="The fields that are wrong.")
 
 
-class Fault(BaseModel):
-    """One thing that was wrong with a request."""
+class FieldError(BaseModel):
+    """A field of a request that is wrong."""
 
     where: str
     message: str
 
 
-class Status(_Out):
-    """How the service is."""
+class Status(_Response):
+    """State of the service."""
 
     status: Literal["ok", "ready"]
 
 
-class Item(_Out):
-    """Something that is rated."""
-
-    id: str = Field(examples=["alien-1979"])
-    title: str = Field(examples=["Alien (1979)"])
-
-
-class User(_Out):
-    """Somebody who rates; ``guest`` is whoever sent the ratings."""
-
-    id: str = Field(examples=["ada-b"])
-    label: str = Field(examples=["ada-b"])
-    n_ratings: Count
-
-
-class Scale(_Out):
-    """The scale of ratings."""
+class Scale(_Response):
+    """Scale of the ratings."""
 
     lowest: float = Field(examples=[1.0])
     highest: float = Field(examples=[5.0])
     step: float | None = Field(examples=[0.5])
 
 
-class MeasureInfo(_Out):
-    """A measure of how alike two users are."""
+class Measure(_Response):
+    """A measure between two users."""
 
     name: str = Field(examples=["pmd"])
     label: str = Field(examples=["PMD"])
-    summary: str = Field(
-        description="What it looks at, in a line.",
-        examples=["least cost of moving one user's preferences onto the other's"],
-    )
-    kind: Literal["similarity", "distance"]
+    summary: str = Field(examples=["least cost of moving one user's preferences onto the other's"])
+    value_name: ValueName
 
 
-class ModelInfo(_Out):
-    """What is served."""
+class Model(_Response):
+    """The model, and the data it was fitted to."""
 
     name: str = Field(examples=["cinema"])
     n_users: Count
     n_items: Count
     n_ratings: Count
     scale: Scale
-    geometry: str | None = Field(description="What the distances between items were made from.")
-    measure: str = Field(examples=["pmd"])
-    parameters: dict[str, Any] = Field(description="How the model was made.")
-    version: str = Field(description="Of prefmover.")
-    measures: list[MeasureInfo]
+    geometry: str | None = Field(description="Source of the distances between items.")
+    item_noun: str = Field(description="Word for an item.", examples=["film"])
+    measure: str = Field(description="The measure of the model.", examples=["pmd"])
+    value_name: ValueName = Field(description="What the measure of the model is.")
+    parameters: dict[str, Any] = Field(description="Parameters of the model.")
+    version: str = Field(description="Version of prefmover.")
+    measures: list[Measure]
 
 
-class Users(_Out):
+class User(_Response):
+    """A user."""
+
+    id: UserId
+    n_ratings: Count
+
+
+class Users(_Page):
     """A page of users."""
 
-    total: Count
-    offset: Count
-    limit: Count
     users: list[User]
 
 
-class RatedItem(_Out):
-    """An item that a user rated."""
+class RatedItem(_Response):
+    """A rating."""
 
-    item: Item
+    item: ItemId
+    title: Title
     rating: float
-    share: float = Field(description="Of the user's preference: the ratings divided by their sum.")
+    share: float = Field(description="Share of the user's preference: the rating over the sum of ratings.")
 
 
 class UserDetails(User):
-    """A user with their ratings, highest first."""
+    """A user and a page of the user's ratings, highest first."""
 
     mean_rating: float | None
     offset: Count
@@ -153,219 +169,216 @@ class UserDetails(User):
     ratings: list[RatedItem]
 
 
-class Neighbor(_Out):
+class Neighbor(_MeasureValue):
     """A near user."""
 
-    user: User
-    distance: float = Field(description="Or the similarity, if the model's measure is one.")
-    n_common: Count = Field(description="Items that both rated; often none.")
+    user: UserId
+    n_common: Count = Field(description="Number of items that both rated; often none.")
 
 
-class Neighbors(_Out):
+class Neighbors(_Response):
     """The nearest users, nearest first."""
 
-    user: User
+    user: UserId
     measure: str
     neighbors: list[Neighbor]
 
 
-class Through(_Out):
-    """A rating through which somebody speaks."""
+class Evidence(_Response):
+    """A rating through which a neighbor contributes."""
 
-    item: Item
+    item: ItemId
+    label: Title
     rating: float
-    contribution: float
-
-
-class NeighborReason(_Out):
-    """What one neighbor adds to a predicted rating."""
-
-    user: User
-    distance: float | None
-    rating: float | None = Field(description="What they gave the item; null if they have not rated it.")
-    weight: float = Field(description="Their say.")
-    opinion: float = Field(description="How much more than expected they like the item, or its like.")
-    contribution: float = Field(description="What they add to the predicted rating.")
-    through: list[Through] = Field(description="Ratings of other items through which they speak.")
-
-
-class Recommendation(_Out):
-    """An item that was not rated, and what it would be given."""
-
-    item: Item
-    rating: float
-    fallback: str | None = Field(description="Null if neighbors spoke; else why not.")
-    reasons: list[NeighborReason] = Field(description="The neighbors who say most, the most first.")
-
-
-class Recommendations(_Out):
-    """The items with the highest predicted ratings, highest first."""
-
-    user: User
-    recommendations: list[Recommendation]
-
-
-class Prediction(_Out):
-    """A predicted rating."""
-
-    item: Item
-    rating: float
-    fallback: str | None
-    clipped: bool = Field(description="Whether the sum lay outside the scale.")
-    n_neighbors: Count
-
-
-class Predictions(_Out):
-    """Predicted ratings, in the order asked."""
-
-    user: User
-    predictions: list[Prediction]
-
-
-class Part(_Out):
-    """A part of a predicted rating."""
-
-    name: str = Field(examples=["item"])
-    label: str = Field(examples=["the item's standing"])
     value: float
 
 
-class Others(_Out):
-    """Neighbors who are not listed, together."""
+class Contribution(_MeasureValue):
+    """The part of a predicted rating that one neighbor makes."""
+
+    user: UserId
+    weight: float
+    rating: float | None = Field(description="The neighbor's rating of the item; null if there is none.")
+    residual: float = Field(description="How much more than expected the neighbor likes the item.")
+    value: float = Field(description="What the neighbor adds to the predicted rating.")
+    evidence: list[Evidence] = Field(description="Ratings of other items through which it contributes.")
+
+
+class Recommendation(_Response):
+    """An item that the user has not rated."""
+
+    item: ItemId
+    title: Title
+    score: float = Field(description="What items are ranked by.")
+    rating: float = Field(description="The predicted rating.")
+    n_neighbors: Count
+    how: How = Field(description="How the rating was predicted: from neighbors, or by a fallback.")
+    contributions: list[Contribution] = Field(description="The strongest ones, those in favor first.")
+
+
+class Recommendations(_Response):
+    """The items with the highest scores, highest first."""
+
+    user: UserId
+    recommendations: list[Recommendation]
+
+
+class Prediction(_Response):
+    """A predicted rating."""
+
+    item: ItemId
+    title: Title
+    rating: float
+    baseline: float = Field(description="The rating to expect before neighbors contribute.")
+    how: How
+    clipped: bool = Field(description="Whether the sum was outside the scale.")
+    n_neighbors: Count
+
+
+class Predictions(_Response):
+    """Predicted ratings, in the order of the request."""
+
+    user: UserId
+    predictions: list[Prediction]
+
+
+class Baseline(_Response):
+    """A part of a predicted rating that no neighbor makes."""
+
+    name: str = Field(examples=["item"])
+    value: float
+    meaning: str
+
+
+class OtherContributions(_Response):
+    """The contributions that are not listed."""
 
     count: Count
-    contribution: float
+    value: float = Field(description="Their sum.")
 
 
-class Explanation(_Out):
-    """What one predicted rating is made of; the parts add up to ``total``."""
+class RecommendationExplanation(_Response):
+    """The parts of a predicted rating: baseline, contributions and others add up to ``total``."""
 
-    user: User
-    item: Item
+    user: UserId
+    item: ItemId
+    label: Title
     rating: float
-    total: float = Field(description="The sum of the parts: the rating before it is cut off at the scale.")
-    base: float = Field(description="What was expected before neighbors spoke.")
-    parts: list[Part]
-    neighbors: list[NeighborReason]
-    others: Others
-    fallback: str | None
+    total: float = Field(description="The sum of all parts, before it is clipped to the scale.")
+    how: How
     clipped: bool
+    n_neighbors: Count
+    baseline: list[Baseline]
+    contributions: list[Contribution] = Field(description="Largest first.")
+    others: OtherContributions
 
 
-class Certificate(_Out):
-    """The proof that a plan is optimal: its cost and a lower bound that meets it."""
+class Certificate(_Response):
+    """The proof that a plan is optimal: its cost, and a lower bound of the cost of any plan."""
 
     primal: float
     dual: float
     gap: float
 
 
-class SharedItem(_Out):
-    """Preference that stays where it is, on an item that both rated."""
+class Factor(_Response):
+    """A factor of the measure's formula."""
 
-    item: Item
-    mass: float
-
-
-class Flow(_Out):
-    """Preference that moves from an item of one user to an item of the other."""
-
-    source: Item
-    target: Item
-    distance: float
-    similarity: float
-    mass: float = Field(description="Share of the preference; all flows sum to 1.")
-    cost: float = Field(description="Mass times distance; all flows sum to the distance.")
-    share: float = Field(description="Of the distance; all flows sum to 1, or to 0 at distance 0.")
+    name: str
+    value: float | None
+    meaning: str
 
 
-class MassItem(_Out):
-    """An item, its rating, and its share of the user's preference."""
+class Flow(_Response):
+    """A part of a measure's value: for PMD, preference that moves from an item to an item."""
 
-    item: Item
-    rating: float
-    mass: float
-
-
-class PairExplanation(_Out):
-    """Why two users are as near as they are: the plan that moves one's preferences onto the other's."""
-
-    user: User
-    other: User
-    distance: float
-    certificate: Certificate
-    n_common: Count
-    shared: list[SharedItem] = Field(description="Mass that stays, the most first.")
-    flows: list[Flow] = Field(description="Those that make up most of the distance first.")
-    source_items: list[MassItem]
-    target_items: list[MassItem]
+    source: ItemId = Field(description="An item of the first user.")
+    source_label: Title
+    source_rating: float
+    target: ItemId = Field(description="An item of the other user.")
+    target_label: Title
+    target_rating: float
+    similarity: float | None = Field(description="Between the items.")
+    mass: float | None = Field(description="Share of the preference that moves; null unless PMD.")
+    distance: float | None = Field(description="Between the items; null unless PMD.")
+    value: float = Field(description="The part of the value: for PMD, mass times distance.")
+    share: float = Field(description="The share of the value.")
 
 
-class MeasureValue(_Out):
-    """What one measure says of two users."""
+class UserExplanation(_MeasureValue):
+    """Why two users are as near as they are, by the measure of the model."""
 
-    name: str = Field(examples=["cos"])
-    label: str = Field(examples=["COS"])
-    summary: str = Field(
-        description="What it looks at, in a line.", examples=["angle between the co-rated ratings"]
-    )
-    kind: Literal["similarity", "distance"]
-    value: float | None = Field(description="Null where the measure is undefined.")
-    defined: bool
-    why: str | None = Field(description="Why it is undefined.")
+    user: UserId
+    other: UserId
+    measure: str
+    convention: str
+    reason: str | None = Field(description="Why the value is undefined, if it is.")
+    n_common: Count = Field(description="Number of items that both rated.")
+    common_share: float | None = Field(description="Share of the preference on those items; null unless PMD.")
+    factors: list[Factor]
+    flows: list[Flow] = Field(description="The largest share of the value first.")
+    certificate: Certificate | None = Field(description="Null unless PMD.")
 
 
-class Comparison(_Out):
+class MeasureValue(Measure):
+    """The value of one measure for two users."""
+
+    value: float | None = Field(description="Null if the measure is undefined for the two.")
+    reason: str | None = Field(description="Why it is undefined, if it is.")
+
+
+class Comparison(_Response):
     """Two users under all measures."""
 
-    user: User
-    other: User
+    user: UserId
+    other: UserId
     n_common: Count
     measures: list[MeasureValue]
 
 
-class ItemDetails(Item):
-    """An item, and how it is rated."""
+class Item(_Response):
+    """An item."""
 
+    id: ItemId
+    title: Title
     n_ratings: Count
     mean_rating: float | None
 
 
-class Items(_Out):
+class Items(_Page):
     """A page of items."""
 
-    total: Count
-    offset: Count
-    limit: Count
-    items: list[ItemDetails]
+    items: list[Item]
 
 
-class NearItem(_Out):
+class NearItem(_Response):
     """A near item."""
 
-    item: Item
+    item: ItemId
+    title: Title
     distance: float
     similarity: float
 
 
-class NearItems(_Out):
+class NearItems(_Response):
     """The nearest items, nearest first."""
 
-    item: Item
+    item: ItemId
+    title: Title
     near: list[NearItem]
 
 
-class GivenRating(_In):
-    """A rating typed in a moment ago."""
+class GuestRating(_Request):
+    """A rating of a guest."""
 
     item: Id
     rating: float = Field(ge=0, le=1e6, allow_inf_nan=False, examples=[4.5])
 
 
-class Guest(_In):
-    """Ratings of somebody who is not in the data."""
+class Guest(_Request):
+    """The ratings of somebody who is not in the data."""
 
-    ratings: list[GivenRating] = Field(
+    ratings: list[GuestRating] = Field(
         min_length=1,
         max_length=MOST_RATINGS,
         examples=[[{"item": "alien-1979", "rating": 5}, {"item": "the-thing-1982", "rating": 4.5}]],
@@ -376,41 +389,41 @@ class Guest(_In):
         seen: set[str] = set()
         for one in self.ratings:
             if one.item in seen:
-                raise ValueError(f"item {one.item!r} is rated twice; give each item once")
+                raise ValueError(f"item {one.item!r} is rated twice; rate each item once")
             seen.add(one.item)
         return self
 
     @property
-    def by_item(self) -> tuple[tuple[str, float], ...]:
-        """The ratings, sorted by item: equal for equal guests."""
+    def key(self) -> tuple[tuple[str, float], ...]:
+        """The ratings sorted by item: equal for equal guests."""
         return tuple(sorted((one.item, one.rating) for one in self.ratings))
 
 
 class GuestNeighbors(Guest):
-    """Whose neighbors, and how many."""
+    """A guest, and the number of neighbors."""
 
-    k: Whole = Field(default=10, ge=1, le=MOST_NEIGHBORS)
+    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS)
 
 
 class GuestRecommendations(Guest):
-    """For whom, and how many."""
+    """A guest, and the number of recommendations."""
 
-    n: Whole = Field(default=10, ge=1, le=MOST_RECOMMENDATIONS)
+    n: WholeNumber = Field(default=10, ge=1, le=MOST_RECOMMENDATIONS)
 
 
 class GuestPredictions(Guest):
-    """For whom, and of which items."""
+    """A guest, and the items to predict."""
 
     items: list[Id] = Field(min_length=1, max_length=MOST_ITEMS, examples=[["aliens-1986"]])
 
 
 class GuestOther(Guest):
-    """With which user to compare."""
+    """A guest, and the user to compare with."""
 
     other: Id = Field(examples=["ada-b"])
 
 
 class GuestItem(Guest):
-    """Which recommendation to explain."""
+    """A guest, and the item whose predicted rating is explained."""
 
     item: Id = Field(examples=["aliens-1986"])

@@ -1,4 +1,4 @@
-"""What can be set about the service, with safe defaults."""
+"""Settings of the service, with safe defaults."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits and guards of one service.
+    """Address, limits and token of the service.
 
     Attributes
     ----------
     host, port
-        Where to listen; port 0 for any free one.
+        Address to listen on; port 0 for any free port.
     token
-        What clients must send as ``Authorization: Bearer``; None for nobody is asked.
-    workers
-        Threads that compute; None for one per core.
+        Token that clients must send as ``Authorization: Bearer``; None to require no token.
+    n_threads
+        Requests computed at the same time; None for one per core.
     queue
-        Requests that may wait for a thread; the next one gets 503.
+        Requests that may wait for a thread; further ones get 503.
     seconds
-        What a request may take, waiting included.
+        Time limit of a request, including the time in the queue.
     body
-        Bytes of a request's body.
+        Largest request body, in bytes.
     cache
-        Bytes of answers that are kept.
+        Size of the response cache, in bytes.
     header_seconds, body_seconds, write_seconds
-        How long a client may take to send its header and its body, and to take some of the answer.
+        Time limits for a client to send its header, to send its body, and to read some of the response.
     connections
-        Open connections; the next one gets 503.
+        Largest number of open connections; further ones get 503.
+    item_noun
+        Word for an item on the pages, such as "film"; None to choose it by the name of the data set.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
-    workers: int | None = None
+    n_threads: int | None = None
     queue: int = 64
     seconds: float = 20.0
     body: int = MIB
@@ -53,6 +55,7 @@ class Settings:
     body_seconds: float = 20.0
     write_seconds: float = 30.0
     connections: int = 1000
+    item_noun: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
@@ -62,20 +65,20 @@ class Settings:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give a number above 0")
         for name in ("queue", "cache"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)!r}; give a number from 0")
-        resolve_jobs(self.workers)
+                raise InputError(f"{name} is {getattr(self, name)!r}; give 0 or more")
+        resolve_jobs(self.n_threads)
         if self.token is not None:
             _check_token(self.token)
         elif not is_loopback(self.host):
             raise InputError(
-                f"host {self.host!r} can be reached from other machines, and no token is set: anybody there "
-                "could ask. Set one (--token-file, or PREFMOVER_TOKEN), or listen on 127.0.0.1"
+                f"host {self.host!r} can be reached from other machines, and no token is set. Set a token "
+                "(--token-file, or PREFMOVER_TOKEN), or listen on 127.0.0.1"
             )
 
     @property
-    def n_workers(self) -> int:
-        """The number of threads that compute."""
-        return resolve_jobs(self.workers)
+    def threads(self) -> int:
+        """Requests computed at the same time."""
+        return resolve_jobs(self.n_threads)
 
 
 def is_loopback(host: str) -> bool:
@@ -89,15 +92,15 @@ def is_loopback(host: str) -> bool:
     except ValueError:
         pass
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise InputError(f"host {host!r} is not known here; give an address, such as 127.0.0.1") from None
-    return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found)
+        raise InputError(f"host {host!r} is unknown; give an address, such as 127.0.0.1") from None
+    return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
 def _check_token(token: str) -> None:
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise InputError(
-            f"a token has at least {SHORTEST_TOKEN} characters, letters, digits and signs without blanks; "
+            f"a token needs at least {SHORTEST_TOKEN} printable ASCII characters without spaces; "
             "`openssl rand -hex 24` makes a good one"
         )
