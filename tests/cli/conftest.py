@@ -1,4 +1,4 @@
-"""The command line in this process, on files of a newcomer and on a part of the built-in data."""
+"""The command line in this process, on the files of a new user and on a part of the built-in data."""
 
 import contextlib
 import csv
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover.cli import main, terminal
+from prefmover.dataset import Dataset
 from prefmover.datasets import cinema
 
 VIEWERS = ("petra-h", "bianca-b", "noor-r", "mateo-d", "clara-r")
@@ -53,10 +54,8 @@ def small_cinema(monkeypatch):
     """The built-in data with every eighth viewer, and those that the examples name."""
     whole = cinema.load()
     ratings = whole.ratings
-    users = np.unique([*range(0, ratings.n_users, 8), *map(ratings.user_index, VIEWERS)])
-    part = whole.__class__(
-        whole.name, ratings.take(users=users), whole.items, whole.terms, "", whole.make_geometry
-    )
+    users = np.unique([*range(0, ratings.n_users, 8), *map(ratings.user_position, VIEWERS)])
+    part = Dataset(ratings.take(users=users), whole.geometry, whole.items, name=whole.name, terms=whole.terms)
     monkeypatch.setattr(cinema, "load", lambda: part)
     return part
 
@@ -81,14 +80,15 @@ def write_files(folder):
         rows.writerows((film, f"{film} (1999)", tags.split("|")[0]) for film, tags in FILMS.items())
     (folder / "pairs.csv").write_text("user,item\n42,Alien\n7,Emma\n1000,Alien\n")
     (folder / "experiment.toml").write_text(
-        'measures = ["cos"]\ncontrols = "bias"\nrepeats = 1\ntrain = ".2"\nks = [5]\nreport = false\n'
+        'dataset = "cinema"\nrecommenders = ["knn:cos", "bias"]\nrepeats = 1\ntrain = ".2"\nks = [5]\n'
+        "report = false\n"
     )
     return folder
 
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory):
-    """A folder with a newcomer's files, and a model of them."""
+    """A folder with the files of a new user, and a model of them."""
     folder = write_files(tmp_path_factory.mktemp("shop"))
     with contextlib.suppress(SystemExit):
         main(
@@ -108,7 +108,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture
 def in_shop(shop, tmp_path, monkeypatch):
-    """A working folder that has copies of the newcomer's files."""
+    """A working folder with copies of these files."""
     import shutil
 
     shutil.copytree(shop, tmp_path, dirs_exist_ok=True)

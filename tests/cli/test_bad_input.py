@@ -20,15 +20,12 @@ MODEL = ("-m", "my-model")
         (("neighbors", *FILES, *MODEL, "-u", 42), names("--model", "--ratings")),
         (("neighbors", *MODEL, "--items", "tags.csv", "-u", 42), names("--items", "--ratings")),
         (("distance", "-d", "cinema", "--user-column", "x", "-u", 1, "-v", 2), names("--user-column")),
-        (("recommend", "-d", "cinma", "-u", "x"), "cinema"),
         (("recommend", "-m", "nowhere", "-u", "x"), names("nowhere")),
         (("recommend", "-m", ".", "-u", "x"), names("header.json")),
         (("predict", "-r", "rating.csv", "-u", 1, "--item", "x"), names("rating.csv", "ratings.csv")),
         (("explain", "-r", "ratings.csv", "-i", "tag.csv", "-u", 1, "-v", 2), names("tag.csv", "tags.csv")),
         (("neighbors", *FILES, "--separator", "abc", "-u", 42), names("'abc'")),
         (("neighbors", *FILES, "--encoding", "utf-9", "-u", 42), names("'utf-9'")),
-        (("neighbors", *FILES, "--duplicates", "first", "-u", 42), "first"),
-        (("neighbors", *FILES, "--missing", "no", "-u", 42), names("missing", "drop")),
         # who and what
         (("neighbors", *FILES), names("--user", "--rated", "--all")),
         (("neighbors", *FILES, "-u", 42, "--all"), names("--user", "--rated", "--all")),
@@ -53,17 +50,21 @@ MODEL = ("-m", "my-model")
         (("explain", *FILES, "-u", 42), names("--other", "--item")),
         (("explain", *FILES, "-u", 42, "-v", 7, "--item", "Alien"), names("--other", "--item")),
         # how
-        (("neighbors", *FILES, "-u", 42, "--measure", "pdm"), "'pmd'"),
-        (("neighbors", *FILES, "-u", 42, "--convention", "tabel-1"), "table-1"),
+        (("neighbors", *FILES, "-u", 42, "--convention", "median"), names("'pmd'", "'median'", "table-1")),
         (("neighbors", *FILES, "--all"), names("--out")),
         (("neighbors", *FILES, "-u", 42, "--executor", "ray"), names("--executor", "--all")),
-        (("distance", *FILES, "-u", 42, "-v", 7, "--measure", "none"), "none"),
-        (("fit", *FILES, "-o", "m", "--predictor", "magic"), names("predictor", "'magic'")),
         (("fit", *FILES, "-o", "m", "--weight", "heavy"), "heavy"),
-        (("fit", *FILES, "-o", "m", "--paper", "--centering", "median"), "median"),
+        (("fit", *FILES, "-o", "m", "--k", 20), names("--k", "--model-type", "knn", "--paper")),
+        (("fit", *FILES, "-o", "m", "--shrinkage", 0), names("--shrinkage", "--model-type", "knn")),
+        (("fit", *FILES, "-o", "m", "--model-type", "default", "--centering", "mean"), names("--centering")),
+        (("fit", *FILES, "-o", "m", "--model-type", "knn", "--landmarks", 9), names("--landmarks", "knn")),
+        (("fit", *FILES, "-o", "m", "--paper", "--seed", 0), names("--seed", "--paper")),
+        (("fit", *FILES, "-o", "m", "--paper", "--model-type", "default"), names("--paper", "--model-type")),
+        (("neighbors", *FILES, "-u", 42, "--address", "auto"), names("--address", "--executor")),
         (("fit", *MODEL, "-o", "m"), names("--model")),
         (("recommend", *MODEL, "-u", 42, "--measure", "cos"), names("--measure")),
         (("recommend", *MODEL, "-u", 42, "--tune"), names("--tune")),
+        (("recommend", *MODEL, "-u", 42, "--model-type", "knn"), names("--model-type")),
         (
             ("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"),
             names("--centering"),
@@ -79,10 +80,10 @@ MODEL = ("-m", "my-model")
         (("explain", *FILES, "-u", 42, "-v", 7, "--html", "plan.txt"), names("--html", "'plan.txt'")),
         (("explain", *FILES, "-u", 42, "--item", "Alien", "--picture", "p.png"), names("--picture")),
         (("explain", *FILES, "-u", 42, "-v", 7, "--measure", "cos", "--picture", "p.png"), names("PMD")),
-        (
-            ("items", "near", "Alien", "-d", "cinema", "-i", "tags.csv"),
-            names("--dataset", "--items", "--model"),
-        ),
+        (("items", "near", "Alien", "-d", "cinema", "-i", "tags.csv"), names("--items", "--dataset")),
+        (("items", "near", "Alien"), names("--model", "--dataset", "--ratings")),
+        (("serve",), names("--model", "--dataset", "--ratings")),
+        (("serve", "-d", "cinema", "--items", "tags.csv"), names("--items", "--dataset")),
     ],
 )
 def test_bad_command_lines(run, in_shop, args, message):
@@ -101,12 +102,22 @@ def test_bad_command_lines(run, in_shop, args, message):
     [
         (("neighbors", *FILES, "-u", 42, "-k", 0), "'-k'"),
         (("neighbors", *FILES, "-u", 42, "-k", "ten"), "'-k'"),
-        (("neighbors", *FILES, "-u", 42, "--jobs", 0), "'--jobs'"),
+        (("neighbors", *FILES, "-u", 42, "--threads", 0), "'--threads'"),
         (("recommend", *FILES, "-u", 42, "-n", -1), "'-n'"),
         (("fit", *FILES), "--out"),
         (("distance", *FILES, "-u", 42), "--other"),
         (("neighbors", *FILES, "--usr", 42), "--usr"),
         (("neighbors", *FILES), "neighbors"),
+        (("recommend", "-d", "cinma", "-u", "x"), "'cinma'.*'cinema'"),
+        (("neighbors", *FILES, "--duplicates", "first", "-u", 42), "'first'.*'last'"),
+        (("neighbors", *FILES, "--missing", "no", "-u", 42), "'no'.*'drop'"),
+        (("neighbors", *FILES, "-u", 42, "--measure", "pdm"), "'pdm'.*'pmd'"),
+        (("neighbors", *FILES, "-u", 42, "--convention", "tabel-1"), "'tabel-1'.*'table-1'"),
+        (("neighbors", *FILES, "-u", 42, "--executor", "spark"), "'spark'.*'ray'"),
+        (("distance", *FILES, "-u", 42, "-v", 7, "--measure", "none"), "'none'.*'all'"),
+        (("fit", *FILES, "-o", "m", "--model-type", "magic"), "'magic'.*'knn'"),
+        (("fit", *FILES, "-o", "m", "--paper", "--centering", "median"), "'median'.*'z-score'"),
+        (("evaluate", "-d", "cinema", "--protocol", "none", "-o", "x"), "'none'.*'k-fold'"),
     ],
 )
 def test_options_that_typer_checks(run, args, message):
@@ -164,12 +175,3 @@ def test_a_damaged_model(run, in_shop):
     assert code == 2
     assert re.search(r"arrays-\w+", err)
     assert "Traceback" not in err
-
-
-def test_a_damaged_catalog(run, in_shop):
-    (in_shop / "my-model" / "catalog.parquet").write_bytes(b"PAR1")
-    code, _, err = run("recommend", *MODEL, "-u", 42)
-    assert code == 2
-    assert "catalog.parquet" in err
-    (in_shop / "my-model" / "catalog.parquet").unlink()
-    assert run("recommend", *MODEL, "-u", 42)[0] == 0

@@ -45,7 +45,7 @@ def test_version(run):
     assert run("--version") == (0, f"prefmover {version('prefmover')}\n", "")
 
 
-def test_a_misspelt_verb(run):
+def test_a_misspelled_verb(run):
     code, _, err = run("doktor")
     assert code == 2
     assert "'doctor'" in err
@@ -95,7 +95,7 @@ def test_interrupt(run, failing):
 @pytest.mark.parametrize("options", [[], ["--quiet"]])
 def test_notes_and_warnings_go_to_stderr_unless_quiet(run, monkeypatch, options):
     def doctor():
-        terminal.tell("a note")
+        terminal.note("a note")
         warnings.showwarning(UserWarning("mind"), UserWarning, "file", 1)
         logging.getLogger("prefmover").warning("compiling")
         print("result")
@@ -123,7 +123,7 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == [
         "work: 1 of 100 (1%)",
         "work: 4 of 100 (4%)",
-        "work: 9 of 100 (9%), about 91 s to go",
+        "work: 9 of 100 (9%), about 91 s left",
     ]
 
 
@@ -142,7 +142,7 @@ def test_doctor(run, monkeypatch, tmp_path):
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert found["healthy"]
-    assert found["data"]["found"]["ml-100k"] == str(tmp_path / "ml-100k")
+    assert found["data"]["installed"]["ml-100k"] == str(tmp_path / "ml-100k")
     assert found["versions"]["numpy"]
     assert found["kernels"]["writable"]
 

@@ -37,8 +37,7 @@ def commands():
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 def test_every_command_takes_a_file_and_checks_its_keys(run, config, words):
     assert "--config FILE" in run(*words, "--help")[1]
-    more = ("--out", "o") if words == ("evaluate",) else ()  # which looks at the keys itself, later
-    code, out, err = run(*words, *more, "--config", config("confg = true\n"))
+    code, out, err = run(*words, "--config", config("confg = true\n"))
     assert (code, out) == (2, "")
     assert "'confg'" in err
 
@@ -80,8 +79,10 @@ def test_arguments_and_sub_commands(run, config):
         ("k = true", names("c.toml", "k", "true")),
         ("json = 'yes'", names("c.toml", "json", "'yes'")),
         ("user = [true]", names("c.toml", "user", "true")),
-        ("measure = ['pmd']", names("c.toml", "measure", "['pmd']")),
-        ("k = 0", names("'-k'")),
+        ("measure = ['pmd', 'cos']", names("c.toml", "measure", "'pmd'", "'cos'")),
+        ("measure = 'pmdd'", names("c.toml", "measure", "'pmdd'", "pmd")),
+        ("k = {a = 1}", names("c.toml", "k")),
+        ("k = 0", names("c.toml", "k", 0, 1)),
         ("k = ", names("c.toml")),
         ("[neighbors]\nuserr = 1", names("'userr'", "'user'")),
     ],

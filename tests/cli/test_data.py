@@ -61,7 +61,7 @@ def test_add_and_path(run, tmp_path, tags_folder):
     assert run("data", "path", "movie-tags")[1].strip() == out.strip()
     done = json.loads(run("data", "add", "movie-tags", "--from", str(tags_folder), "--link", "--json")[1])
     assert done["verified"] == "contents"
-    assert run("data", "get", "movie-tags")[2].count("already here") == 1
+    assert run("data", "get", "movie-tags")[2].count("already installed") == 1
 
 
 def test_errors_are_one_line(run, tmp_path):
@@ -70,7 +70,7 @@ def test_errors_are_one_line(run, tmp_path):
         ("data", "get", "ml1m"),
         ("data", "path", "cinema"),
         ("data", "add", "ml-1m", "--from", str(tmp_path / "none")),
-        ("items", "near", "No Such Film"),
+        ("items", "near", "No Such Film", "-d", "cinema"),
         ("items", "near", "x", "--items", str(tmp_path / "none.csv")),
     ):
         code, out, err = run(*args)
@@ -78,21 +78,21 @@ def test_errors_are_one_line(run, tmp_path):
 
 
 def test_near(run):
-    code, out, err = run("items", "near", "alien", "-n", "3")
+    code, out, err = run("items", "near", "alien", "-d", "cinema", "-n", "3")
     assert code == 0
     assert len(out.splitlines()) == 3
     assert "Aliens (1986)" in out
     assert "Alien (1979)" in err
-    found = json.loads(run("items", "near", "Alien", "--json")[1])
+    found = json.loads(run("items", "near", "Alien", "-d", "cinema", "--json")[1])
     assert found["item"] == "alien-1979"
     assert len(found["near"]) == 10
 
 
 def test_summary(run):
-    code, out, _ = run("items", "summary")
+    code, out, _ = run("items", "summary", "-d", "cinema")
     assert code == 0
     assert "cinema" in out
-    assert json.loads(run("items", "summary", "--json")[1])["metric"] == "yes"
+    assert json.loads(run("items", "summary", "-d", "cinema", "--json")[1])["metric"] == "yes"
 
 
 def test_a_table_of_ones_own(run, tmp_path):

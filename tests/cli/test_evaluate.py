@@ -12,17 +12,16 @@ from tests.messages import names, unnamed
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
     options = (
-        "--measures",
-        "jaccard,pmd",
+        "-d",
+        "cinema",
+        "--recommenders",
+        "knn:jaccard,knn:pmd,bias",
         "--train",
         "1:19",
-        "--k",
+        "--ks",
         "5,40",
-        "--repeats",
-        "1",
-        "--controls",
-        "bias",
     )
+    options += ("--repeats", "1")
     code, out, err = run("evaluate", "--out", str(folder), *options)
     assert (code, out.split()) == (
         0,
@@ -36,7 +35,7 @@ def test_evaluate_and_report(run, tmp_path):
 
 def test_options_win_over_the_file(run, tmp_path):
     file = tmp_path / "e.toml"
-    file.write_text('measures = "cos"\ncontrols = "none"\nrepeats = 3\ntrain = ".2"\nks = "5"\n')
+    file.write_text('dataset = "cinema"\nrecommenders = "knn:cos"\nrepeats = 3\ntrain = ".2"\nks = "5"\n')
     code, _, err = run(
         "evaluate", "--config", str(file), "--repeats", "1", "-o", str(tmp_path / "r"), "--no-report"
     )
@@ -62,33 +61,35 @@ def test_the_file_may_have_every_option(run, tmp_path):
     out = tmp_path / "r"
     file = tmp_path / "e.toml"
     file.write_text(
-        f'[evaluate]\nmeasures = "cos"\ncontrols = "none"\nrepeats = 1\ntrain = [0.2]\nk = "5"\n'
-        f"out = '{out}'\nreport = false\njobs = 1\njson = true\n"
+        f'[evaluate]\ndataset = "cinema"\nrecommenders = ["knn:cos"]\nrepeats = 1\ntrain = [0.2]\nks = "5"\n'
+        f"out = '{out}'\nreport = false\nthreads = 1\njson = true\n"
     )
     code, found, _ = run("evaluate", "--config", file)
     assert (code, json.loads(found)) == (0, {"records": str(out / "records.parquet")})
-    file.write_text(file.read_text() + "jbos = 2\n")
+    file.write_text(file.read_text() + "thraeds = 2\n")
     code, _, err = run("evaluate", "--config", file)
     assert code == 2
-    assert "'jbos'" in err
-    file.write_text("jobs = 'two'\n")
+    assert "'thraeds'" in err
+    file.write_text("threads = 'two'\n")
     code, _, err = run("evaluate", "--config", file, "-o", out)
     assert code == 2
-    assert not unnamed(err, "jobs", "'two'")
+    assert not unnamed(err, "threads", "'two'")
+
+
+EVALUATE = ("evaluate", "--dataset", "cinema", "--out", "x")
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("evaluate", "--measures", "kos", "--out", "x"), "'cos'"),
-        (("evaluate", "--train", "80", "--out", "x"), names("train", "'80'")),
-        (("evaluate", "--geometry", "bets", "--out", "x"), names("bets")),
-        (("evaluate", "--geometry", "best.txt", "--out", "x"), "best.txt"),
-        (("evaluate", "--train", "", "--out", "x"), names("train")),
-        (
-            ("evaluate", "--protocol", "k-fold", "--train", ".5", "--out", "x"),
-            names("train"),
-        ),
+        ((*EVALUATE, "--recommenders", "knn:kos"), "'cos'"),
+        ((*EVALUATE, "--recommenders", "surprise:SVDD"), names("'surprise:SVDD'", "SVD")),
+        ((*EVALUATE, "--train", "80"), names("train", "'80'")),
+        ((*EVALUATE, "--geometry", "bets"), names("bets")),
+        ((*EVALUATE, "--train", ""), names("train")),
+        ((*EVALUATE, "--protocol", "k-fold", "--train", ".5"), names("train")),
+        ((*EVALUATE, "--user-column", "who"), names("user_column", "'cinema'")),
+        (("evaluate", "--out", "x"), names("dataset", "ratings")),
         (("paper", "figures", "--peers", "SVD, KNN", "--out", "x"), names("peer", "'KNN'")),
         (("paper", "figures", "--panels", "z", "--out", "x"), names("a, b, c")),
         (("report", "nowhere"), names("nowhere")),
@@ -105,25 +106,38 @@ def test_errors(run, tmp_path, monkeypatch, args, message):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_shop")
-def test_ratings_of_ones_own(run):
-    options = ("--measures", "jaccard", "--controls", "bias", "--repeats", 1, "--k", 5, "--no-report")
-    code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "tags.csv", *options, "-o", "a")
+def test_files_of_ratings(run):
+    options = ("--recommenders", "knn:jaccard,bias", "--repeats", 1, "--ks", 5, "--no-report")
+    code, _, err = run("evaluate", "-r", "ratings.csv", "-i", "tags.csv", *options, "-o", "a")
     assert (code, "[2/2]" in err) == (0, True)
-    code, _, err = run("evaluate", "-d", "ratings.csv", *options, "-o", "b")
+    code, _, err = run("evaluate", "-r", "ratings.csv", "--geometry", "ratings", *options, "-o", "b")
     assert code == 0
-    assert not unnamed((Path("b") / "experiment.json").read_text(), "SVD", 50)
-    code, _, err = run("evaluate", "-d", "ratings.csv", "--geometry", "best", *options, "-o", "c")
-    assert code == 2
-    assert "best" in err
+    assert not unnamed((Path("b") / "experiment.json").read_text(), "ratings.csv")
     text = Path("ratings.csv").read_text()
     Path("odd.csv").write_text("a,b,c\n" + text.split("\n", 1)[1])
-    code, _, err = run("evaluate", "-d", "odd.csv", *options, "-o", "d")
+    code, _, err = run("evaluate", "-r", "odd.csv", *options, "-o", "d")
     assert (code, "--user-column" in err) == (2, True)
     columns = ("--user-column", "a", "--item-column", "b", "--rating-column", "c")
-    code, _, err = run("evaluate", "-d", "odd.csv", *columns, *options, "-o", "d")
-    assert code == 0
-    code, _, err = run("evaluate", "-d", "cinema", *columns, *options, "-o", "e")
-    assert code == 2
-    code, _, err = run("evaluate", "-d", "ratngs.csv", *options, "-o", "c")
+    assert run("evaluate", "-r", "odd.csv", *columns, *options, "-o", "d")[0] == 0
+    code, _, err = run("evaluate", "-r", "ratngs.csv", *options, "-o", "c")
     assert code == 2
     assert not unnamed(err, "ratngs.csv", "ratings.csv")
+
+
+def test_every_setting_is_an_option(run):
+    from prefmover.evaluation.experiment import Experiment
+
+    said = run("evaluate", "--help")[1]
+    for name in Experiment.model_fields.keys() - {"panels"}:
+        assert f"--{name.replace('_', '-')}" in said
+
+
+def test_panels_come_from_a_file(run, tmp_path):
+    file = tmp_path / "e.toml"
+    file.write_text(
+        "dataset = 'cinema'\nrecommenders = 'bias'\nrepeats = 1\ntrain = '.2'\nks = '5'\n"
+        "[[panels]]\nname = 'a'\nover = 'k'\ntrain = ['.2']\nks = [5]\n"
+    )
+    out = tmp_path / "r"
+    assert run("evaluate", "--config", file, "-o", out, "--no-report")[0] == 0
+    assert json.loads((out / "experiment.json").read_text())["experiment"]["panels"][0]["name"] == "a"

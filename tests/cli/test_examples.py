@@ -12,7 +12,7 @@ OUTSIDE = {
     "--dataset ml-": "needs MovieLens",
     "data add ml-1m": "needs MovieLens",
     "data path ml-": "needs MovieLens",
-    "--executor ray": "needs Ray; tests/cluster runs it",
+    "--executor ray": "needs Ray; tests/execution runs it",
     "prefmover serve": "does not end; tests/server runs it",
     "prefmover demo": "takes long; test_demo.py runs it on fewer viewers",
 }
@@ -40,18 +40,8 @@ def test_example(run, line):
     words = shlex.split(line)
     assert words[0] == "prefmover"
     if words[1] == "report":
-        run(
-            "evaluate",
-            "--measures",
-            "cos",
-            "--controls",
-            "none",
-            "--repeats",
-            1,
-            "-o",
-            words[2],
-            "--no-report",
-        )
+        settings = ("-d", "cinema", "--recommenders", "knn:cos", "--repeats", 1, "--no-report")
+        run("evaluate", *settings, "-o", words[2])
     code, out, err = run(*words[1:])
     assert code == 0, err
     assert out

@@ -18,7 +18,7 @@ PREFMOVER = [sys.executable, "-m", "prefmover.cli"]
 BUSY = """
 import sys, time
 from prefmover.cli import main
-from prefmover.execution import threads as parallel
+from prefmover.execution import threads
 import prefmover.cli.doctor as verb
 from numba import njit
 
@@ -32,8 +32,8 @@ def spin(n):
 def doctor() -> None:
     spin(10)
     print("busy", flush=True)
-    jobs = int(sys.argv[1])
-    parallel.run(spin, [10**13] * jobs, n_jobs=jobs)  # hours
+    n = int(sys.argv[1])
+    threads.run(spin, [10**13] * n, n_threads=n)  # hours
 
 verb.doctor = doctor
 main(["doctor"])
@@ -47,10 +47,10 @@ def wait_for(process, text):
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_stops_a_kernel_that_would_take_hours(jobs):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_stops_a_kernel_that_would_take_hours(threads):
     process = subprocess.Popen(
-        [sys.executable, "-c", BUSY, str(jobs)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", BUSY, str(threads)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     with process:
         wait_for(process, "busy")
@@ -72,7 +72,7 @@ def test_ctrl_c_in_a_long_search_leaves_parts_and_no_result(tmp_path):
         "--all",
         "-k",
         "5",
-        "--jobs",
+        "--threads",
         "1",
         "--out",
         str(out),

@@ -1,4 +1,4 @@
-"""``$ command`` lines of console blocks: taken apart, checked against the command line, and run."""
+"""``$ command`` lines of console blocks: parsed, checked against the command line, and run."""
 
 import contextlib
 import doctest
@@ -23,7 +23,7 @@ SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclass(frozen=True)
 class Command:
-    """A command as printed, and what the page shows below it."""
+    """A command as printed, and the output that the page shows below it."""
 
     line: str
     shown: str
@@ -34,7 +34,7 @@ class Command:
 
 
 def commands_of(block: Block) -> list[Command]:
-    """Return the commands of a block; a line that ends with a backslash goes on in the next."""
+    """Return the commands of a block; a line that ends with a backslash continues in the next."""
     assert block.code.startswith("$ "), f"{block.place}: a console block starts with '$ '"
     joined = block.code.replace("\\\n", " ")
     parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
@@ -42,7 +42,7 @@ def commands_of(block: Block) -> list[Command]:
 
 
 def check(command: Command) -> None:
-    """Raise an AssertionError unless verb and options, targets and extras exist."""
+    """Raise an AssertionError unless the verbs, options, targets and extras exist."""
     words = command.words
     while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):  # VARIABLE=value before the command
         words = words[1:]
@@ -50,8 +50,8 @@ def check(command: Command) -> None:
         _check_verb(command.line, _before_pipe(words[1:]))
     elif words[:1] == ["make"]:
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        wanted = [word for word in words[1:] if "=" not in word]
-        assert set(wanted) <= set(targets), f"{command.line}: make has {targets}"
+        goals = [word for word in words[1:] if "=" not in word]
+        assert set(goals) <= set(targets), f"{command.line}: make has {targets}"
     elif "pip" in words:
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
         for word in words:
@@ -65,7 +65,7 @@ def _before_pipe(words: list[str]) -> list[str]:
 
 
 def _check_verb(line: str, words: list[str]) -> None:
-    """Walk down the verbs, and let each parse its part."""
+    """Let each verb and subcommand parse its part of the line."""
     command = typer.main.get_command(app)
     context = None
     while True:
@@ -80,9 +80,9 @@ def _check_verb(line: str, words: list[str]) -> None:
 
 
 def run(command: Command, folder: Path) -> None:
-    """Run a command in a folder; raise an AssertionError if it fails or says something else than shown.
+    """Run a command in a folder; raise an AssertionError if it fails or its output differs from the page.
 
-    What is shown may be what stands on stdout, or that and stderr together; ``...`` stands for anything.
+    The page shows stdout, or stdout and stderr together; ``...`` stands for anything.
     """
     words = command.words
     if words[:1] == ["prefmover"] and not set(words) & {"|", ">", "&&", ";"}:
@@ -100,7 +100,7 @@ def run(command: Command, folder: Path) -> None:
 
 
 def _run_here(words: list[str], folder: Path) -> tuple[int, str, str]:
-    """Run prefmover in this process: what `prefmover` runs, without a second for starting Python."""
+    """Run prefmover in this process, which saves the second that Python takes to start."""
     out, both = io.StringIO(), _Both()
     with (
         contextlib.chdir(folder),

@@ -1,8 +1,8 @@
 """The command line: one module per verb, listed in the table below and imported when the verb is called.
 
 A verb's module has a function with the verb's name, whose parameters are the options, or a
-:class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines that its help shows (by
-subcommand, if there are any). Heavy imports go inside the functions. The table has the one-line help, so that
+:class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines that its help shows, by
+subcommand if there are any. Heavy imports go inside the functions. The table has the one-line help, so that
 ``prefmover --help`` imports no verb.
 
 Errors that the user can fix end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
@@ -31,8 +31,8 @@ VERBS = {
     "neighbors": "Find the nearest neighbors of one user or of all users.",
     "recommend": "Recommend items to a user, with reasons.",
     "predict": "Predict ratings of (user, item) pairs.",
-    "explain": "Explain the distance of two users, or a predicted rating.",
-    "distance": "Compute the distance or similarity of two users.",
+    "explain": "Explain the distance between two users, or a predicted rating.",
+    "distance": "Compute the distance or similarity between two users.",
     "items": "Inspect the distances between items.",
     "data": "List, download and locate data sets.",
     "evaluate": "Compare the prediction errors of recommenders.",

@@ -29,7 +29,10 @@ EXAMPLES = (
 
 def bench(
     users: Annotated[
-        int, typer.Option(min=2, max=800, help="Number of users; one half is compared with the other.")
+        int,
+        typer.Option(
+            metavar="N", min=2, max=800, help="Number of users; one half is compared with the other."
+        ),
     ] = 60,
     threads: Threads = None,
     json: Json = False,

@@ -136,17 +136,25 @@ def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, 
     if option is None:
         raise InputError(f"{path}: there is no option {key!r}; {_hint(key, _options(ctx))}")
     flag = getattr(option, "is_flag", False)
-    if isinstance(value, bool) != flag or isinstance(value, dict):
+    values = value if isinstance(value, list) else [value]
+    if any(isinstance(one, bool) != flag for one in values):
         expected = "true or false" if flag else "a number or text"
-        raise InputError(f"{path}: {key} is {str(value).lower() if value in (True, False) else repr(value)};"
-                         f" expected {expected}")
-    texts = [str(one) for one in (value if isinstance(value, list) else [value])]
+        raise InputError(f"{path}: {key} is {_toml(value)}; expected {expected}")
+    texts = [str(one) for one in values]
     typed = value if flag else texts if option.multiple else ",".join(texts)
+    if any(isinstance(one, dict) for one in values):  # tables, which no command line could hold
+        typed = _toml(values)
     try:
         option.process_value(ctx, typed)
     except typer.BadParameter as error:
         raise InputError(f"{path}: {key} is {value!r}: {error.message}") from None
     return option.name, typed
+
+
+def _toml(value: Any) -> str:
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False, default=str)
 
 
 def _options(ctx: typer.Context) -> dict[str, Any]:

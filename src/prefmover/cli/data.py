@@ -52,13 +52,17 @@ def list_(json: Json = False) -> None:
         return
     for row in rows:
         typer.echo(f"{row['name']:<16} {row['title']:<45} {row['path'] or 'not installed'}")
-    note("\n`prefmover data get NAME` downloads; `prefmover data add NAME --from PATH` copies files you have.")
+    note(
+        "\n`prefmover data get NAME` downloads; `prefmover data add NAME --from PATH` copies files you have."
+    )
 
 
 @app.command()
 def get(
     name: Name,
-    force: Annotated[bool, typer.Option("--force", help="New download even if the data set is installed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="New download even if the data set is installed.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Download a data set from its publisher."""
@@ -76,7 +80,9 @@ def get(
 @app.command()
 def add(
     name: Name,
-    origin: Annotated[str, typer.Option("--from", metavar="PATH", help="Publisher's zip archive, or a folder.")],
+    origin: Annotated[
+        str, typer.Option("--from", metavar="PATH", help="Publisher's zip archive, or a folder.")
+    ],
     link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
     json: Json = False,
 ) -> None:
@@ -88,7 +94,12 @@ def add(
 
 @app.command()
 def path(
-    name: Annotated[str, typer.Argument(help="Name of a data set; without it, the folder of all data sets.", show_default=False)] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a data set; without it, the folder of all data sets.", show_default=False
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Print the path of a data set, or of the folder of all data sets."""

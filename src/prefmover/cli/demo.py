@@ -1,25 +1,27 @@
-"""``prefmover demo``: the whole job on the built-in data, and a report with pictures."""
+"""``prefmover demo``: neighbors, an explanation, recommendations and an evaluation on the built-in data."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.neighbors import search_users
-from prefmover.cli.recommend import ASKED, reasons
-from prefmover.cli.source import Data, Jobs, Json, ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import tell
+from prefmover.cli.estimator import ModelOptions, fitted
+from prefmover.cli.options import Json, Threads
+from prefmover.cli.source import SourceOptions
+from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
-    from prefmover.measures.pmd import UserTransport
-    from prefmover.model import UserKNN
-    from prefmover.report.demo_page import Advice, Near, Tour
+    from prefmover.dataset import Dataset
+    from prefmover.evaluation.run import Evaluation
+    from prefmover.model import KNNRecommender, Recommender
+    from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation
 
 __all__ = ["demo"]
 
@@ -28,209 +30,175 @@ EXAMPLES = (
     "prefmover demo --viewer noor-r --out noor",
 )
 
-VIEWER = "petra-h"
-NEAREST = 8
-MEASURES = ("cos", "pcc", "msd", "jaccard", "jmsd", "nhsm", "bcf", "husm", "pmd")
+N_NEIGHBORS = 8
+MEASURES = ("pmd", "cos", "pcc", "msd", "jaccard", "jmsd", "nhsm", "bcf", "husm")
 SHARES = (0.05, 0.1, 0.2)
 K = 40
 NOTE = """\
-Each measure predicts as in the paper, from the {k} nearest raters of the item; UserKNN() is this package's
-default, which lets all like-minded viewers speak at once; bias and user-mean are controls without neighbors.
-One random split for each share."""
+Each measure predicts as in the paper, from the {k} nearest raters of the item. "default" is the model of this
+package, which learns from all ratings at once. "bias" and "user-mean" are controls without neighbors. There
+is one random split for each ratio of training to test ratings."""
 
 
 def demo(
-    viewer: Annotated[str, typer.Option(help="A viewer of the built-in data.")] = VIEWER,
+    viewer: Annotated[str, typer.Option(metavar="ID", help="Viewer in the built-in data.")] = "petra-h",
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the report goes.")
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the report.")
     ] = "prefmover-demo",
-    jobs: Jobs = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Find like-minded viewers in the built-in data, say why, recommend, compare, and write a report.
+    """Find the neighbors of a viewer in the built-in data, explain them, recommend films, and write a report.
 
-    The viewers are simulated, the films are real. Distances and neighbors are exact. The path of the report
-    is printed last.
+    The films are real, the viewers are simulated. Distances and neighbors are exact. The last line is the
+    path of the report.
     """
-    say = (lambda text: None) if json else typer.echo
-    data = SourceOptions(dataset="cinema").open()
-    data.ratings.user_position(viewer)
-    place = Path(out)
-    if place.exists() and not place.is_dir():
-        raise InputError(f"--out is {out!r}, which is a file; name a folder")
-    tour = _ratings(data, viewer)
-    say(f"{data.name}: {data.ratings} (simulated viewers)\n")
-    _show_ratings(tour, say)
-    tour.near, line = _nearest(data, viewer, jobs)
-    _show_nearest(tour, data, say)
-    answer = _explain(data, viewer, tour)
-    for text in ["", *tour.why]:
-        say(text)
-    say(f"\n{line}")
-    start = time.perf_counter()
-    model = fitted(data, ModelOptions(), jobs)
-    say(f"\nA model of everybody's taste, fitted in {time.perf_counter() - start:.1f} s, recommends:")
-    tour.advice = _recommend(data, model, viewer)
-    for one in tour.advice:
-        say(f"  {one.rating:.2f}  {one.title}")
-        for reason in one.reasons:
-            say(f"          {reason}")
-    tour.errors, tour.shares, folder = _compare(data, place, jobs)
-    _show_errors(tour, say)
-    report = _write(tour, data, answer, place, folder)
-    if json:
-        from prefmover.cli.output import print_json
+    from prefmover.cli.output import print_json
+    from prefmover.evaluation import evaluate
+    from prefmover.explain.plan import explain_users
+    from prefmover.explain.text import proof_text, user_lines
+    from prefmover.report.demo_page import Demo
 
+    show: Callable[[str], None] = (lambda text: None) if json else typer.echo
+    data, _ = SourceOptions(dataset="cinema").open()
+    user = data.user_position(viewer)
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out is {out!r}, which is a file; give a folder")
+    titles = dict(zip(data.ratings.items.tolist(), data.items.labels, strict=True))
+    ratings = [(titles[film], stars) for film, stars in data.ratings[viewer].items()]
+    ratings.sort(key=lambda pair: -pair[1])
+    show(f"{data.name}: {data.ratings} (simulated viewers)\n")
+    show(f"{viewer} rated {len(ratings)} films, best first:")
+    for title, stars in ratings[:8]:
+        show(f"  {stars:>3g}  {title}")
+    if len(ratings) > 8:
+        show(f"       and {len(ratings) - 8} more")
+
+    neighbors, timing = _nearest(data, viewer, threads)
+    show(f"\nNearest to {viewer}, of {counted(data.n_users - 1, 'viewer')}:")
+    for one in neighbors:
+        common = f"{counted(one.n_common, 'film')} in common" if one.n_common else "no film in common"
+        show(f"  {one.distance:.4f}  {one.user:<12} {common}")
+
+    # The neighbor with the least in common: other measures cannot find such a one.
+    stranger = min(neighbors, key=lambda one: (one.n_common, one.distance))
+    explanation = explain_users(data, user, data.user_position(stranger.user))
+    show(f"\nWhy is {stranger.user} near?")
+    for line in user_lines(explanation, 8):
+        show(line)
+    if explanation.certificate:
+        show(proof_text(explanation.certificate))
+    show(f"\n{timing}")
+
+    start = time.perf_counter()
+    model = fitted(data, None, ModelOptions(), threads)
+    show(f"\nThe default model, fitted in {time.perf_counter() - start:.1f} s, recommends:")
+    recommendations = _recommend(model, viewer, titles)
+    for film in recommendations:
+        show(f"  {film.rating:.2f}  {film.title}")
+        for reason in film.reasons:
+            show(f"          {reason}")
+
+    note("comparing measures with few ratings ...")
+    names = ("default", *(f"knn:{name}" for name in MEASURES), "bias", "user-mean")
+    with progress("comparing measures") as callback:
+        evaluation = evaluate(
+            data, names, folder=folder / "comparison", train=SHARES, repeats=1, ks=(K,),
+            title="Measures with few ratings: the built-in data", n_threads=threads, progress=callback,
+        )  # fmt: skip
+    shares, errors = _errors(evaluation)
+    notes = [NOTE.format(k=K).replace("\n", " "), "docs/guide/experiments.md has results on real data."]
+    show(
+        "\nMean absolute error of predicted ratings when few are known, by ratio of training to test ratings"
+    )
+    show(f"  {'':<12}" + "".join(f"{head:>9}" for head in shares))
+    for name, values in errors:
+        show(f"  {name:<12}" + "".join(f"{value:9.4f}" for value in values))
+    for line in wrap(notes[0], 96, initial_indent="  ", subsequent_indent="  "):
+        show(line)
+
+    about = f"The built-in data set {data.name}: {data.ratings}. The films are real, the viewers simulated."
+    page = Demo(viewer, about, ratings, neighbors, explanation, recommendations, shares, errors, notes=notes)
+    report = _write(page, folder)
+    if json:
         print_json(
             {
                 "viewer": viewer,
-                "neighbors": [one._asdict() for one in tour.near],
-                "distance": answer.distance,
-                "recommendations": [one._asdict() for one in tour.advice],
-                "errors": dict(tour.errors),
+                "neighbors": [one._asdict() for one in neighbors],
+                "explanation": explanation.to_dict(),
+                "recommendations": [one._asdict() for one in recommendations],
+                "errors": dict(errors),
                 "report": str(report),
             }
         )
     else:
-        say(f"\n{report}")
+        show(f"\n{report}")
 
 
-def _ratings(data: Data, viewer: str) -> Tour:
-    from prefmover.report.demo_page import Tour
+def _nearest(data: Dataset, viewer: str, threads: int | None) -> tuple[list[DemoNeighbor], str]:
+    """Return the neighbors of a viewer, and a sentence on the search for all viewers' neighbors."""
+    from prefmover.report.demo_page import DemoNeighbor
+    from prefmover.search import nearest
 
-    rated = sorted(data.ratings[viewer].items(), key=lambda pair: -pair[1])
-    about = f"The built-in data set {data.name}: {data.ratings}. Films are real, viewers simulated."
-    return Tour(viewer, about, [(data.label(film), stars) for film, stars in rated])
-
-
-def _show_ratings(tour: Tour, say: Any) -> None:
-    say(f"{tour.viewer} rated {len(tour.rated)} films, best first:")
-    for title, stars in tour.rated[:8]:
-        say(f"  {stars:>3g}  {title}")
-    if len(tour.rated) > 8:
-        say(f"       and {len(tour.rated) - 8} more")
-
-
-def _nearest(data: Data, viewer: str, jobs: int | None) -> tuple[list[Near], str]:
-    from prefmover.report.demo_page import Near
-
-    few = Data(data.name, data.ratings.take(users=list(range(80))), data.catalog, data.geometry)
-    search_users(few, None, 1, jobs=jobs)  # the first time this compiles, which is not what is timed
+    nearest(data, 1, [viewer], n_threads=threads)  # compiles; the time below is without
     start = time.perf_counter()
-    found = search_users(data, None, NEAREST, jobs=jobs)
-    seconds, stats = time.perf_counter() - start, found.stats
-    near = [Near(str(o.id), o.distance, data.in_common(viewer, o.id)) for o in found.of(viewer)]
-    line = (
-        f"The {NEAREST} nearest of all {data.ratings.n_users} viewers took {seconds:.1f} s: of "
-        f"{stats.pairs:,} pairs, {stats.solved / stats.pairs:.1%} were solved, the others ruled out by "
-        "bounds. The answer is exact."
+    with progress("neighbors") as callback:
+        table = nearest(data, N_NEIGHBORS, n_threads=threads, progress=callback)
+    seconds, stats = time.perf_counter() - start, table.stats
+    rated = data.ratings[viewer].keys()
+    neighbors = [
+        DemoNeighbor(str(one.user), one.distance, len(rated & data.ratings[one.user].keys()))
+        for one in table[viewer]
+    ]
+    return neighbors, (
+        f"The search for the {N_NEIGHBORS} nearest of all {data.n_users} viewers took {seconds:.1f} s. Of "
+        f"{stats.pairs:,} pairs, {stats.solved / stats.pairs:.1%} were solved; bounds excluded the others. "
+        "The result is exact."
     )
-    return near, line
 
 
-def _show_nearest(tour: Tour, data: Data, say: Any) -> None:
-    say(f"\nNearest to {tour.viewer}, of {counted(data.ratings.n_users - 1, 'other')}:")
-    for one in tour.near:
-        n = one.in_common
-        common = "no film in common" if n == 0 else f"{counted(n, 'film')} in common"
-        say(f"  {one.distance:.4f}  {one.name:<12} {common}")
+def _recommend(
+    model: Recommender | KNNRecommender, viewer: str, titles: dict[str, str]
+) -> list[DemoRecommendation]:
+    from prefmover.explain.text import reasons
+    from prefmover.report.demo_page import DemoRecommendation
 
-
-def _explain(data: Data, viewer: str, tour: Tour) -> UserTransport:
-    """Explain the nearest of those who have the least in common: that is what other measures cannot."""
-    from prefmover.measures.pmd import pmd
-
-    assert data.geometry is not None
-    stranger = min(tour.near, key=lambda one: (one.in_common, one.distance))
-    answer = pmd(data.ratings, data.geometry, viewer, stranger.name)
-    tour.why = [f"Why {answer.v}? Turning {answer.u}'s taste into theirs takes work {answer.distance:.4f}:"]
-    for flow in sorted(answer.flows, key=lambda flow: -flow.mass)[:8]:
-        source, target = data.label(flow.source), data.label(flow.target)
-        moves = f"{source} ↔ {target}, {flow.distance:.2f} apart"
-        tour.why.append(f"  {flow.mass:6.1%} {f'stays at {source}' if flow.source == flow.target else moves}")
-    proof = answer.transport.certificate
-    tour.why.append(
-        f"  Proof that no plan is cheaper: this one costs {proof.primal:.9f}, and prices show that none "
-        f"can cost less than {proof.dual:.9f}."
-    )
-    return answer
-
-
-def _recommend(data: Data, model: UserKNN, viewer: str) -> list[Advice]:
-    from prefmover.report.demo_page import Advice
-
-    best = model.recommend(viewer, n=5)
-    said = model.reasons(viewer, [p.item for p in best], ASKED)
+    best = model.recommend(viewer, 5)
+    why = model.contributions(viewer, [one.item for one in best])
     return [
-        Advice(data.label(p.item), p.rating, reasons(data, why)) for p, why in zip(best, said, strict=True)
+        DemoRecommendation(one.title, one.rating, reasons(contributions, titles.__getitem__))
+        for one, contributions in zip(best, why, strict=True)
     ]
 
 
-def _compare(
-    data: Data, place: Path, jobs: int | None
-) -> tuple[list[tuple[str, list[float]]], list[str], Any]:
-    """Run a small experiment, and the default model on its splits; return errors by method and share."""
-    import numpy as np
+def _errors(evaluation: Evaluation) -> tuple[list[str], list[tuple[str, list[float]]]]:
+    """Return the ratios of training to test ratings, and the errors of each recommender."""
+    from prefmover.evaluation.experiment import share_name
 
-    from prefmover.data.splits import random_split
-    from prefmover.evaluation.experiment import Experiment, share_name
-    from prefmover.evaluation.run import run_experiment
-    from prefmover.model import UserKNN
-
-    tell("comparing measures where ratings are few ...")
-    experiment = Experiment(
-        "cinema",
-        train=SHARES,
-        repeats=1,
-        ks=(K,),
-        measures=MEASURES,
-        conventions="published",
-        controls=("user-mean", "bias"),
-        title="Measures where ratings are few: the built-in data",
-    )
-    folder = run_experiment(experiment, place / "comparison", n_threads=jobs)
-    cells = folder.cells().values()
-    errors: dict[str, list[float]] = {}
-    for share in SHARES:
-        for cell in cells:
-            if cell["share"] == share:
-                errors.setdefault(cell["label"], []).append(cell["mae"][0])
-        split = random_split(data.ratings, share, experiment.seed)
-        model = UserKNN(n_threads=jobs).fit(split.train, data.geometry)
-        users, items = split.train.users[split.users], split.train.items[split.items]
-        predicted = model.predict(list(zip(users.tolist(), items.tolist(), strict=True))).ratings
-        errors.setdefault("UserKNN()", []).append(float(np.abs(predicted - split.ratings).mean()))
-    ours = ("UserKNN()", "PMD")  # first; then the other measures, then the controls
-    order = sorted(errors, key=lambda name: (name not in ours, name.islower(), -len(name) * (name in ours)))
-    return [(name, errors[name]) for name in order], [share_name(share) for share in SHARES], folder
+    shares = sorted(SHARES)
+    errors: dict[str, dict[float, float]] = {}
+    for row in evaluation.summary().to_pylist():
+        errors.setdefault(row["label"], {})[row["share"]] = row["mae"]
+    table = [(label, [by_share[share] for share in shares]) for label, by_share in errors.items()]
+    return [share_name(share) for share in shares], table
 
 
-def _show_errors(tour: Tour, say: Any) -> None:
-    say("\nMean absolute error of predicted ratings where few are known, by train:test")
-    say(f"  {'':<12}" + "".join(f"{head:>9}" for head in tour.shares))
-    for name, values in tour.errors:
-        say(f"  {name:<12}" + "".join(f"{value:9.4f}" for value in values))
-    tour.notes = [NOTE.format(k=K), "docs/guide/experiments.md tells what holds on real data."]
-    for line in wrap(tour.notes[0], 96, initial_indent="  ", subsequent_indent="  "):
-        say(line)
-
-
-def _write(tour: Tour, data: Data, answer: UserTransport, place: Path, folder: Any) -> Path:
+def _write(page: Demo, folder: Path) -> Path:
     from prefmover.cli.output import write_text
-    from prefmover.predict.explanations import explain_users
+    from prefmover.explain.plot import plan_image
     from prefmover.report import write_report
-    from prefmover.report.demo_page import tour_page
-    from prefmover.report.plan import draw_plan
+    from prefmover.report.demo_page import demo_page
+    from prefmover.report.render import inline_svg
 
-    assert data.geometry is not None
     try:
-        plan = explain_users(data.ratings, data.geometry, answer.u, answer.v, data.labels)
         for ending in ("svg", "png"):
-            write_text(draw_plan(plan, ending), place / f"plan.{ending}")
-        tour.pictures["plan"] = (place / "plan.svg").read_bytes()
-        tour.pictures["panels"] = write_report(folder)["panels.svg"].read_bytes()
+            write_text(plan_image(page.explanation, ending), folder / f"plan.{ending}")
+        panels = write_report(folder / "comparison")["panels.svg"]
+        page.pictures["plan"] = inline_svg((folder / "plan.svg").read_bytes())
+        page.pictures["panels"] = inline_svg(panels.read_bytes())
     except MissingExtraError as error:
-        tell(f"the report is without pictures: {error}")
-    report = place / "report.html"
-    write_text(tour_page(tour), report)
+        note(f"the report has no pictures: {error}")
+    report = folder / "report.html"
+    write_text(demo_page(page), report)
     return report

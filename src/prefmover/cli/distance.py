@@ -1,4 +1,4 @@
-"""``prefmover distance``: the distance or similarity of two users."""
+"""``prefmover distance``: the distance or similarity between two users."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def distance(
     convention: Convention = None,
     json: Json = False,
 ) -> None:
-    """Compute the distance or similarity of two users.
+    """Compute the distance or similarity between two users.
 
     PMD is exact, and comes with a proof: the dual prices show that no plan is cheaper.
     """
@@ -64,7 +64,9 @@ def distance(
     if measure != "all":
         (only,) = values
         row = rows[0][0]
-        note(f"{row.label} {row.value_name} of {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common")
+        note(
+            f"{row.label} {row.value_name} of {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common"
+        )
         if "lower_bound" in only:
             note(f"no plan costs less than {only['lower_bound']!r}")
         value = only[row.value_name]

@@ -27,9 +27,14 @@ class ModelOptions:
 
     model_type: Annotated[
         Literal["default", "knn"] | None,
-        typer.Option(help="Kernel model, or average over nearest neighbors.", show_default="default"),
+        typer.Option(
+            help="Kernel model (default), or average over the nearest neighbors (knn).",
+            show_default="default",
+        ),
     ] = None
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's neighbor average.")] = False
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Neighbor average with the settings of the paper.")
+    ] = False
     measure: Measure = None
     convention: Convention = None
     weight: Annotated[
@@ -42,27 +47,35 @@ class ModelOptions:
     ] = None
     landmarks: Annotated[
         int | None,
-        typer.Option(min=1, help="Users that all others are compared with.", show_default="500"),
+        typer.Option(
+            metavar="N", min=1, help="Number of users that all users are compared with.", show_default="500"
+        ),
     ] = None
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed for the choice of landmarks.", show_default="0")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Seed for the choice of landmarks.", show_default="0"),
     ] = None
-    k: Annotated[int | None, typer.Option("--k", min=1, help="knn: neighbors.", show_default="40")] = None
+    k: Annotated[
+        int | None,
+        typer.Option("--k", metavar="N", min=1, help="knn: number of neighbors.", show_default="40"),
+    ] = None
     centering: Annotated[
         Literal["none", "mean", "z-score", "baseline"] | None,
-        typer.Option(help="knn: baseline of the ratings.", show_default="baseline"),
+        typer.Option(help="knn: what ratings are measured from.", show_default="baseline"),
     ] = None
     neighborhood: Annotated[
         Literal["raters", "global"] | None,
-        typer.Option(help="knn: users among whom neighbors are found.", show_default="raters"),
+        typer.Option(
+            help="knn: neighbors among the raters of an item, or among all users.", show_default="raters"
+        ),
     ] = None
     shrinkage: Annotated[
         float | None,
-        typer.Option(min=0, help="knn: total weight at which a prediction is half baseline."),
+        typer.Option(metavar="N", min=0, help="knn: total weight at which a prediction is half baseline."),
     ] = None
-    tune: Annotated[
-        bool, typer.Option("--tune", help="Tune the parameters on a tenth of the ratings.")
-    ] = False
+    tune: Annotated[bool, typer.Option("--tune", help="Tune the parameters on a tenth of the ratings.")] = (
+        False
+    )
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""

@@ -4,6 +4,7 @@ The options are the fields of :class:`~prefmover.evaluation.experiment.Experimen
 """
 
 from dataclasses import fields, make_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from prefmover.execution import Executor
 
 EXAMPLES = (
-    "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --train 1:9 --repeats 1 --out run",
+    "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --repeats 1 --out run",
     "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
     "prefmover evaluate --config experiment.toml --out again",
 )
@@ -28,6 +29,7 @@ Out = Annotated[
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Report at the end.")]
 
+MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 
 
@@ -98,14 +100,17 @@ def run(
     from prefmover.evaluation.run import run_experiment
 
     with library_errors(), resumable(out):
-        folder = run_experiment(experiment, out, n_threads=threads, tell=note, executor=executor)
-    files = {"records": str(folder.path / "records.parquet")}
+        evaluation = run_experiment(experiment, out, n_threads=threads, tell=note, executor=executor)
+    files = {"records": str(Path(out) / "records.parquet")}
     if report:
         from prefmover.report import write_report
 
-        files["report"] = str(write_report(folder)["report.html"])
+        files["report"] = str(write_report(out)["report.html"])
     if json:
-        print_json(files)
+        print_json({**files, "summary": evaluation.summary().to_pylist()})
         return
+    lines = str(evaluation).splitlines()
+    if len(lines) <= MAX_LINES:
+        typer.echo("\n".join([*lines, ""]))
     for path in files.values():
         typer.echo(path)

@@ -13,7 +13,6 @@ from prefmover.cli.terminal import note
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.explain.plan import UserExplanation
     from prefmover.explain.rating import RecommendationExplanation
 
 __all__ = ["explain"]
@@ -38,7 +37,7 @@ def explain(
         str | None,
         typer.Option("--item", metavar="ITEM", help="Item id or title, to explain its predicted rating."),
     ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of rows.")] = 12,
+    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of rows.")] = 12,
     picture: Annotated[
         str,
         typer.Option(metavar="FILE", help="Picture of the plan: .png, .svg or .pdf.", show_default=False),
@@ -47,13 +46,14 @@ def explain(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Explain the distance of two users, or a predicted rating.
+    """Explain the distance between two users, or a predicted rating.
 
     For two users: the transport plan, which moves the preferences of one onto those of the other, or the
     formula of another --measure. For an item: the baseline, and the contribution of each neighbor.
     """
     from prefmover.cli.output import check_writable, print_json, write_text
-    from prefmover.explain.plan import explain_users
+    from prefmover.explain.plan import UserExplanation, explain_users
+    from prefmover.explain.plot import plan_image
     from prefmover.explain.text import rating_lines, user_lines
 
     if bool(other) == bool(item):
@@ -92,7 +92,7 @@ def explain(
 
 
 def _refuse_model_options(ctx: typer.Context, options: ModelOptions) -> None:
-    """Raise if an option was typed that does not affect the distance of two users.
+    """Raise if an option was typed that does not affect the distance between two users.
 
     In a configuration file such an option is allowed: the file may be for several verbs.
     """

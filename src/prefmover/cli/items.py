@@ -34,7 +34,7 @@ def items() -> None:
 def near(
     title: Annotated[str, typer.Argument(help="Item id or title; a part of the title is enough.")],
     source: SourceOptions,
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of items.")] = 10,
+    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
     json: Json = False,
 ) -> None:
     """List the items nearest to an item, with their distances.

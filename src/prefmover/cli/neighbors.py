@@ -45,7 +45,7 @@ def neighbors(
     ] = None,
     rated: Rated = None,
     all_users: Annotated[bool, typer.Option("--all", help="All users; needs --out.")] = False,
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of neighbors.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
@@ -106,7 +106,10 @@ def neighbors(
             typer.echo(str(file))
         return
     queries = [("you", guest)] if guest is not None else [(one, data.ratings[one]) for one in ids or ()]
-    lists = [_Query(name, rated, table[user]) for (name, rated), user in zip(queries, table.users.tolist(), strict=True)]
+    lists = [
+        _Query(name, rated, table[user])
+        for (name, rated), user in zip(queries, table.users.tolist(), strict=True)
+    ]
     if json:
         users = [
             {"user": None if guest is not None else one.user, "neighbors": one.to_list(data)} for one in lists

@@ -20,7 +20,9 @@ else:  # the choices come from the tables
 
     MeasureName = Literal[*MEASURES]
     ConventionName = Literal[*dict.fromkeys(name for row in MEASURES.values() for name in row.conventions)]
-    DatasetName = Literal[*BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))]
+    DatasetName = Literal[
+        *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
+    ]
 
 __all__ = [
     "Address",
@@ -39,7 +41,8 @@ __all__ = [
 
 Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", "-t", min=1, help="Number of threads.", show_default="all cores")
+    int | None,
+    typer.Option("--threads", "-t", metavar="N", min=1, help="Number of threads.", show_default="all cores"),
 ]
 User = Annotated[str, typer.Option("--user", "-u", metavar="ID", help="User.")]
 Rated = Annotated[
@@ -70,9 +73,7 @@ TableFile = Annotated[
 ExecutorName = Annotated[Literal["threads", "ray"], typer.Option("--executor", help="Where the work runs.")]
 Address = Annotated[
     str,
-    typer.Option(
-        "--address", help="Ray cluster: auto, or host:port.", show_default="a new local cluster"
-    ),
+    typer.Option("--address", help="Ray cluster: auto, or host:port.", show_default="a new local cluster"),
 ]
 
 

@@ -39,8 +39,10 @@ def figures(
         str, typer.Option("--dataset", "-d", help="ml-100k (a-c) or ml-1m (d-f).")
     ] = "ml-100k",
     panels: Annotated[str, typer.Option(help="Some of the panels, with commas; all by default.")] = "",
-    repeats: Annotated[int | None, typer.Option(min=1, help="Random splits; the paper has five.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the splits.")] = 0,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Random splits; the paper has five.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits.")] = 0,
     peers: Peers = None,
     jobs: Jobs = None,
     report: Report = True,

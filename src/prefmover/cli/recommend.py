@@ -27,7 +27,7 @@ def recommend(
     options: ModelOptions,
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="User.")] = None,
     rated: Rated = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of items.")] = 10,
+    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
     threads: Threads = None,
     json: Json = False,
 ) -> None:

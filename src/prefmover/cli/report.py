@@ -12,7 +12,12 @@ EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 
 def report(
     folder: Annotated[str, typer.Argument(help="Folder of an evaluation, finished or not.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the report.", show_default="FOLDER/report")] = "",
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder of the report.", show_default="FOLDER/report"
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Write an HTML page, the figures as PNG and SVG, and a summary, from the records of an evaluation."""

@@ -33,7 +33,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than loopback need a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0 for any that is free.")] = 8000,
     token: Annotated[
         str | None, typer.Option(help="What clients must send; others can see it in the list of processes.")
     ] = None,
@@ -41,14 +41,17 @@ def serve(
         str | None, typer.Option(help=f"A file with the token; or set {TOKEN_VARIABLE}.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Threads that compute; all cores by default.")
+        int | None,
+        typer.Option(metavar="N", min=1, max=256, help="Threads that compute; all cores by default."),
     ] = None,
-    queue: Annotated[int, typer.Option(min=0, help="Requests that may wait; the next gets 503.")] = 64,
+    queue: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Requests that may wait; the next gets 503.")
+    ] = 64,
     seconds: Annotated[float, typer.Option(help="What a request may take.")] = 20.0,
     refit: Annotated[
         bool, typer.Option("--refit", help="Fit the data set's model again rather than load the kept one.")
     ] = False,
-    cache: Annotated[int, typer.Option(min=0, help="MiB of answers that are kept.")] = 32,
+    cache: Annotated[int, typer.Option(metavar="N", min=0, help="MiB of answers that are kept.")] = 32,
 ) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
