@@ -71,7 +71,7 @@ def jaccard_breakdown(pair: UserPair) -> PairTerms:
 
 def jmsd_breakdown(pair: UserPair) -> PairTerms:
     """Break JMSD down into Jaccard and MSD."""
-    msd, factors, flows, reason = msd_breakdown(pair)
+    msd, factors, flows, reason, _ = msd_breakdown(pair)
     return PairTerms(
         pair.jaccard * (1 - msd), [factors[0], pair.jaccard_factor(), *factors[1:]], flows, reason
     )
