@@ -12,7 +12,16 @@ NAMES = {"measure": "knn:{}", "control": "{}", "model": "{}", "peer": "surprise:
 
 
 def make_record(
-    method, mae, *, repeat=0, share=0.8, convention="published", kind="measure", ks=(5, 40), spread=0.0, ranking=None
+    method,
+    mae,
+    *,
+    repeat=0,
+    share=0.8,
+    convention="published",
+    kind="measure",
+    ks=(5, 40),
+    spread=0.0,
+    ranking=None,
 ):
     """Return a record with the error of each K (or the only error), and groups of users around it."""
     n = np.full(20, 100)
@@ -34,7 +43,9 @@ def make_record(
 def make_results(records, **settings):
     """Return the results of records, with an experiment that names their recommenders."""
     recommenders = tuple(dict.fromkeys(record.recommender for record in records))
-    return Results(records, Experiment(dataset="toy", recommenders=recommenders, ks=(5, 40), **settings), DATA)
+    return Results(
+        records, Experiment(dataset="toy", recommenders=recommenders, ks=(5, 40), **settings), DATA
+    )
 
 
 def only_table(records):

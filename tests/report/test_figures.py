@@ -14,8 +14,8 @@ def test_every_method_has_its_own_style():
 
 @pytest.mark.parametrize("draw", [draw_panels, draw_gaps])
 def test_every_method_is_in_the_legend(draw):
-    kinds = {"pmd": "measure", "cos": "measure", "bias": "control", "SVD": "peer", "mine": "model"}
+    kinds = {"pmd": "measure", "cos": "measure", "bias": "control", "SVD": "peer", "default": "model"}
     results = make_results([make_record(name, (0.7, 0.6), kind=kind) for name, kind in kinds.items()])
     figure = draw([results.table(panel) for panel in results.panels()])
     (legend,) = figure.legends
-    assert {text.get_text() for text in legend.get_texts()} == {"PMD", "COS", "bias", "SVD", "mine"}
+    assert {text.get_text() for text in legend.get_texts()} == {"PMD", "COS", "bias", "SVD", "default"}

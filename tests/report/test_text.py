@@ -49,12 +49,16 @@ def test_trend():
         ]
     )
     text = trend(table)
-    assert not unnamed(text, "K = 5 to 40", "2 of 4 measures", "not for MSD, BCF", "MSD at 5", "BCF at 5", "1%: COS, BCF")
+    assert not unnamed(
+        text, "K = 5 to 40", "2 of 4 measures", "not for MSD, BCF", "MSD at 5", "BCF at 5", "1%: COS, BCF"
+    )
     assert text in panel_text(table)
     falling = only_table([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.8, 0.6))])
     assert not unnamed(trend(falling), "2 of 2 measures", "none")
     over_shares = make_results([make_record("pmd", (0.7, 0.6)), make_record("pmd", (0.8, 0.7), share=0.5)])
-    assert all(unnamed(text, "K = 5 to 40") for text in panel_text(over_shares.table(over_shares.panels()[0])))
+    assert all(
+        unnamed(text, "K = 5 to 40") for text in panel_text(over_shares.table(over_shares.panels()[0]))
+    )
 
 
 def test_records_left_out_are_counted():

@@ -1,0 +1,46 @@
+from prefmover.explain import explain_users, text
+from tests.explain.test_rating import CONTRIBUTIONS, explanation
+from tests.messages import unnamed
+
+
+def test_lines_of_a_plan(data):
+    why = explain_users(data, 0, 1)
+    lines = text.user_lines(why, 2)
+    assert len(lines) == 4
+    assert not unnamed(lines[0], "ann", "bob", f"{why.distance:.4f}", "20%")
+    assert not unnamed(lines[-1], len(why.flows) - 2)
+    assert any(not unnamed(line, "Heat", "4", "2") for line in text.user_lines(why))
+    assert len(text.user_lines(why, 100)) == 1 + len(why.flows)
+
+
+def test_lines_of_another_measure(data):
+    why = explain_users(data, 0, 1, "jmsd")
+    lines = text.user_lines(why)
+    assert len(lines) == 1 + len(why.factors) + len(why.flows)
+    assert not unnamed(lines[0], "jmsd", "similarity", "1 item")
+    assert not unnamed("\n".join(lines[1:]), *(factor.meaning for factor in why.factors))
+
+
+def test_html_of_another_measure(data):
+    html = text.user_html(explain_users(data, 0, 1, "bcf"), 2)
+    assert html.count("<tr>") == 3
+
+
+def test_the_proof_names_both_costs(data):
+    proof = explain_users(data, 0, 1).certificate
+    assert not unnamed(text.proof_text(proof), f"{proof.primal:.9f}", f"{proof.dual:.9f}")
+
+
+def test_other_contributions_are_summed():
+    lines = text.rating_lines(explanation(), 1)
+    assert len(lines) == 1 + 2 + 1 + 1 + 1
+    assert not unnamed(lines[-2], "-0.100", "2 other users")
+    assert not unnamed(lines[-1], "4.000")
+
+
+def test_reasons_favor_the_item():
+    assert text.reasons(CONTRIBUTIONS, str) == ["bob gave it 5", "dot gave it 3"]
+    assert text.reasons(CONTRIBUTIONS, str, 1) == ["bob gave it 5"]
+    through = CONTRIBUTIONS[1]._replace(value=0.2)
+    assert text.reasons([through], {"heat": "Heat"}.get) == ["cid gave 4 to Heat"]
+    assert text.reasons([CONTRIBUTIONS[1]], str) == []

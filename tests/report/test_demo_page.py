@@ -1,0 +1,41 @@
+from prefmover.explain import explain_users
+from prefmover.report import explanation_page
+from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation, demo_page
+from tests.explain.films import five_films
+from tests.explain.test_rating import explanation
+
+
+def test_the_page_shows_everything():
+    demo = Demo(
+        user="ann",
+        about="Five films & five viewers.",
+        ratings=[("Alien", 5.0)],
+        neighbors=[DemoNeighbor("bob", 0.25, 1)],
+        explanation=explain_users(five_films(), 0, 1),
+        recommendations=[DemoRecommendation("Aliens", 4.5, ["bob gave it 5"])],
+        shares=["1:9"],
+        errors=[("PMD", [0.75])],
+        pictures={"plan": "<svg></svg>"},
+        notes=["A note."],
+    )
+    page = demo_page(demo)
+    for text in (
+        "Five films &amp; five viewers.",
+        "0.2500",
+        "Aliens",
+        "4.50",
+        "bob gave it 5",
+        "0.7500",
+        "A note.",
+    ):
+        assert text in page
+    assert page.count("<svg>") == 1
+    assert "Clueless &lt;1995&gt;" in page
+
+
+def test_the_page_of_an_explanation():
+    page = explanation_page(explain_users(five_films(), 0, 1))
+    assert "<svg" in page
+    assert "Clueless &lt;1995&gt;" in page
+    assert "<svg" not in explanation_page(explain_users(five_films(), 0, 1, "jmsd"))
+    assert "Alien &lt;1979&gt;" in explanation_page(explanation())
