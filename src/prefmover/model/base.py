@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.ids import IdIndex
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -37,7 +36,7 @@ from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Change, tuned
 from prefmover.search import NeighborList
 
-__all__ = ["BaseRecommender"]
+__all__ = ["BaseRecommender", "check_whole_number"]
 
 
 class BaseRecommender(ABC):
@@ -48,6 +47,9 @@ class BaseRecommender(ABC):
 
     kind: ClassVar[str]
     """Names the class in saved models."""
+
+    uses_geometry: ClassVar[bool] = False
+    """Whether the predictor itself uses the distances between items, whatever the measure does."""
 
     measure: str | Measure
     weight: str | Weight | None
@@ -138,6 +140,8 @@ class BaseRecommender(ABC):
             )
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
+        if row.needs_geometry or self.uses_geometry:
+            data = _with_fixed_geometry(data)
         params, settings, trials = self.get_params(), self._settings(row), list[dict[str, Any]]()
         similarity = UserSimilarity(data, row, self.convention, self.n_threads)
         if tune:
@@ -228,14 +232,19 @@ class BaseRecommender(ABC):
             Ids of the candidates; all items by default.
         """
         predictor, state = self._fitted(), self._state(user)
-        candidates = np.arange(self.data_.n_items) if items is None else np.unique(self._item_positions(items))
+        candidates = np.arange(self.data_.n_items) if items is None else np.unique(self.data_.ratings.item_positions(items))
         scores = predictor.scores(state, candidates)
         top = best(scores.values, np.flatnonzero(np.isin(candidates, state.items)), n)
         return self._recommendations(state, candidates[top], scores.take(top))
 
     def neighbors(self, user: Any, k: int = 10) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first."""
-        return self._fitted().similarity.neighbor_list(self._state(user, known=True), k)
+        state, similarity = self._state(user, known=True), self._fitted().similarity
+        guest = None if state.position >= 0 else self._guest_ratings(state)
+        positions, values = similarity.nearest(np.array([state.position]), k, guest).row(0)
+        return NeighborList(
+            state.name, self.data_.ratings.users[positions], values, similarity.measure.value_name
+        )
 
     def explain(self, user: Any, other: Any) -> UserExplanation:
         """Return what makes two users near or far by the measure of the model.
@@ -257,10 +266,15 @@ class BaseRecommender(ABC):
     def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
         """Return the parts of a predicted rating: the baseline and the contribution of each neighbor."""
         state = self._state(user)
-        position = int(IdIndex("item", self.data_.ratings.items).get([item])[0])
-        baseline, contributions = self._fitted().explain(state, position)
+        position = int(self.data_.ratings.find_items([item])[0])
+        baseline, contributions = self.predictor_.explain(state, position)
+        evidence = [one.item for contribution in contributions for one in contribution.evidence]
         return RecommendationExplanation(
-            self.predict_one(state, item), baseline, contributions, self._value_name, self.data_.items
+            self.predict_one(state, item),
+            baseline,
+            contributions,
+            self._labels({item, *evidence}),
+            self.predictor_.similarity.measure.value_name,
         )
 
     def contributions(self, user: Any, items: Iterable[Any], n: int = 3) -> list[tuple[Contribution, ...]]:
@@ -279,7 +293,7 @@ class BaseRecommender(ABC):
             Number of neighbors for each item.
         """
         state = self._state(user, known=True)
-        return self._fitted().contributions(state, self._item_positions(items), n)
+        return self._fitted().contributions(state, self.data_.ratings.item_positions(items), n)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
         """Return the state of somebody who is not in the data, from a few ratings. Nothing is refitted.
@@ -303,7 +317,7 @@ class BaseRecommender(ABC):
             The new users' ratings, of items of the model.
         """
         predictor, known = self._fitted(), self.data_.ratings
-        present = np.flatnonzero(IdIndex("user", known.users).get(ratings.users) >= 0)
+        present = np.flatnonzero(known.find_users(ratings.users) >= 0)
         if present.size:
             user = ratings.users[present[:1]].tolist()[0]
             raise InputError(f"user {user!r} is in the model already; fit again to change ratings")
@@ -341,10 +355,6 @@ class BaseRecommender(ABC):
 
         return storage.load_as(cls, folder, n_threads=n_threads, verify=verify)
 
-    @property
-    def _value_name(self) -> str:
-        return self.predictor_.similarity.measure.value_name
-
     def _state(self, user: Any, *, known: bool = False) -> UserState:
         """Return the state of a user; with ``known``, an unknown id is an error."""
         predictor = self._fitted()
@@ -352,19 +362,22 @@ class BaseRecommender(ABC):
             self._check_state(user)
             return user
         ratings = self.data_.ratings
-        position = (
-            ratings.user_position(user) if known else int(IdIndex("user", ratings.users).get([user])[0])
-        )
+        position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
         return predictor.state(position, user)
 
+    def _guest_ratings(self, state: UserState) -> Ratings:
+        return self.data_.ratings.one_user(state.name, state.items, state.values)
+
     def _check_state(self, state: UserState) -> None:
-        if state.fit != self.predictor_.fit:
+        if state.fit_id != self.predictor_.fit_id:
             raise InputError(
                 f"the state of {state.name!r} was made by another fit; make it again with guest(ratings)"
             )
 
-    def _item_positions(self, items: Iterable[Any]) -> Ints:
-        return IdIndex("item", self.data_.ratings.items).positions(items)
+    def _labels(self, items: Iterable[Any]) -> dict[Any, str]:
+        """Return the titles of those items that are known, by id."""
+        positions = zip(items, self.data_.ratings.find_items(items).tolist(), strict=True)
+        return {item: self.data_.items.label(position) for item, position in positions if position >= 0}
 
     def _predictions(
         self, users: list[Any], items: list[Any], u: Ints, i: Ints, scores: Scores
@@ -386,6 +399,13 @@ class BaseRecommender(ABC):
             [HOW[code] for code in how.tolist()],
         )
         return Recommendations(state.name, tuple(Recommendation(*row) for row in zip(*columns, strict=True)))
+
+
+def _with_fixed_geometry(data: Dataset) -> Dataset:
+    """Return the data with their geometry as it is now, even if it was made from the ratings."""
+    return Dataset(
+        data.ratings, data.geometry, data.items, name=data.name, terms=data.terms, citation=data.citation
+    )
 
 
 def check_whole_number(name: str, value: Any) -> None:

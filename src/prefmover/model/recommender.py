@@ -90,6 +90,7 @@ class Recommender(BaseRecommender):
     """
 
     kind: ClassVar[str] = "recommender"
+    uses_geometry: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -1,30 +1,43 @@
-"""From neighbors to ratings, and to reasons.
+"""From similar users to predicted ratings, with their contributions.
 
 ::
 
-    asked.py        what is asked, however it is given
-    item_space.py   ratings over the items of a geometry or a model
-    centering.py    what to expect of a user and an item
-    predict.py      a weighted mean of what the nearest users said (the paper's predictor)
+    base.py         predictions, recommendations, contributions; what every predictor provides
+    inputs.py       pairs and guests' ratings in every form, as positions
+    similarity.py   a measure bound to a data set
+    centering.py    baselines and residuals
+    knn.py, _knn.py the weighted mean over the nearest users (the predictor of the paper)
     user_kernel.py  users as vectors, from distances to landmarks
-    regression.py   lending opinions to similar users and similar items, all at once (the default)
-    top_n.py        the best unrated items
-    explain.py      two users' transport plan, and the parts of a prediction, to read
+    regression.py   Gaussian process regression over users and items
+    kernel.py       the predictor on top of it (the default)
+    tuning.py       settings chosen on held-out ratings
 """
 
-from prefmover.predict.base import HOW, NeighborPart, Prediction, Predictions
+from prefmover.predict.base import (
+    HOW,
+    Baseline,
+    Contribution,
+    Evidence,
+    Prediction,
+    Predictions,
+    Recommendation,
+    Recommendations,
+    UserState,
+)
 from prefmover.predict.centering import CENTERINGS, Centering
-from prefmover.predict.explanations import RecommendationExplanation, UserExplanation
-from prefmover.predict.regression import Shared
+from prefmover.predict.regression import Covariance
 
 __all__ = [
     "CENTERINGS",
     "HOW",
+    "Baseline",
     "Centering",
-    "NeighborPart",
+    "Contribution",
+    "Covariance",
+    "Evidence",
     "Prediction",
     "Predictions",
-    "RecommendationExplanation",
-    "Shared",
-    "UserExplanation",
+    "Recommendation",
+    "Recommendations",
+    "UserState",
 ]

@@ -311,7 +311,7 @@ class UserState:
         Position of the user in the data; -1 for a guest or an unknown user.
     items, values
         Positions of the rated items, ascending, and the ratings.
-    fit
+    fit_id
         Identifies the fit that made the state.
     """
 
@@ -319,7 +319,7 @@ class UserState:
     position: int
     items: Ints
     values: Floats
-    fit: str
+    fit_id: str
 
     @property
     def is_known(self) -> bool:
@@ -354,7 +354,7 @@ class Predictor(Protocol[State]):
         ...
 
     @property
-    def fit(self) -> str:
+    def fit_id(self) -> str:
         """Identifies this fit; states carry it."""
         ...
 

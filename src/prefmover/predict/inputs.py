@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Ints
-from prefmover.data.ids import IdIndex
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
@@ -36,22 +35,21 @@ def pair_columns(pairs: Any, known: Ratings) -> PairColumns:
     known
         The ratings in which positions are looked up.
     """
-    users, items = IdIndex("user", known.users), IdIndex("item", known.items)
     if isinstance(pairs, Ratings):
-        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices, users, items)
+        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices, known)
     if isinstance(pairs, Split):
-        return _from_positions(pairs.train, pairs.users, pairs.items, users, items)
-    user_ids, item_ids = _id_columns(pairs)
-    return PairColumns(user_ids, item_ids, users.get(user_ids), items.get(item_ids))
+        return _from_positions(pairs.train, pairs.users, pairs.items, known)
+    users, items = _id_columns(pairs)
+    return PairColumns(users, items, known.find_users(users), known.find_items(items))
 
 
-def _from_positions(table: Ratings, rows: Ints, columns: Ints, users: IdIndex, items: IdIndex) -> PairColumns:
+def _from_positions(table: Ratings, users: Ints, items: Ints, known: Ratings) -> PairColumns:
     """Return pairs that are positions in another table; each id is looked up once."""
     return PairColumns(
-        table.users[rows].tolist(),
-        table.items[columns].tolist(),
-        users.get(table.users)[rows],
-        items.get(table.items)[columns],
+        table.users[users].tolist(),
+        table.items[items].tolist(),
+        known.find_users(table.users)[users],
+        known.find_items(table.items)[items],
     )
 
 
@@ -85,7 +83,7 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
         raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
     if not ratings:
         raise InputError("the guest has no ratings; give at least one, as {item: rating}")
-    if IdIndex("user", known.users).get([name])[0] >= 0:
+    if name in known:
         raise InputError(f"there is a user {name!r} already; pass another name=")
     scale = known.scale
     items = np.array([known.item_position(item) for item in ratings], dtype=np.int64)

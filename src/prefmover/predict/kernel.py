@@ -1,313 +1,366 @@
-"""The default predictor over a fitted set of ratings: regression on users by likeness x items by distance."""
+"""KernelPredictor: Gaussian process regression over users by a measure and items by distance."""
+
+from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.execution.threads import Progress
+from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
-from prefmover.predict.base import NeighborPart
-from prefmover.predict.centering import Floats, Index
-from prefmover.predict.explanations import BasePart, Through
-from prefmover.predict.knn import Answer, Parts, Placed
-from prefmover.predict.regression import NewUser, Regression, Shared, require_room, solve
-from prefmover.predict.similarity import Likeness
-from prefmover.predict.top_n import best
-from prefmover.predict.user_kernel import UserKernel, choose_landmarks, say
+from prefmover.predict.base import Baseline, Contribution, Evidence, Scores, UserState, best
+from prefmover.predict.regression import Covariance, Regression, UserCoefficients, require_room, solve
+from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.user_kernel import UserKernel, check_array, choose_landmarks, normalized_weights
 
-__all__ = ["Lending", "fit_lending", "landmark_values"]
+__all__ = ["KernelPredictor", "KernelState", "LandmarkValues"]
 
-EMPTY = np.empty(0, np.int64)
-SPOKEN = 3  # ratings named for each neighbor in an explanation
-NAMED = 10  # neighbors for whom they are
-LEAST_SAY = 1e-5  # weights are inner products in single precision: what is below may as well be 0
-USERS_AT_A_TIME = 64  # whose weights to everybody are held in memory
+N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
+N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
+MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
+BLOCK_USERS = 64  # users whose weights to all users are in memory at once
+NONE = np.empty(0, np.int64)
+
+KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
+REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
+
+
+class LandmarkValues(NamedTuple):
+    """Landmarks, and the measure between all users and them, (n_users, landmarks)."""
+
+    landmarks: Ints
+    values: Floats
+
+    @classmethod
+    def compute(
+        cls, similarity: UserSimilarity, limit: int, seed: int, progress: Progress | None = None
+    ) -> Self:
+        """Choose up to twice ``limit`` landmarks and compare all users with them."""
+        ratings = similarity.data.ratings
+        landmarks = choose_landmarks(np.diff(ratings.matrix.indptr), limit, seed)
+        require_room(ratings.n_users, ratings.n_items, len(landmarks))
+        everyone = np.arange(ratings.n_users)
+        if len(landmarks) == len(everyone):
+            return cls(landmarks, similarity.values(everyone, everyone, progress))
+        if similarity.measure.symmetric:
+            values = similarity.values(landmarks, everyone, progress)
+            return cls(landmarks, np.ascontiguousarray(values.T))
+        return cls(landmarks, similarity.values(everyone, landmarks, progress))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class KernelState(UserState):
+    """A user of the kernel model.
+
+    Attributes
+    ----------
+    guest
+        The ratings of a guest; None for a user of the data.
+    coefficients
+        The user in the regression.
+    """
+
+    guest: Ratings | None
+    coefficients: UserCoefficients
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lending:
+class KernelPredictor:
     """A solved regression, and the measure that places new users in it.
 
     Attributes
     ----------
-    likeness, weight
-        How users become weights to landmarks.
-    landmark_own
-        (landmarks,) the measure of landmarks with themselves.
+    similarity, weight
+        The measure, and the rule that turns its values into weights to landmarks.
+    landmark_self_values
+        (landmarks,) the measure between each landmark and itself.
     regression
-        The rest.
+        The solved regression.
     """
 
-    likeness: Likeness
+    similarity: UserSimilarity
     weight: Weight
-    landmark_own: Floats
+    landmark_self_values: Floats
     regression: Regression
+    fit_id: str = field(default_factory=lambda: uuid4().hex)
+
+    @classmethod
+    def fit(
+        cls, similarity: UserSimilarity, weight: Weight, covariance: Covariance, landmark_values: LandmarkValues
+    ) -> Self:
+        """Return the predictor, given the measure between all users and the landmarks."""
+        data, (landmarks, values) = similarity.data, landmark_values
+        self_values = similarity.self_values(np.arange(data.n_users))
+        weights = normalized_weights(values, weight, self_values, self_values[landmarks])
+        weights[landmarks, np.arange(len(landmarks))] = 1.0
+        kernel = UserKernel.from_weights(weights, landmarks)
+        regression = solve(data.ratings, data.geometry, kernel, covariance)
+        return cls(similarity, weight, self_values[landmarks], regression)
 
     @property
     def ratings(self) -> Ratings:
         """The training ratings."""
-        return self.likeness.ratings
+        return self.similarity.data.ratings
 
-    def answer(self, users: Index, items: Index, progress: Progress | None = None) -> Answer:
-        """Return predictions for pairs of positions; -1 is an unknown user or item."""
-        values, base = self.regression.predict(users, items), self.regression.base(users, items)
-        heard = self._n_neighbors(users, items)
+    def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
+        """Return the scores of pairs of positions; -1 is an unknown user or item."""
+        r = self.regression
+        baselines = r.baseline(r.offsets(users), items)
+        values = baselines.copy()
+        known = np.flatnonzero((users >= 0) & (items >= 0))
+        order = known[np.argsort(users[known], kind="stable")]
+        queries, first = np.unique(users[order], return_index=True)
+        for u, pairs in zip(queries.tolist(), np.split(order, first[1:]), strict=False):
+            values[pairs] += r.personal(r.coefficients(u), items[pairs])
+        n_neighbors = self._n_neighbors(users, items)
         if progress is not None:
             progress(len(users), len(users))
-        return Answer(values, base, heard, partial(self._details, users, items))
+        return Scores(values, baselines, n_neighbors)
 
-    def place(self, guest: Ratings) -> Placed:
-        """Return a guest with their place among the users: the distances to all landmarks, computed once."""
-        r = self.regression
-        values, own = self.likeness.guest_values(guest, r.kernel.landmarks)
-        weights = say(values[None], self.weight, np.array([own]), self.landmark_own)
-        features, _ = r.kernel.place(weights)
-        new = r.of_new_user(guest.matrix.indices.astype(np.int64), guest.matrix.data, features[0])
-        return Placed(guest, new, self._with_everybody(new.features))
+    def state(self, position: int, name: Any = None) -> KernelState:
+        """Return the state of a user of the data; that of an unknown user for position -1."""
+        items, values = self.ratings.row(position) if position >= 0 else (NONE, np.empty(0))
+        coefficients = self.regression.coefficients(position)
+        return KernelState(name, position, items, values, self.fit_id, None, coefficients)
 
-    def guest_answer(self, placed: Placed, items: Index) -> Answer:
-        """Return predictions for a guest; -1 is an unknown item."""
-        new, weights = _placed(placed)
-        heard, known = np.zeros(len(items), np.int64), np.flatnonzero(items >= 0)
-        has_say = (np.abs(weights) > LEAST_SAY)[None]
-        heard[known] = self._counted(has_say, np.zeros(len(known), np.int64), items[known])
-        return Answer(new.predict(items), new.base(items), heard, partial(self._details, placed, items))
+    def guest_state(self, guest: Ratings) -> KernelState:
+        """Return the state of a guest, who is compared with the landmarks once."""
+        r, (items, values) = self.regression, guest.row(0)
+        to_landmarks, to_self = self.similarity.guest_values(guest, r.kernel.landmarks)
+        weights = normalized_weights(
+            to_landmarks[None], self.weight, np.array([to_self]), self.landmark_self_values
+        )
+        features, _ = r.kernel.project(weights)
+        coefficients = r.new_coefficients(items, values, features[0])
+        return KernelState(guest.users.tolist()[0], -1, items, values, self.fit_id, guest, coefficients)
 
-    def _details(self, users: Index | Placed, items: Index, k: int) -> tuple[NeighborPart, ...]:
-        """Return the neighbors' parts of the k-th pair asked about."""
-        user = users if isinstance(users, Placed) else int(users[k])
-        return self.parts(user, int(items[k])).neighbors
+    def scores(self, state: KernelState, items: Ints) -> Scores:
+        """Return the scores of items for one user; -1 is an unknown item."""
+        r, known = self.regression, np.flatnonzero(items >= 0)
+        baselines = r.baseline(np.full(len(items), state.coefficients.offset), items)
+        n_neighbors = np.zeros(len(items), np.int64)
+        has_weight = self._has_weight(state, self._weights(state))[None]
+        n_neighbors[known] = self._counts(has_weight, np.zeros(len(known), np.int64), items[known])
+        return Scores(r.predict(state.coefficients, items), baselines, n_neighbors)
 
-    def reasons(self, user: int | Placed, items: Index, most: int) -> list[Parts]:
-        """Return ``most`` neighbors' parts of several predictions: those for it, largest first."""
-        weights, opinions = self._weights(user), self.regression.opinions(items)
-        named = []
-        for k, speak in enumerate(self._speakers(user, weights, items)):
-            named.append(speak[_loudest(weights[speak] * opinions[speak, k], most)])
-        distances = self._distances(user, np.unique(np.concatenate([EMPTY, *named])))
+    def contributions(self, state: KernelState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
+        """Return the n strongest contributions to the score of each item, those in favor first."""
+        weights, residuals = self._weights(state), self.regression.residuals(items)
+        contributing = self._contributing(state, weights, items)
+        chosen = [
+            users[_strongest(weights[users] * residuals[users, k], n)] for k, users in enumerate(contributing)
+        ]
+        values = self._measure_values(state, np.unique(np.concatenate([NONE, *chosen])))
         return [
-            Parts(
-                (),
-                self._neighbor_parts(item, named[k], weights, opinions[:, k], distances),
-                self._through(item, named[k][:NAMED], weights),
-            )
-            for k, item in enumerate(items.tolist())
+            self._as_contributions(item, users, weights, residuals[:, k], values)
+            for k, (item, users) in enumerate(zip(items.tolist(), chosen, strict=True))
         ]
 
-    def parts(self, user: int | Placed, item: int) -> Parts:
-        """Return the parts of one prediction; user -1 and item -1 are unknown."""
-        weights = self._weights(user)
-        opinions = self.regression.opinions(np.array([max(item, 0)]))[:, 0]
-        (speak,) = self._speakers(user, weights, np.array([max(item, 0)]))
-        parts = weights * opinions
-        base = self._base(user, item, parts, float(parts[speak].sum()))
-        if item < 0 or user == -1:
-            return Parts(base, (), {})
-        order = speak[np.argsort(-np.abs(parts[speak]), kind="stable")]
-        distances = self._distances(user, order[:NAMED])
-        return Parts(
-            base,
-            self._neighbor_parts(item, order, weights, opinions, distances),
-            self._through(item, order[:NAMED], weights),
+    def explain(self, state: KernelState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
+        """Return the baselines and contributions that sum to the score of an item."""
+        if item < 0 or not state.is_known:
+            return self._baselines(state, item, 0.0, 0.0), ()
+        weights = self._weights(state)
+        residuals = self.regression.residuals(np.array([item]))[:, 0]
+        (users,) = self._contributing(state, weights, np.array([item]))
+        parts = weights * residuals
+        order = users[np.argsort(-np.abs(parts[users]), kind="stable")]
+        through_features = float(parts[state.position]) if state.position >= 0 else 0.0
+        baselines = self._baselines(state, item, through_features, float(parts[users].sum()))
+        values = self._measure_values(state, order[:N_WITH_EVIDENCE])
+        return baselines, self._as_contributions(item, order, weights, residuals, values)
+
+    def with_users(self, data: Dataset) -> KernelPredictor:
+        """Return the predictor with more users, who are compared with the landmarks; solved again."""
+        r, n = self.regression, self.ratings.n_users
+        similarity = self.similarity.with_data(data)
+        more = np.arange(n, data.n_users)
+        values = similarity.values(more, r.kernel.landmarks)
+        weights = normalized_weights(
+            values, self.weight, similarity.self_values(more), self.landmark_self_values
         )
+        start = np.concatenate([r.alpha, np.zeros(data.ratings.n_ratings - len(r.alpha))])
+        kernel = r.kernel.extended(weights)
+        solved = solve(data.ratings, data.geometry, kernel, r.covariance, start=start)
+        return KernelPredictor(similarity, self.weight, self.landmark_self_values, solved)
 
-    def _weights(self, user: int | Placed) -> Floats:
-        """Return everybody's say in what a user is told; nobody's for an unknown user."""
-        if isinstance(user, Placed):
-            return _placed(user)[1]
-        if user < 0:
-            return np.zeros(self.ratings.n_users)
-        return self._with_everybody(self.regression.kernel.features[user])
-
-    def _base(self, user: int | Placed, item: int, parts: Floats, spoken: float) -> tuple[BasePart, ...]:
-        """Return what a prediction is made of besides the neighbors, who add ``spoken`` in all."""
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the numbers and the arrays that :meth:`from_arrays` takes."""
         r = self.regression
-        new = _placed(user)[0] if isinstance(user, Placed) else None
-        u = -1 if isinstance(user, Placed) else user
-        base = [BasePart("mean", r.mean, "of all ratings")]
-        if new is not None:
-            habit = r.shared.user * float(new.alpha.sum())
-        else:
-            habit = float(r.user[u]) if u >= 0 else 0.0
-        base.append(BasePart("user", habit, "the user's habit"))
-        if item < 0:
-            return tuple(base)
-        base.append(BasePart("item", float(r.item[item]), "the item's standing"))
-        base.append(BasePart("similar items", float(r.similar_items[item]), "the standing of items like it"))
-        if new is None and u < 0:
-            return tuple(base)
-        at = np.array([item])
-        if new is None:
-            own = float(r.own(*r.of_user(u), float(r.kernel.rest[u]), at)[0]) + parts[u]
-        else:
-            own = float(new.own(at)[0])
-        base.append(BasePart("own taste", own, "the user's own ratings of items like it"))
-        # The features' inner products in single precision, summed here in another order than in the
-        # prediction: what that leaves, some 1e-6, goes to the own part, so that the sum is the prediction.
-        whole = float(r.predict(np.array([u]), at)[0] if new is None else new.predict(at)[0])
-        rounding = whole - sum(part.value for part in base) - spoken
-        base[-1] = base[-1]._replace(value=own + rounding)
-        return tuple(base)
+        arrays = {"landmark_self_values": self.landmark_self_values}
+        arrays |= {f"kernel.{name}": getattr(r.kernel, name) for name in KERNEL_ARRAYS}
+        arrays |= {f"regression.{name}": getattr(r, name) for name in REGRESSION_ARRAYS}
+        return {"mean": r.mean}, arrays
 
-    def _speakers(self, user: int | Placed, weights: Floats, items: Index) -> list[Index]:
-        """Return those who add something to what a user is told of each item, without the user."""
-        has_say = np.abs(weights) > LEAST_SAY
-        if not isinstance(user, Placed) and user >= 0:
-            has_say[user] = False
-        return [np.flatnonzero(has_say & opinion) for opinion in self.regression.has_opinion(items).T]
+    @classmethod
+    def from_arrays(
+        cls,
+        similarity: UserSimilarity,
+        weight: Weight,
+        covariance: Covariance,
+        facts: Mapping[str, Any],
+        arrays: Mapping[str, Any],
+    ) -> Self:
+        """Return a predictor from the numbers and arrays of :meth:`to_arrays`, checked."""
+        data = similarity.data
+        kernel = UserKernel(**{name: arrays[f"kernel.{name}"] for name in KERNEL_ARRAYS})
+        solved = {name: arrays[f"regression.{name}"] for name in REGRESSION_ARRAYS}
+        regression = Regression(data.ratings, data.geometry, kernel, covariance, facts["mean"], **solved)
+        regression.check()
+        self_values = arrays["landmark_self_values"]  # NaN where the measure is undefined
+        check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
+        return cls(similarity, weight, self_values, regression)
 
-    def _distances(self, user: int | Placed, others: Index) -> dict[int, float]:
-        """Return the measure between a user and some others, by position."""
-        if not len(others):
-            return {}
-        if isinstance(user, Placed):
-            values = self.likeness.guest_values(user.ratings, others)[0]
-        else:
-            values = self.likeness.values(np.array([user]), others)[0]
-        return dict(zip(others.tolist(), values.tolist(), strict=True))
+    def _weights(self, state: KernelState) -> Floats:
+        """Return the weights of all users in the predictions for one; 0 for an unknown user."""
+        return self.regression.kernel.between(state.coefficients.features)
 
-    def _neighbor_parts(
-        self, item: int, named: Index, weights: Floats, opinions: Floats, distances: dict[int, float]
-    ) -> tuple[NeighborPart, ...]:
-        """Return neighbors' parts; distances of the first only, which alone are shown."""
-        return tuple(
-            NeighborPart(id_, distances.get(v, np.nan), w, rating, opinion, w * opinion)
-            for id_, v, w, rating, opinion in zip(
-                self.ratings.users[named].tolist(),
-                named.tolist(),
-                weights[named].tolist(),
-                self._given(named, item),
-                opinions[named].tolist(),
-                strict=True,
-            )
-        )
+    def _has_weight(self, state: KernelState, weights: Floats) -> Bools:
+        """Return which users have a weight, without the user of the state."""
+        has_weight = np.abs(weights) > MIN_WEIGHT
+        if state.position >= 0:
+            has_weight[state.position] = False
+        return has_weight
 
-    def _through(self, item: int, named: Index, weights: Floats) -> dict[Any, tuple[Through, ...]]:
-        """Return the ratings through which neighbors speak: those that pull most the way their sum does."""
-        r, out = self.regression, {}
-        for v in named.tolist():
-            theirs, alpha = r.of_user(v)
-            spoken = weights[v] * alpha * r.likeness_to(item, theirs)
-            top = np.argsort(-spoken * np.sign(spoken.sum()), kind="stable")[:SPOKEN]
-            first = int(r.ratings.matrix.indptr[v])
-            out[r.ratings.users[v : v + 1].tolist()[0]] = tuple(
-                Through(
-                    r.ratings.items[theirs[k] : theirs[k] + 1].tolist()[0],
-                    float(r.ratings.matrix.data[first + k]),
-                    float(spoken[k]),
-                )
-                for k in top.tolist()
-            )
-        return out
+    def _contributing(self, state: KernelState, weights: Floats, items: Ints) -> list[Ints]:
+        """Return the users who contribute to the score of each item."""
+        has_weight = self._has_weight(state, weights)
+        return [np.flatnonzero(has_weight & column) for column in self.regression.has_residual(items).T]
 
-    def _given(self, users: Index, item: int) -> list[float | None]:
-        """Return what users gave an item, None where nothing."""
-        m, given = self.ratings.matrix, list[float | None]()
-        for first, last in zip(m.indptr[users].tolist(), m.indptr[users + 1].tolist(), strict=True):
-            at = bisect_left(m.indices, item, first, last)
-            given.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
-        return given
-
-    def _with_everybody(self, features: Any) -> Floats:
-        return self.regression.kernel.between(features)
-
-    def _n_neighbors(self, users: Index, items: Index) -> Index:
-        """Return how many neighbors add something to each pair: as many as :meth:`parts` lists."""
-        features, heard = self.regression.kernel.features, np.zeros(len(users), np.int64)
-        known = np.flatnonzero((users >= 0) & (items >= 0))
-        known = known[np.argsort(users[known], kind="stable")]
-        asking, which = np.unique(users[known], return_inverse=True)
-        for first in range(0, len(asking), USERS_AT_A_TIME):
-            some = asking[first : first + USERS_AT_A_TIME]
-            here = slice(*np.searchsorted(which, [first, first + len(some)]))
-            has_say = np.abs(features[some] @ features.T) > LEAST_SAY
-            has_say[np.arange(len(some)), some] = False
-            heard[known[here]] = self._counted(has_say, which[here] - first, items[known[here]])
-        return heard
-
-    def _counted(self, has_say: npt.NDArray[np.bool_], rows: Index, items: Index) -> Index:
-        """Return how many of those who have a say with a user also have an opinion of an item.
+    def _baselines(
+        self, state: KernelState, item: int, through_features: float, contributed: float
+    ) -> tuple[Baseline, ...]:
+        """Return the parts of a score that no neighbor contributes.
 
         Parameters
         ----------
-        has_say
-            (askers, n_users).
-        rows, items
-            (pairs,) the asker, as a row of ``has_say``, and the item.
+        through_features
+            The user's own part that passes through the features, like a neighbor's.
+        contributed
+            The sum of the neighbors' contributions.
         """
-        r = self.regression
-        if r.lends:
-            counts: Index = np.count_nonzero(has_say & r.voiced, axis=1)[rows]
+        r, user = self.regression, state.coefficients
+        parts = [
+            Baseline("mean", r.mean, "mean of all ratings"),
+            Baseline("user", user.offset, "offset of the user"),
+        ]
+        if item < 0:
+            return tuple(parts)
+        parts.append(Baseline("item", float(r.item[item]), "offset of the item"))
+        parts.append(Baseline("similar items", float(r.similar_items[item]), "offset of similar items"))
+        if not state.is_known:
+            return tuple(parts)
+        taste = float(r.taste(user, np.array([item]))[0]) + through_features
+        # Inner products in single precision are summed here in another order than in the prediction. The
+        # difference, about 1e-6, is counted as taste, so that the sum is the prediction.
+        score = float(r.predict(user, np.array([item]))[0])
+        rounding = score - sum(part.value for part in parts) - taste - contributed
+        parts.append(Baseline("taste", taste + rounding, "the user's ratings of similar items"))
+        return tuple(parts)
+
+    def _measure_values(self, state: KernelState, others: Ints) -> dict[int, float]:
+        """Return the measure between a user and some others, by position; undefined values are left out."""
+        if not len(others):
+            return {}
+        if state.guest is not None:
+            values = self.similarity.guest_values(state.guest, others)[0]
         else:
-            counts = (r.spoken.T @ has_say.T.astype(np.int64))[items, rows]
+            values = self.similarity.values(np.array([state.position]), others)[0]
+        pairs = zip(others.tolist(), values.tolist(), strict=True)
+        return {v: value for v, value in pairs if not np.isnan(value)}
+
+    def _as_contributions(
+        self, item: int, users: Ints, weights: Floats, residuals: Floats, values: dict[int, float]
+    ) -> tuple[Contribution, ...]:
+        """Return the contributions of users; evidence for the first of them only."""
+        columns = (
+            self.ratings.users[users].tolist(),
+            users.tolist(),
+            weights[users].tolist(),
+            residuals[users].tolist(),
+            self._ratings_of(users, item),
+        )
+        return tuple(
+            Contribution(
+                user,
+                weight,
+                rating,
+                residual,
+                weight * residual,
+                values.get(v),
+                self._evidence(item, v, weight) if rank < N_WITH_EVIDENCE else (),
+            )
+            for rank, (user, v, weight, residual, rating) in enumerate(zip(*columns, strict=True))
+        )
+
+    def _evidence(self, item: int, user: int, weight: float) -> tuple[Evidence, ...]:
+        """Return the ratings through which a neighbor contributes: those that add most to the sum."""
+        r, ratings = self.regression, self.ratings
+        coefficients = r.coefficients(user)
+        values = weight * coefficients.alpha * r.item_weights(item, coefficients.items)
+        top = np.argsort(-values * np.sign(values.sum()), kind="stable")[:N_EVIDENCE]
+        rated, given = ratings.row(user)
+        return tuple(
+            Evidence(*row)
+            for row in zip(
+                ratings.items[rated[top]].tolist(), given[top].tolist(), values[top].tolist(), strict=True
+            )
+        )
+
+    def _ratings_of(self, users: Ints, item: int) -> list[float | None]:
+        """Return the users' ratings of an item, None where there is none."""
+        m, ratings = self.ratings.matrix, list[float | None]()
+        for first, last in zip(m.indptr[users].tolist(), m.indptr[users + 1].tolist(), strict=True):
+            at = bisect_left(m.indices, item, first, last)
+            ratings.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
+        return ratings
+
+    def _n_neighbors(self, users: Ints, items: Ints) -> Ints:
+        """Return the number of neighbors who contribute to each pair: as many as :meth:`explain` lists."""
+        features, counts = self.regression.kernel.features, np.zeros(len(users), np.int64)
+        known = np.flatnonzero((users >= 0) & (items >= 0))
+        known = known[np.argsort(users[known], kind="stable")]
+        queries, row = np.unique(users[known], return_inverse=True)
+        for first in range(0, len(queries), BLOCK_USERS):
+            some = queries[first : first + BLOCK_USERS]
+            pairs = slice(*np.searchsorted(row, [first, first + len(some)]))
+            has_weight = np.abs(features[some] @ features.T) > MIN_WEIGHT
+            has_weight[np.arange(len(some)), some] = False
+            counts[known[pairs]] = self._counts(has_weight, row[pairs] - first, items[known[pairs]])
         return counts
 
-    def with_users(self, likeness: Likeness) -> "Lending":
-        """Return the predictor with more users, placed by their weights to the landmarks, and solved again.
+    def _counts(self, has_weight: Bools, rows: Ints, items: Ints) -> Ints:
+        """Return the number of users with a weight who also have a residual for an item.
 
-        ``likeness`` is over the ratings of the present users, in order, followed by the new ones'.
+        Parameters
+        ----------
+        has_weight
+            (queries, n_users).
+        rows, items
+            (pairs,) the query, as a row of ``has_weight``, and the item.
         """
-        r, n = self.regression, self.ratings.n_users
-        kernel = r.kernel
-        more = np.arange(n, likeness.ratings.n_users)
-        own = likeness.own_values(more)
-        values = likeness.values(more, kernel.landmarks)
-        kernel = kernel.extended(say(values, self.weight, own, self.landmark_own))
-        start = np.concatenate([r.alpha, np.zeros(likeness.ratings.n_ratings - len(r.alpha))])
-        solved = solve(likeness.ratings, likeness.geometry, kernel, r.shared, start=start)
-        return Lending(likeness, self.weight, self.landmark_own, solved)
+        r = self.regression
+        if r.reaches_all_items:
+            counts: Ints = np.count_nonzero(has_weight & r.has_any_residual, axis=1)[rows]
+        else:
+            counts = (r.rated_residuals.T @ has_weight.T.astype(np.int64))[items, rows]
+        return counts
 
 
-def _loudest(parts: Floats, most: int) -> Index:
-    """Return the places of those who say most for it, and, if they are too few, most against it.
+def _strongest(parts: Floats, n: int) -> Ints:
+    """Return the positions of the n largest parts; if too few are positive, of the most negative ones too.
 
-    >>> _loudest(np.array([0.1, -0.9, 0.3, -0.2]), 3)
+    >>> _strongest(np.array([0.1, -0.9, 0.3, -0.2]), 3)
     array([2, 0, 1])
     """
-    is_for = parts > 0
-    found = best(np.where(is_for, parts, np.nan), EMPTY, most)
-    if len(found) < most:
-        found = np.concatenate([found, best(np.where(is_for, np.nan, -parts), EMPTY, most)])[:most]
-    return found
-
-
-def _placed(guest: Placed) -> tuple[NewUser, Floats]:
-    assert guest.new is not None, "made by Lending.place"
-    assert guest.weights is not None
-    return guest.new, guest.weights
-
-
-def landmark_values(
-    likeness: Likeness, most: int, seed: int, progress: Progress | None = None
-) -> tuple[Index, Floats]:
-    """Return landmarks, and the measure of everybody with them, (n_users, landmarks)."""
-    counts = np.diff(likeness.ratings.matrix.indptr)
-    landmarks = choose_landmarks(counts, most, seed)
-    require_room(likeness.ratings.n_users, likeness.ratings.n_items, len(landmarks))
-    everybody = np.arange(likeness.ratings.n_users)
-    if len(landmarks) == len(everybody):
-        return landmarks, likeness.values(everybody, everybody, progress)
-    if likeness.measure.symmetric:
-        return landmarks, np.ascontiguousarray(likeness.values(landmarks, everybody, progress).T)
-    return landmarks, likeness.values(everybody, landmarks, progress)
-
-
-def fit_lending(
-    likeness: Likeness, weight: Weight, shared: Shared, landmarks: Index, values: Floats
-) -> Lending:
-    """Return the predictor, given everybody's values with the landmarks."""
-    own = likeness.own_values(np.arange(likeness.ratings.n_users))
-    kernel = UserKernel.of(_with_self(say(values, weight, own, own[landmarks]), landmarks), landmarks)
-    regression = solve(likeness.ratings, likeness.geometry, kernel, shared)
-    return Lending(likeness, weight, own[landmarks], regression)
-
-
-def _with_self(weights: Floats, landmarks: Index) -> Floats:
-    """Set each landmark's weight to itself to 1."""
-    weights[landmarks, np.arange(len(landmarks))] = 1.0
-    return weights
+    positive = parts > 0
+    top = best(np.where(positive, parts, np.nan), NONE, n)
+    if len(top) < n:
+        top = np.concatenate([top, best(np.where(positive, np.nan, -parts), NONE, n)])[:n]
+    return top

@@ -1,78 +1,87 @@
-r"""Lending opinions: every rating speaks for similar users and similar items, all ratings at once.
+r"""Gaussian process regression over users and items: every rating contributes to similar users and items.
 
-A rating is μ plus parts that are shared with other ratings, and noise. How much two ratings (u, i) and
-(v, j) share is a covariance: a table of who shares it (everyone, the same user, similar users) by what for
-(everything, the same item, similar items):
+A rating is μ plus parts that it shares with other ratings, plus noise. The covariance of two ratings (u, i)
+and (v, j) says how much they share. It has a part for each way to share: by all users, by the same user, by
+similar users; for all items, for the same item, for similar items:
 
 =================  ============  ===============  =====================
-shared by          everything    the same item    similar items
+shared by          all items     the same item    similar items
 =================  ============  ===============  =====================
-everyone           ``level``     ``item``         ``similar_items``
-the same user      ``user``      (noise: 1)       ``own_taste``
-similar users                    ``neighbors``    ``lending``
+all users          ``level``     ``item``         ``similar_items``
+the same user      ``user``      (noise: 1)       ``taste``
+similar users                    ``neighbors``    ``shared_taste``
 =================  ============  ===============  =====================
 
-.. math:: k = \ell + s_u\delta_{uv} + s_i\delta_{ij} + s_I k_I + s_o\,\delta_{uv} k_I
-              + K_{uv}\,(s_n\delta_{ij} + s_l k_I), \qquad k_I(i, j) = e^{-\eta d(i, j)}
+.. math:: k = \ell + s_u\delta_{uv} + s_i\delta_{ij} + s_I k_I + s_t\,\delta_{uv} k_I
+              + K_{uv}\,(s_n\delta_{ij} + s_s k_I), \qquad k_I(i, j) = e^{-\eta d(i, j)}
 
-Each number is a variance in units of the noise, so that they do not depend on the scale of the ratings. The
-prediction is the expected rating given all ratings (kernel ridge regression, or the mean of a Gaussian
-process): μ + Σ k α over all ratings (v, j), with (k + 1) α = r - μ, solved by conjugate gradients. It is a
-sum over ratings, hence over neighbors: K_uv times v's *opinion* of the item.
+Each number is a variance in units of the noise, so that it does not depend on the scale of the ratings. The
+prediction is the expected rating given all ratings (the mean of a Gaussian process, or kernel ridge
+regression): μ + Σ k α over all ratings (v, j), where (k + 1) α = r - μ is solved by conjugate gradients. It is
+a sum over ratings, and hence over neighbors: K_uv times the *residual* of v for the item.
 """
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.user_kernel import Floats, Index, Singles, UserKernel, check_array
+from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_ITEMS", "Regression", "Shared", "require_room", "solve"]
+__all__ = ["MAX_ITEMS", "Covariance", "Regression", "UserCoefficients", "require_room", "solve"]
 
-MOST_ITEMS = 20_000
-"""Item kernels are dense while fitting: some 15 GB at this number."""
+MAX_ITEMS = 20_000
+"""Item kernels are dense while fitting: about 15 GB at this number."""
 
 ITEM_PAIR_BYTES = 40
-"""Of memory for each pair of items while fitting: the item kernel, and matrices to invert (measured: 37)."""
+"""Memory for each pair of items while fitting: the item kernel, and matrices to invert (measured: 37)."""
 
 USER_BYTES = 48
-"""For each user and landmark: the measure, weights, features, and what is made on the way (measured: 44)."""
+"""Memory for each user and landmark: values, weights, features and temporary arrays (measured: 44)."""
 
 TOLERANCE = 1e-4
 ITERATIONS = 200
-USERS_AT_A_TIME = 512
+BLOCK_USERS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """How much ratings share, in units of the noise: see the table at the top of this module.
+class Covariance:
+    """Variances of the parts that ratings share, in units of the noise: the table at the top of this module.
 
-    The default was chosen on held-out ratings of 900 users of MovieLens-1M, half of the figures'
-    sparsest and half of a middling training share; no other data set was looked at
+    The defaults were chosen on held-out ratings of 900 users of MovieLens-1M, half of them at the sparsest
+    training share of the figures and half at a medium one; no other data set was used
     (docs/guide/predictions.md).
 
     Attributes
     ----------
+    level, item, similar_items
+        Shared by all users: for all items, the same item, similar items.
+    user, taste
+        Shared by the ratings of the same user: for all items, similar items.
+    neighbors, shared_taste
+        Shared by similar users: for the same item, similar items.
     item_rate
-        η in k_I = exp(-η d): how fast the likeness of items fades.
+        η in k_I = exp(-η d): how fast the similarity of items decreases with their distance.
     """
 
     level: float = 0.1
     user: float = 0.2
     item: float = 0.25
     similar_items: float = 0.25
-    own_taste: float = 0.125
+    taste: float = 0.125
     neighbors: float = 0.125
-    lending: float = 0.5
+    shared_taste: float = 0.5
     item_rate: float = 1.0
 
     def __post_init__(self) -> None:
@@ -81,12 +90,12 @@ class Shared:
             if not 0 <= value < np.inf:
                 raise InputError(f"{field.name} is {value!r}; give a number from 0")
         if not (self.item > 0 and self.user > 0):
-            raise InputError("user and item must be above 0: users and items do differ")
+            raise InputError(f"user is {self.user!r} and item is {self.item!r}; both must be above 0")
 
     def scaled(self, **factors: float) -> Self:
         """Return a copy with some of the numbers multiplied.
 
-        >>> Shared().scaled(lending=0.5).lending
+        >>> Covariance().scaled(shared_taste=0.5).shared_taste
         0.25
         """
         return replace(self, **{name: getattr(self, name) * factor for name, factor in factors.items()})
@@ -96,194 +105,198 @@ class Shared:
         return asdict(self)
 
 
+class UserCoefficients(NamedTuple):
+    """The regression of one user: a user of the data, a guest, or an unknown user without ratings.
+
+    Attributes
+    ----------
+    items, alpha
+        Positions of the rated items, and the coefficients of the ratings.
+    features
+        (rank,) the user in the kernel.
+    rest
+        The part of the user's variance that is not in the features of the data's users: ψ_u; 1 for a guest,
+        whose ratings are not among the data.
+    offset
+        What the user adds to all predictions.
+    """
+
+    items: Ints
+    alpha: Floats
+    features: Singles
+    rest: float
+    offset: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
-    """A solved model: coefficients, and what predictions need of them.
+    """A solved regression: coefficients, and the sums of them that predictions need.
 
     Attributes
     ----------
     ratings, geometry
-        Training ratings, over the items of the geometry (None: items are alike or not at all).
+        Training ratings, and the distances of their items (None: different items have nothing in common).
     kernel
-        Of users.
-    shared
+        The covariance of users.
+    covariance
         The variances.
     mean
-        Where predictions start: μ and what all ratings share.
+        The intercept: μ and the part that all ratings share.
     alpha
         (n_ratings,) one coefficient for each rating, (rating - fitted) in units of the noise.
     user, item, similar_items
-        (n_users,), (n_items,), (n_items,) what a user adds to all their ratings, an item to all of its,
-        and items like it.
-    lent
-        (n_items, rank): times a user's features, what similar users lend to each item.
+        (n_users,), (n_items,), (n_items,) what a user, an item and the items similar to it add.
+    item_factors
+        (n_items, rank): times a user's features, what similar users contribute to each item.
     """
 
     ratings: Ratings
     geometry: ItemGeometry | None
     kernel: UserKernel
-    shared: Shared
+    covariance: Covariance
     mean: float
     alpha: Floats
     user: Floats
     item: Floats
     similar_items: Floats
-    lent: Singles
+    item_factors: Singles
 
     def check(self) -> None:
-        """Raise unless the arrays fit the ratings and each other; for models that come from a file."""
+        """Raise an error unless the arrays fit the ratings and each other; for models from files."""
         n, m = self.ratings.n_users, self.ratings.n_items
         self.kernel.check(n)
         for name, size in (("alpha", self.ratings.n_ratings), ("user", n), ("item", m)):
             check_array(name, getattr(self, name), np.float64, (size,))
         exact = np.float64 if self.geometry is None else np.float32
         check_array("similar_items", self.similar_items, exact, (m,))
-        check_array("lent", self.lent, np.float32, (m, self.kernel.rank))
+        check_array("item_factors", self.item_factors, np.float32, (m, self.kernel.rank))
         if not isinstance(self.mean, float) or not np.isfinite(self.mean):
-            raise InputError(f"mean is damaged: {self.mean!r} is no number")
+            raise InputError(f"mean is damaged: {self.mean!r} is not a finite number")
 
-    def base(self, users: Index, items: Index) -> Floats:
-        """Return what is expected of pairs of positions before neighbors speak; -1 is unknown."""
-        of_items = self.item + self.similar_items
-        user, item = np.where(users >= 0, self.user[users], 0.0), np.where(items >= 0, of_items[items], 0.0)
-        return self.mean + user + item
+    def baseline(self, offsets: Floats, items: Ints) -> Floats:
+        """Return the ratings to expect before neighbors contribute; -1 is an unknown item.
 
-    def predict(self, users: Index, items: Index) -> Floats:
-        """Return predictions for pairs of positions, not clipped; -1 is an unknown user or item."""
-        out = self.base(users, items)
-        known = np.flatnonzero((users >= 0) & (items >= 0))
-        order = known[np.argsort(users[known], kind="stable")]
-        asking, starts = np.unique(users[order], return_index=True)
-        ends = np.append(starts[1:], len(order))
-        for u, first, last in zip(asking.tolist(), starts, ends[: len(asking)], strict=True):
-            places = order[first:last]
-            out[places] += self.personal(u, items[places])
-        return out
-
-    def personal(self, u: int, items: Index) -> Floats:
-        """Return what neighbors and a user's own ratings add for items."""
-        lent = (self.lent[items] @ self.kernel.features[u]).astype(np.float64)
-        mine, alpha = self.of_user(u)
-        personal: Floats = lent + self.own(mine, alpha, float(self.kernel.rest[u]), items)
-        return personal
-
-    def own(self, mine: Index, alpha: Floats, rest: float, items: Index) -> Floats:
-        """Return what a user's ratings add to items by the user's own taste.
-
-        ``rest`` is the part of the user that similar users do not explain.
+        Parameters
+        ----------
+        offsets
+            (n,) the offsets of the users.
+        items
+            (n,) positions of items.
         """
-        s = self.shared
-        near = _item_kernel(self.geometry, s.item_rate, mine, items)
-        taste = alpha @ near * (s.own_taste + rest * s.lending)
-        if rest > 0:
-            taste += rest * s.neighbors * (alpha @ (mine[:, None] == items[None, :]))
-        own: Floats = taste
-        return own
+        item_offsets = self.item + self.similar_items
+        return self.mean + offsets + np.where(items >= 0, item_offsets[items], 0.0)
 
-    def of_user(self, u: int) -> tuple[Index, Floats]:
-        """Return a user's rated items, and their coefficients."""
-        span = slice(self.ratings.matrix.indptr[u], self.ratings.matrix.indptr[u + 1])
-        return self.ratings.matrix.indices[span].astype(np.int64), self.alpha[span]
+    def offsets(self, users: Ints) -> Floats:
+        """Return the offsets of users by position; 0 for an unknown user, -1."""
+        return np.where(users >= 0, self.user[users], 0.0)
 
-    def opinions(self, items: Index) -> Floats:
-        """Return everybody's opinions of items, (n_users, items): how much more than expected they like them.
+    def coefficients(self, user: int) -> UserCoefficients:
+        """Return the coefficients of a user by position; those of an unknown user for -1."""
+        if user < 0:
+            nothing = np.empty(0, np.int64), np.empty(0), np.zeros(self.kernel.rank, np.float32)
+            return UserCoefficients(*nothing, 0.0, 0.0)
+        span = slice(self.ratings.matrix.indptr[user], self.ratings.matrix.indptr[user + 1])
+        return UserCoefficients(
+            self.ratings.matrix.indices[span].astype(np.int64),
+            self.alpha[span],
+            self.kernel.features[user],
+            float(self.kernel.rest[user]),
+            float(self.user[user]),
+        )
 
-        All at once, so that the coefficients are read one time.
-        """
-        from scipy.sparse import csr_array
-
-        everything = np.arange(self.ratings.n_items)
-        speaks = np.empty((len(everything), len(items)))  # no columns for a user who has rated everything
-        for k, item in enumerate(items.tolist()):
-            speaks[:, k] = self.likeness_to(item, everything)
-        matrix = self.ratings.matrix
-        spoken = csr_array((self.alpha, matrix.indices, matrix.indptr), shape=matrix.shape)
-        opinions: Floats = np.asarray(spoken @ speaks)
-        return opinions
-
-    @property
-    def lends(self) -> bool:
-        """Whether who has an opinion of one item has one of every item, through similar ones."""
-        return self.geometry is not None and self.shared.lending > 0
-
-    @property
-    def spoken(self) -> "csr_array":
-        """(n_users, n_items) 1 where a user has an opinion of an item by rating it, for counting."""
-        from scipy.sparse import csr_array
-
-        matrix, weight = self.ratings.matrix, self.shared.neighbors + self.shared.lending
-        says = ((self.alpha != 0) & (weight > 0)).astype(np.int64)
-        return csr_array((says, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-    def has_opinion(self, items: Index) -> npt.NDArray[np.bool_]:
-        """Return who has an opinion of each item, (n_users, items)."""
-        if self.lends:
-            return np.repeat(self.voiced[:, None], len(items), axis=1)
-        rated: npt.NDArray[np.bool_] = self.spoken[:, items].toarray() > 0
-        return rated
-
-    @property
-    def voiced(self) -> npt.NDArray[np.bool_]:
-        """(n_users,) who has any opinion: a coefficient that is not 0."""
-        before = np.concatenate([[0], np.cumsum(self.alpha != 0)])
-        return np.diff(before[self.ratings.matrix.indptr]) > 0
-
-    def likeness_to(self, item: int, items: Index) -> Floats:
-        """Return how much an opinion of each of ``items`` says about ``item``: s_n δ + s_l k_I."""
-        # One row of distances, not a column: they are the same, and a row is contiguous.
-        near = _item_kernel(self.geometry, self.shared.item_rate, np.array([item]), items)[0]
-        out: Floats = self.shared.lending * near + self.shared.neighbors * (items == item)
-        return out
-
-    def of_new_user(self, items: Index, values: Floats, features: Singles) -> "NewUser":
-        """Return one more user, with everybody else's coefficients as they are.
+    def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
+        """Return the coefficients of one more user, given those of all others.
 
         Parameters
         ----------
         items, values
-            What they rated.
+            Positions of the rated items, and the ratings.
         features
-            Where they stand: ``kernel.place`` of their weights to the landmarks.
+            The projection of the user's weights to the landmarks.
         """
-        s = self.shared
-        expected = self.base(np.full(len(items), -1), items) + self.lent[items] @ features
-        near = _item_kernel(self.geometry, s.item_rate, items, items)
-        own = s.user + (s.own_taste + s.lending) * near + (s.neighbors + 1) * np.eye(len(items))
-        alpha: Floats = np.linalg.solve(own, values - expected).astype(np.float64)
-        return NewUser(self, items, alpha, features)
+        s = self.covariance
+        expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
+        similarity = _item_kernel(self.geometry, s.item_rate, items, items)
+        k = s.user + (s.taste + s.shared_taste) * similarity + (s.neighbors + 1) * np.eye(len(items))
+        alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
+        return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NewUser:
-    """A user who was not there when the model was fitted; predictions as for the others."""
-
-    model: Regression
-    items: Index
-    alpha: Floats
-    features: Singles
-
-    def base(self, items: Index) -> Floats:
-        """Return what is expected before neighbors and own ratings speak; -1 is an unknown item."""
-        nobody = np.full(len(items), -1)
-        return self.model.base(nobody, items) + self.model.shared.user * float(self.alpha.sum())
-
-    def predict(self, items: Index) -> Floats:
-        """Return predictions for positions of items, not clipped; -1 is an unknown item."""
-        out = self.base(items)
+    def predict(self, user: UserCoefficients, items: Ints) -> Floats:
+        """Return the predictions of items for one user, not clipped; -1 is an unknown item."""
+        out = self.baseline(np.full(len(items), user.offset), items)
         known = np.flatnonzero(items >= 0)
-        out[known] += self.model.lent[items[known]] @ self.features + self.own(items[known])
+        out[known] += self.personal(user, items[known])
         return out
 
-    def own(self, items: Index) -> Floats:
-        """Return what the user's own ratings add to items."""
-        return self.model.own(self.items, self.alpha, 1.0, items)
+    def personal(self, user: UserCoefficients, items: Ints) -> Floats:
+        """Return what similar users and the user's own ratings add to the baseline of items."""
+        neighbors = (self.item_factors[items] @ user.features).astype(np.float64)
+        personal: Floats = neighbors + self.taste(user, items)
+        return personal
+
+    def taste(self, user: UserCoefficients, items: Ints) -> Floats:
+        """Return what a user's own ratings add to items, apart from what passes through the features."""
+        s = self.covariance
+        similarity = _item_kernel(self.geometry, s.item_rate, user.items, items)
+        taste: Floats = user.alpha @ similarity * (s.taste + user.rest * s.shared_taste)
+        if user.rest > 0:
+            same = user.items[:, None] == items[None, :]
+            taste += user.rest * s.neighbors * (user.alpha @ same)
+        return taste
+
+    def residuals(self, items: Ints) -> Floats:
+        """Return the residuals of all users for items, (n_users, items): how much more than expected they like them."""
+        from scipy.sparse import csr_array
+
+        everything = np.arange(self.ratings.n_items)
+        weights = np.empty((len(everything), len(items)))  # no columns for a user who has rated everything
+        for k, item in enumerate(items.tolist()):
+            weights[:, k] = self.item_weights(item, everything)
+        matrix = self.ratings.matrix
+        coefficients = csr_array((self.alpha, matrix.indices, matrix.indptr), shape=matrix.shape)
+        residuals: Floats = np.asarray(coefficients @ weights)
+        return residuals
+
+    def item_weights(self, item: int, items: Ints) -> Floats:
+        """Return how much a rating of each of ``items`` counts for ``item``: s_n δ + s_s k_I."""
+        # One row of distances instead of a column: they are the same, and a row is contiguous.
+        row = _item_kernel(self.geometry, self.covariance.item_rate, np.array([item]), items)[0]
+        out: Floats = self.covariance.shared_taste * row + self.covariance.neighbors * (items == item)
+        return out
+
+    @property
+    def reaches_all_items(self) -> bool:
+        """Whether a user with a residual for one item has one for every item, through similar items."""
+        return self.geometry is not None and self.covariance.shared_taste > 0
+
+    @property
+    def has_any_residual(self) -> Bools:
+        """(n_users,) which users have a coefficient other than 0."""
+        before = np.concatenate([[0], np.cumsum(self.alpha != 0)])
+        return np.diff(before[self.ratings.matrix.indptr]) > 0
+
+    @property
+    def rated_residuals(self) -> csr_array:
+        """(n_users, n_items) 1 where a user has a residual for an item by rating it, for counting."""
+        from scipy.sparse import csr_array
+
+        matrix, weight = self.ratings.matrix, self.covariance.neighbors + self.covariance.shared_taste
+        counted = ((self.alpha != 0) & (weight > 0)).astype(np.int64)
+        return csr_array((counted, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    def has_residual(self, items: Ints) -> Bools:
+        """Return which users have a residual for each item, (n_users, items)."""
+        if self.reaches_all_items:
+            return np.repeat(self.has_any_residual[:, None], len(items), axis=1)
+        rated: Bools = self.rated_residuals[:, items].toarray() > 0
+        return rated
 
 
 def solve(
     ratings: Ratings,
     geometry: ItemGeometry | None,
     kernel: UserKernel,
-    shared: Shared | None = None,
+    covariance: Covariance,
     *,
     tolerance: float = TOLERANCE,
     start: Floats | None = None,
@@ -295,60 +308,60 @@ def solve(
     ratings, geometry
         Over the same items in the same order.
     kernel
-        Of the users of the ratings.
+        The covariance of the users of the ratings.
+    covariance
+        The variances.
     tolerance
-        Conjugate gradients end when the residual, relative to the ratings', is below.
+        Norm of the residual, relative to that of the ratings, at which conjugate gradients end.
     start
         Coefficients to begin with, one for each rating.
     """
-    shared = shared or Shared()
     require_room(ratings.n_users, ratings.n_items, len(kernel.landmarks))
-    system = _System(ratings, geometry, kernel, shared)
+    system = _System(ratings, geometry, kernel, covariance)
     mean = float(ratings.matrix.data.mean())
     alpha = _conjugate_gradients(system, ratings.matrix.data - mean, tolerance, start)
-    V = system.sparse(alpha)
     per_user, per_item = system.sums(alpha)
     return Regression(
         ratings,
         geometry,
         kernel,
-        shared,
-        mean + shared.level * float(alpha.sum()),
+        covariance,
+        mean + covariance.level * float(alpha.sum()),
         alpha,
-        shared.user * per_user,
-        shared.item * per_item,
-        shared.similar_items * system.over_items(per_item),
-        np.ascontiguousarray(system.lent(V).T),
+        covariance.user * per_user,
+        covariance.item * per_item,
+        covariance.similar_items * system.over_items(per_item),
+        np.ascontiguousarray(system.item_factors(system.sparse(alpha)).T),
     )
 
 
 def require_room(n_users: int, n_items: int, n_landmarks: int) -> None:
-    """Raise an error if a regression of that size is too large; to be called before users are compared."""
-    remedy = 'use predictor="average", or leave items with few ratings out'
-    if n_items > MOST_ITEMS:
+    """Raise an error if a regression of this size is too large; called before users are compared."""
+    remedy = "use KNNRecommender, or leave out items with few ratings"
+    if n_items > MAX_ITEMS:
         raise InputError(
-            f'{n_items:,} items are too many for predictor="kernel" (up to {MOST_ITEMS:,}); {remedy}'
+            f"{n_items:,} items are too many for the kernel model (at most {MAX_ITEMS:,}); {remedy}"
         )
     require(
         n_landmarks * (n_users * USER_BYTES + n_items * 16) + n_items**2 * ITEM_PAIR_BYTES,
-        f'predictor="kernel" for {n_users:,} users and {n_items:,} items with {n_landmarks:,} landmarks',
+        f"the kernel model of {n_users:,} users and {n_items:,} items with {n_landmarks:,} landmarks",
         f"lower `landmarks`, {remedy}",
     )
 
 
 class _System:
-    """(k + 1) as a linear map on coefficients, and something near it that is easily inverted."""
+    """(k + 1) as a linear map on coefficients, with a preconditioner."""
 
     def __init__(
-        self, ratings: Ratings, geometry: ItemGeometry | None, kernel: UserKernel, shared: Shared
+        self, ratings: Ratings, geometry: ItemGeometry | None, kernel: UserKernel, covariance: Covariance
     ) -> None:
-        self.matrix, self.kernel, self.shared = ratings.matrix, kernel, shared
-        self.rows = np.repeat(np.arange(ratings.n_users), np.diff(ratings.matrix.indptr))
+        self.matrix, self.kernel, self.covariance = ratings.matrix, kernel, covariance
+        self.rows = ratings.rows()
         self.columns = ratings.matrix.indices.astype(np.int64)
-        self.near = None if geometry is None else _dense_item_kernel(geometry, shared.item_rate)
-        self._prepare()
+        self.near = None if geometry is None else _dense_item_kernel(geometry, covariance.item_rate)
+        self._factorize()
 
-    def sparse(self, alpha: Floats) -> "csr_array":
+    def sparse(self, alpha: Floats) -> csr_array:
         """Return coefficients as a users x items matrix."""
         from scipy.sparse import csr_array
 
@@ -360,123 +373,121 @@ class _System:
         return _sums(self.rows, values, n), _sums(self.columns, values, m)
 
     def over_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return values (..., n_items) spread over similar items: times k_I."""
+        """Return values (..., n_items) times k_I: spread over similar items."""
         return values if self.near is None else values.astype(np.float32) @ self.near
 
-    def lent(self, V: "csr_array") -> Singles:
-        """Return Φᵀ V (s_n + s_l k_I), (rank, n_items)."""
-        spoken = np.ascontiguousarray((V.astype(np.float32).T @ self.kernel.features).T)
-        whole = self.shared.neighbors * spoken + self.shared.lending * self.over_items(spoken)
-        lent: Singles = whole.astype(np.float32, copy=False)
-        return lent
+    def item_factors(self, coefficients: csr_array) -> Singles:
+        """Return Φᵀ V (s_n + s_s k_I), (rank, n_items)."""
+        sums = np.ascontiguousarray((coefficients.astype(np.float32).T @ self.kernel.features).T)
+        whole = self.covariance.neighbors * sums + self.covariance.shared_taste * self.over_items(sums)
+        factors: Singles = whole.astype(np.float32, copy=False)
+        return factors
 
-    def __call__(self, alpha: Floats) -> Floats:
-        s, V = self.shared, self.sparse(alpha)
+    def multiply(self, alpha: Floats) -> Floats:
+        """Return (k + 1) α."""
+        s = self.covariance
         per_user, per_item = self.sums(alpha)
-        of_item = s.item * per_item + s.similar_items * self.over_items(per_item)
-        out: Floats = alpha + s.level * alpha.sum() + s.user * per_user[self.rows] + of_item[self.columns]
-        lent, features = self.lent(V), self.kernel.features
+        items = s.item * per_item + s.similar_items * self.over_items(per_item)
+        out: Floats = alpha + s.level * alpha.sum() + s.user * per_user[self.rows] + items[self.columns]
+        factors, features = self.item_factors(self.sparse(alpha)), self.kernel.features
         indptr = self.matrix.indptr
-        for first in range(0, len(features), USERS_AT_A_TIME):
-            last = min(first + USERS_AT_A_TIME, len(features))
+        for first in range(0, len(features), BLOCK_USERS):
+            last = min(first + BLOCK_USERS, len(features))
             part = slice(indptr[first], indptr[last])
-            out[part] += (features[first:last] @ lent)[self.rows[part] - first, self.columns[part]]
-        self._add_own(alpha, out)
+            out[part] += (features[first:last] @ factors)[self.rows[part] - first, self.columns[part]]
+        self._add_taste(alpha, out)
         return out
 
-    def _add_own(self, alpha: Floats, out: Floats) -> None:
-        """Add what a user's ratings share with each other and with nobody else's."""
-        s, rest, indptr = self.shared, self.kernel.rest, self.matrix.indptr
+    def _add_taste(self, alpha: Floats, out: Floats) -> None:
+        """Add the part that a user's ratings share with each other and with nobody else's."""
+        s, rest, indptr = self.covariance, self.kernel.rest, self.matrix.indptr
         out += rest[self.rows] * s.neighbors * alpha
         for u in range(len(rest)):
             part = slice(indptr[u], indptr[u + 1])
-            mine, share = self.columns[part], s.own_taste + rest[u] * s.lending
+            items, share = self.columns[part], s.taste + rest[u] * s.shared_taste
             if self.near is None:
                 out[part] += share * alpha[part]
             else:
-                near = self.near.take(mine, axis=0).take(mine, axis=1)
+                near = self.near.take(items, axis=0).take(items, axis=1)
                 out[part] += share * (near @ alpha[part].astype(np.float32))
 
-    def _prepare(self) -> None:
-        """Factorize the model of users and items without tastes, plus what all users' tastes share.
+    def _factorize(self) -> None:
+        """Factorize a simpler model: users, items, and the taste that all users share.
 
-        The rest of the covariance is replaced by its diagonal. What remains to be found takes some ten
-        steps of conjugate gradients.
+        The rest of the covariance is replaced by its diagonal. With this preconditioner, conjugate
+        gradients take about ten steps.
         """
         from scipy.linalg import cho_factor
 
-        s, common = self.shared, max(self.kernel.mean(), 0.0)
+        s, common = self.covariance, max(self.kernel.mean(), 0.0)
         m = self.matrix.shape[1]
-        self.noise = 1.0 + (1.0 - common) * (s.neighbors + s.lending) + s.own_taste
+        self.noise = 1.0 + (1.0 - common) * (s.neighbors + s.shared_taste) + s.taste
         diagonal = np.arange(m), np.arange(m)
         prior = np.eye(m) if self.near is None else self.near.astype(np.float64)
-        # In place, here and below: these matrices are the largest of the whole library.
-        prior *= s.similar_items + common * s.lending
+        # In place, here and below: these matrices are the largest of the package.
+        prior *= s.similar_items + common * s.shared_taste
         prior[diagonal] += s.item + common * s.neighbors
         prior += s.level
         counts_u, counts_i = np.diff(self.matrix.indptr), np.bincount(self.columns, minlength=m)
         self.user_share = 1.0 / (counts_u + self.noise / s.user)
-        self.seen = self.sparse(np.ones(len(self.columns)))
+        self.rated = self.sparse(np.ones(len(self.columns)))
         left = np.linalg.inv(prior)
         del prior
         left *= self.noise
         left[diagonal] += counts_i
-        left -= (self.seen.T @ (self.seen * self.user_share[:, None])).toarray()
+        left -= (self.rated.T @ (self.rated * self.user_share[:, None])).toarray()
         self.factor = cho_factor(left, lower=True, overwrite_a=True)
 
-    def nearly_solve(self, values: Floats) -> Floats:
+    def precondition(self, values: Floats) -> Floats:
         """Return the solution of the simpler model."""
         from scipy.linalg import cho_solve
 
         per_user, per_item = self.sums(values)
-        of_item = cho_solve(self.factor, per_item - self.seen.T @ (self.user_share * per_user))
-        of_user = self.user_share * (per_user - self.seen @ of_item)
-        rest: Floats = (values - of_user[self.rows] - of_item[self.columns]) / self.noise
+        items = cho_solve(self.factor, per_item - self.rated.T @ (self.user_share * per_user))
+        users = self.user_share * (per_user - self.rated @ items)
+        rest: Floats = (values - users[self.rows] - items[self.columns]) / self.noise
         return rest
 
 
 def _conjugate_gradients(system: _System, target: Floats, tolerance: float, start: Floats | None) -> Floats:
-    size = float(np.linalg.norm(target))
-    x = np.zeros_like(target) if start is None else start.copy()
-    residual = target - system(x) if start is not None else target.copy()
-    if size == 0 or np.linalg.norm(residual) <= tolerance * size:
-        return x
-    z = system.nearly_solve(residual)
-    direction, product = z, float(residual @ z)
-    for _ in range(ITERATIONS):
-        image = system(direction)
-        step = product / float(direction @ image)
-        x += step * direction
-        residual -= step * image
-        if np.linalg.norm(residual) <= tolerance * size:
-            return x
-        z = system.nearly_solve(residual)
-        product, before = float(residual @ z), product
-        direction = z + (product / before) * direction
-    left = float(np.linalg.norm(residual)) / size
-    raise NotOptimalError(
-        f"the regression did not converge: residual {left:.1e} after {ITERATIONS} steps; "
-        "lower the variances in `shared`"
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    shape = (len(target), len(target))
+    alpha, failed = cg(
+        LinearOperator(shape, matvec=system.multiply, dtype=np.float64),
+        target,
+        start,
+        rtol=tolerance,
+        maxiter=ITERATIONS,
+        M=LinearOperator(shape, matvec=system.precondition, dtype=np.float64),
     )
+    if failed:
+        left = np.linalg.norm(target - system.multiply(alpha)) / np.linalg.norm(target)
+        raise NotOptimalError(
+            f"the regression did not converge: residual {left:.1e} after {ITERATIONS} steps; "
+            "lower the variances in `covariance`"
+        )
+    coefficients: Floats = alpha
+    return coefficients
 
 
-def _sums(places: Index, values: Floats, n: int) -> Floats:
-    out: Floats = np.bincount(places, values, n).astype(np.float64, copy=False)
+def _sums(positions: Ints, values: Floats, n: int) -> Floats:
+    out: Floats = np.bincount(positions, values, n).astype(np.float64, copy=False)
     return out
 
 
-def _item_kernel(geometry: ItemGeometry | None, rate: float, rows: Index, columns: Index) -> Floats:
-    near: Floats = (
+def _item_kernel(geometry: ItemGeometry | None, rate: float, rows: Ints, columns: Ints) -> Floats:
+    similarity: Floats = (
         (rows[:, None] == columns[None, :]).astype(np.float64)
         if geometry is None
         else np.exp(-rate * geometry.block(rows, columns))
     )
-    return near
+    return similarity
 
 
 def _dense_item_kernel(geometry: ItemGeometry, rate: float) -> Singles:
     out = np.empty((geometry.n_items, geometry.n_items), np.float32)
-    for first in range(0, len(out), USERS_AT_A_TIME):
-        rows = np.arange(first, min(first + USERS_AT_A_TIME, len(out)))
+    for first in range(0, len(out), BLOCK_USERS):
+        rows = np.arange(first, min(first + BLOCK_USERS, len(out)))
         out[rows] = np.exp(-rate * geometry.block(rows, None))
     return out

@@ -1,193 +1,157 @@
-"""One measure over one set of ratings, asked by its users or by a guest who has just arrived."""
+"""UserSimilarity: a measure bound to a data set, for its users and for guests, by position."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from prefmover.data.ids import Ids
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
-from prefmover.execution.threads import Progress
-from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import Measure, find_measure, similarities
-from prefmover.measures.pmd import distances_of
-from prefmover.predict.centering import Floats, Index
-from prefmover.search import NeighborIndex, exhaustive, exhaustive_raters
+from prefmover.dataset import Dataset
+from prefmover.measures import Measure
+from prefmover.measures.pairs import entries_of_rows
+from prefmover.measures.pairwise import value_blocks, values
+from prefmover.measures.pmd import distances_from
+from prefmover.search import NeighborIndex
+from prefmover.search.nearest import nearest_positions, raters_positions
+from prefmover.search.result import NeighborPositions
 
-__all__ = ["Likeness", "one_user", "stacked"]
+__all__ = ["UserSimilarity"]
 
-LARGE_GROUP = 50  # users whose masses are kept for the next guest: everybody is compared with the landmarks
+BLOCK_USERS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Likeness:
-    """A measure between users, by position.
+class UserSimilarity:
+    """A measure between the users of a data set.
+
+    A guest is given as the :class:`~prefmover.data.ratings.Ratings` of one user over the items of the data.
 
     Attributes
     ----------
-    ratings, geometry
-        Over the same items in the same order; the geometry may be None for measures without.
+    data
+        The data set.
     measure, convention
-        A row of the table of measures.
+        A row of the table of measures, and the name of a convention.
     n_threads
-        Threads.
+        Threads; None means all cores.
     """
 
-    ratings: Ratings
-    geometry: ItemGeometry | None
+    data: Dataset
     measure: Measure
     convention: str | None = None
     n_threads: int | None = None
-    _made: dict[str, NeighborIndex] = field(default_factory=dict)
-    _groups: dict[str, tuple[Index, Preferences]] = field(default_factory=dict)
+    _cache: dict[str, NeighborIndex] = field(default_factory=dict, init=False, repr=False)
+
+    def with_data(self, data: Dataset) -> UserSimilarity:
+        """Return the measure between the users of another data set."""
+        return UserSimilarity(data, self.measure, self.convention, self.n_threads)
 
     @property
-    def has_bounds(self) -> bool:
-        """Whether search can pass over most pairs: exact PMD."""
-        row = self.measure
-        return row is find_measure("pmd") and row.convention(self.convention) == row.default
+    def searches_by_bounds(self) -> bool:
+        """Whether a search computes only a few of the values."""
+        return self.measure.searches_by_bounds(self.convention)
 
     @property
-    def index(self) -> NeighborIndex:
-        """The search index, made on first use."""
-        if "index" not in self._made:
-            assert self.geometry is not None
-            self._made["index"] = NeighborIndex(self.ratings, self.geometry)
-        return self._made["index"]
+    def _index(self) -> NeighborIndex | None:
+        """The search index, made on first use; None for measures that are searched without one."""
+        if self.searches_by_bounds and "index" not in self._cache:
+            self._cache["index"] = NeighborIndex(self.data)
+        return self._cache.get("index")
 
-    def values(self, users: Index, others: Index, progress: Progress | None = None) -> Floats:
+    def values(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
-        if self.has_bounds and len(users) == 1:  # everybody is prepared already
-            assert self.geometry is not None
-            return distances_of(self.index.preferences, self.geometry, int(users[0]), others)[None]
-        return self._between(self.ratings, self.ratings.users[users], self.ratings.users[others], progress)
+        return values(self.data, self.measure, self.convention, users, others, self.n_threads, progress)
 
-    def own_values(self, users: Index) -> Floats:
-        """Return the measure of users with themselves."""
+    def blocks(self, users: Ints) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the measure between blocks of users and all users: (positions, rows)."""
+        everyone = np.arange(self.data.n_users)
+        return value_blocks(
+            self.data, self.measure, self.convention, users, everyone, n_threads=self.n_threads
+        )
+
+    def self_values(self, users: Ints) -> Floats:
+        """Return the measure between each user and itself."""
         if not self.measure.larger_is_closer:
             return np.zeros(len(users))
         out = np.empty(len(users))
-        for first in range(0, len(users), 256):
-            some = users[first : first + 256]
-            out[first : first + 256] = np.diagonal(self.values(some, some))
+        for first in range(0, len(users), BLOCK_USERS):
+            some = users[first : first + BLOCK_USERS]
+            out[first : first + BLOCK_USERS] = np.diagonal(self.values(some, some))
         return out
 
-    def guest_values(self, guest: Ratings, others: Index) -> tuple[Floats, float]:
-        """Return a guest's measure with ``others``, and with themselves."""
-        if self.has_bounds:  # PMD of two users depends on nobody else
+    def guest_values(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
+        """Return the measure between a guest and ``others``, and between the guest and itself."""
+        if self.searches_by_bounds:
             return self._guest_distances(guest, others), 0.0
-        whole = stacked(self.ratings, guest)  # other measures use the means of items
-        ids = np.concatenate([self.ratings.users[others].astype(object), guest.users])
-        both = self._between(whole, guest.users, ids, None)
-        return both[0, :-1], 0.0 if not self.measure.larger_is_closer else float(both[0, -1])
+        # Some measures use the means of items, which depend on all ratings.
+        ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
+        columns = others if self.measure.uses_others else np.arange(len(others))
+        whole = Dataset(ratings.stack(guest), self.data.geometry, self.data.items)
+        query = np.array([ratings.n_users])
+        row = values(
+            whole, self.measure, self.convention, query, np.append(columns, query), self.n_threads
+        )[0]
+        return row[:-1], float(row[-1]) if self.measure.larger_is_closer else 0.0
 
-    def _guest_distances(self, guest: Ratings, others: Index) -> Floats:
-        """Return exact PMD, without preparing everybody anew for each guest."""
-        assert self.geometry is not None
-        some, one = self._preferences_of(others), preferences(guest)
+    def _guest_distances(self, guest: Ratings, others: Ints) -> Floats:
+        """Return exact distances from a guest; the masses of the data's users are prepared once for all."""
+        some, one = self.data.preferences, preferences(guest)
+        rows, entries = entries_of_rows(some.indptr, others)
+        lengths = np.bincount(rows, minlength=len(others))
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
         both = Preferences(
-            np.concatenate([some.indptr, some.indptr[-1] + one.indptr[1:]]),
-            np.concatenate([some.indices, one.indices]),
-            np.concatenate([some.mass, one.mass]),
-            np.concatenate([some.total, one.total]),
+            np.concatenate([indptr, indptr[-1] + one.indptr[1:]]),
+            np.concatenate([some.indices[entries], one.indices]),
+            np.concatenate([some.mass[entries], one.mass]),
+            np.concatenate([some.total[others], one.total]),
         )
-        return distances_of(both, self.geometry, len(others), np.arange(len(others)))
+        geometry = self.data.require_geometry(self.measure.label)
+        return distances_from(both, geometry, len(others), np.arange(len(others)))
 
-    def _preferences_of(self, users: Index) -> Preferences:
-        """Return some users' masses; those of the last large group asked for are kept."""
-        kept = self._groups.get("users")
-        if kept is not None and kept[0] is users:
-            return kept[1]
-        made = preferences(self.ratings.take(users=users))
-        if len(users) >= LARGE_GROUP:
-            self._groups["users"] = users, made
-        return made
-
-    def nearest(self, users: Index | Ratings, k: int, progress: Progress | None = None) -> Any:
-        """Return the k nearest of users, or of a guest, as a :class:`~prefmover.search.Neighbors`."""
-        guest = isinstance(users, Ratings)
-        if self.has_bounds:
-            asked = users if isinstance(users, Ratings) else self.ratings.users[users]
-            return self.index.nearest(asked, k, n_threads=self.n_threads, progress=progress)
-        return exhaustive(
-            stacked(self.ratings, users) if isinstance(users, Ratings) else self.ratings,
+    def nearest(
+        self, users: Ints | None, k: int, guest: Ratings | None = None, progress: Progress | None = None
+    ) -> NeighborPositions:
+        """Return the k nearest users of each user, or of a guest."""
+        return nearest_positions(
+            self.data,
             self.measure,
-            geometry=self.geometry,
-            k=k,
-            users=users.users if isinstance(users, Ratings) else self.ratings.users[users],
-            convention=self.convention,
-            n_threads=1 if guest else self.n_threads,
-            progress=progress,
+            self.convention,
+            None if guest is not None else users,
+            guest,
+            k,
+            self.n_threads,
+            progress,
+            self._index,
         )
 
     def raters(
         self,
-        users: Index,
-        items: Index,
+        users: Ints,
+        items: Ints,
         k: int,
         guest: Ratings | None = None,
         progress: Progress | None = None,
-    ) -> Any:
+    ) -> NeighborPositions:
         """Return the k nearest among the raters of each item, of users or of a guest.
 
-        With a guest, ``users`` is not looked at.
+        ``users`` is ignored if there is a guest.
         """
-        wanted = self.ratings.items[items]
-        if guest is None:
-            who: Ids = self.ratings.users[users]
-        else:
-            who = np.repeat(guest.users, len(items))
-        if self.has_bounds:
-            return self.index.raters(who, wanted, k, new=guest, n_threads=self.n_threads, progress=progress)
-        return exhaustive_raters(
-            self.ratings if guest is None else stacked(self.ratings, guest),
-            who,
-            wanted,
+        if not len(items):
+            return NeighborPositions.empty(0)
+        queries = users if guest is None else np.zeros(len(items), np.int64)
+        return raters_positions(
+            self.data,
+            self.measure,
+            self.convention,
+            queries,
+            items,
             k,
-            self.measure,
-            geometry=self.geometry,
-            convention=self.convention,
-            n_threads=self.n_threads,
-            progress=progress,
+            guest,
+            self.n_threads,
+            progress,
+            self._index,
         )
-
-    def _between(self, ratings: Ratings, users: Ids, others: Ids, progress: Progress | None) -> Floats:
-        values: Floats = similarities(
-            ratings,
-            self.measure,
-            geometry=self.geometry,
-            users=users,
-            others=others,
-            convention=self.convention,
-            n_threads=self.n_threads,
-            progress=progress,
-        )
-        return values
-
-
-def one_user(ratings: Ratings, name: Any, items: Index, values: Floats) -> Ratings:
-    """Return the ratings of one more user over the same items, on the same scale."""
-    from scipy.sparse import csr_array
-
-    order = np.argsort(items)
-    matrix = csr_array(
-        (
-            values[order].astype(np.float64),
-            items[order].astype(ratings.matrix.indices.dtype),
-            [0, len(items)],
-        ),
-        shape=(1, ratings.n_items),
-    )
-    return Ratings(matrix, np.array([name], dtype=object), ratings.items, ratings.scale)
-
-
-def stacked(ratings: Ratings, more: Ratings) -> Ratings:
-    """Return the users of both, in this order; items and scale are the first's."""
-    from scipy.sparse import csr_array, vstack
-
-    whole = csr_array(vstack([ratings.matrix, more.matrix]))
-    users = np.concatenate([ratings.users.astype(object), more.users.astype(object)])
-    if ratings.users.dtype == more.users.dtype == np.int64:
-        users = users.astype(np.int64)
-    return Ratings(whole, users, ratings.items, ratings.scale)

@@ -1,108 +1,118 @@
-"""Choosing what the user left open, on held-out training ratings."""
+"""Tuning: settings that the user left open are chosen on held-out training ratings."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from prefmover.data.ratings import Ratings
+from prefmover._typing import Progress
+from prefmover.data.splits import random_split
 from prefmover.errors import InputError
-from prefmover.predict.base import clip
-from prefmover.predict.centering import Floats, Index
-from prefmover.predict.kernel import Lending, landmark_values
-from prefmover.predict.knn import Averaging
-from prefmover.predict.similarity import Likeness
+from prefmover.predict.base import Predictor, clip
+from prefmover.predict.regression import Covariance
+from prefmover.predict.similarity import UserSimilarity
 
-__all__ = ["hold_out", "tuned"]
+__all__ = ["Change", "neighbor_counts", "scaled_covariances", "shrinkages", "tuned", "weights"]
 
-HELD_OUT = 0.1
-FEWEST = 20  # ratings to hold out; fewer tell nothing
+TRAIN_SHARE = 0.9
+MIN_HELD_OUT = 20  # fewer held-out ratings tell nothing
 
-Build = Callable[[Likeness, Mapping[str, Any], "tuple[Index, Floats] | None"], Averaging | Lending]
-
-Change = Callable[[dict[str, Any]], dict[str, Any]]
+Settings: TypeAlias = Mapping[str, Any]
+Change: TypeAlias = Callable[[Settings], dict[str, Any]]
+"""Returns settings with one of them changed."""
 
 RATES = (1.6, 4.0, 6.4)
 COUNTS = (20, 80)
-DOUBTS = (0.25, 1.0)
-FACTORS = {"lending": 2.0, "similar_items": 2.0, "own_taste": 2.0, "item_rate": 1.6, "item": 1.6}
-
-
-def hold_out(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Index, Index, Floats]:
-    """Return the ratings without a random share of them, and users, items and values of that share."""
-    from scipy.sparse import csr_array
-
-    matrix = ratings.matrix
-    chosen = np.random.default_rng(seed).random(ratings.n_ratings) < share
-    rows = np.repeat(np.arange(ratings.n_users), np.diff(matrix.indptr))
-    kept = ~chosen
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[kept], minlength=ratings.n_users))))
-    rest = csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
-    inner = Ratings(rest, ratings.users, ratings.items, ratings.scale)
-    return inner, rows[chosen], matrix.indices[chosen].astype(np.int64), matrix.data[chosen]
+SHRINKAGES = (0.25, 1.0)
+FACTORS = {"shared_taste": 2.0, "similar_items": 2.0, "taste": 2.0, "item_rate": 1.6, "item": 1.6}
 
 
 def tuned(
-    likeness: Likeness,
-    settings: Mapping[str, Any],
-    given: set[str],
-    build: Build,
-    landmarks: int,
+    similarity: UserSimilarity,
+    settings: Settings,
+    changes: list[Change],
+    prepare: Callable[[UserSimilarity, Progress | None], Any],
+    build: Callable[[UserSimilarity, Settings, Any], Predictor[Any]],
     seed: int,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the best settings found, and everything tried with its mean absolute error.
+    """Return the best settings, and all trials with their mean absolute errors.
 
-    Settings that are ``given``, by name, stay as they are.
+    One setting is changed at a time, beginning with the defaults, and the change is kept if it helps. Users
+    are compared again on the ratings that remain: distances that know the held-out ratings would flatter.
 
-    One number is varied at a time, from the defaults, and kept if it helps. Users are compared anew on the
-    ratings that are left: distances that had seen the held-out ratings would flatter.
+    Parameters
+    ----------
+    similarity
+        The measure over all training ratings.
+    settings
+        The settings to begin with.
+    changes
+        The changes to try, in order.
+    prepare, build
+        Fit a predictor: the part that does not depend on settings, and the rest.
+    seed
+        Seed of the split.
     """
-    inner, users, items, values = hold_out(likeness.ratings, HELD_OUT, seed)
-    if len(values) < FEWEST or not inner.n_ratings:
+    data = similarity.data
+    if round((1 - TRAIN_SHARE) * data.ratings.n_ratings) < MIN_HELD_OUT:
         raise InputError(
-            f"{likeness.ratings.n_ratings} ratings are too few to hold some out; fit without tune=True"
+            f"{data.ratings.n_ratings} ratings are too few to hold some out; fit without tune=True"
         )
-    apart = Likeness(inner, likeness.geometry, likeness.measure, likeness.convention, likeness.n_threads)
-    kernel = "shared" in settings
-    compared = landmark_values(apart, landmarks, seed) if kernel else None
-    tried: list[dict[str, Any]] = []
+    split = random_split(data.ratings, TRAIN_SHARE, seed)
+    train = similarity.with_data(data.with_ratings(split.train))
+    prepared = prepare(train, None)
+    trials: list[dict[str, Any]] = []
 
-    def error(candidate: Mapping[str, Any]) -> float:
-        predicted = build(apart, candidate, compared).answer(users, items).values
-        mae = float(np.abs(clip(predicted, inner.scale)[0] - values).mean())
-        shown = dict(candidate, weight=str(candidate["weight"]), mae=mae)
-        if kernel:
-            shown["shared"] = candidate["shared"].to_dict()
-        tried.append(shown)
+    def error(candidate: Settings) -> float:
+        values = build(train, candidate, prepared).predict(split.users, split.items).values
+        mae = float(np.abs(clip(values, split.train.scale)[0] - split.ratings).mean())
+        trials.append({**{name: _plain(value) for name, value in candidate.items()}, "mae": mae})
         return mae
 
     best = dict(settings)
     least = error(best)
-    for change in _changes(best, given, kernel):
+    for change in changes:
         candidate = change(best)
         mae = error(candidate)
         if mae < least:
             best, least = candidate, mae
-    return best, tried
+    return best, trials
 
 
-def _changes(settings: Mapping[str, Any], given: set[str], kernel: bool) -> list[Change]:
-    """Return the changes to try, each from the best settings so far."""
-    changes: list[Change] = []
-    if "weight" not in given and str(settings["weight"]).startswith("exponential"):
-        changes += [_set("weight", f"exponential({rate:g})") for rate in RATES]
-    if not kernel and "k" not in given:
-        changes += [_set("k", k) for k in COUNTS]
-    if not kernel and "shrinkage" not in given:
-        changes += [_set("shrinkage", doubt) for doubt in DOUBTS]
-    if kernel and "shared" not in given:
-        changes += [_scale(name, f) for name, step in FACTORS.items() for f in (step, 1 / step)]
-    return changes
+def weights(settings: Settings) -> list[Change]:
+    """Return changes of the rate of an exponential weight; none for other rules."""
+    if not str(settings["weight"]).startswith("exponential"):
+        return []
+    return [_set("weight", f"exponential({rate:g})") for rate in RATES]
+
+
+def neighbor_counts() -> list[Change]:
+    """Return changes of k."""
+    return [_set("k", k) for k in COUNTS]
+
+
+def shrinkages() -> list[Change]:
+    """Return changes of the shrinkage."""
+    return [_set("shrinkage", shrinkage) for shrinkage in SHRINKAGES]
+
+
+def scaled_covariances() -> list[Change]:
+    """Return changes of one variance each, up and down."""
+    return [_scale(name, f) for name, step in FACTORS.items() for f in (step, 1 / step)]
 
 
 def _set(name: str, value: Any) -> Change:
-    return lambda now: {**now, name: value}
+    return lambda settings: {**settings, name: value}
 
 
 def _scale(name: str, factor: float) -> Change:
-    return lambda now: {**now, "shared": now["shared"].scaled(**{name: factor})}
+    return lambda settings: {**settings, "covariance": settings["covariance"].scaled(**{name: factor})}
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as plain Python, for people and for JSON."""
+    if isinstance(value, Covariance):
+        return value.to_dict()
+    return value if isinstance(value, int | float) else str(value)

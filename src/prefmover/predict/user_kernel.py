@@ -1,11 +1,15 @@
-"""How much say users have in each other's predictions, as inner products.
+"""UserKernel: the covariance of users in low rank, from their distances to landmarks.
 
-A weight such as exp(-γ D(u, v)) is made into a covariance K of users, K_uu = 1. It is kept in factors,
-K = ΦΦᵀ + diag(ψ): each user is compared with *landmarks* only, so that fitting takes landmarks x users
-distances and not users x users, and a new user costs as many distances as there are landmarks (Nyström's
-method; Williams and Seeger, 2001). While all users are landmarks nothing is approximated. ψ_u is the part of
-user u that landmarks do not explain.
+A weight such as exp(-γ D(u, v)) is made into a covariance K of users with K_uu = 1. It is stored in factors,
+K = ΦΦᵀ + diag(ψ): all users are compared with *landmarks* only, so that a fit takes landmarks x users
+distances instead of users x users, and a new user costs as many distances as there are landmarks (Nyström's
+method; Williams and Seeger, 2001). If all users are landmarks, nothing is approximated. ψ_u is the part of
+user u that the landmarks do not explain.
+
+A kernel does not depend on what is predicted from it; several models can share one.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -13,17 +17,16 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
 from prefmover.measures.weights import Weight
 
-__all__ = ["UserKernel", "check_array", "choose_landmarks", "say"]
+__all__ = ["Singles", "UserKernel", "check_array", "choose_landmarks", "normalized_weights"]
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Singles: TypeAlias = npt.NDArray[np.float32]
 
-LEAST_EIGENVALUE = 1e-4
-"""Directions in which landmarks differ by less than this are noise, and are left to ψ."""
+MIN_EIGENVALUE = 1e-4
+"""Directions in which landmarks differ by less than this are noise; they are left to ψ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,22 +36,22 @@ class UserKernel:
     Attributes
     ----------
     landmarks
-        Positions of the users everybody is compared with.
+        Positions of the users that all users are compared with.
     whitening
-        (landmarks, rank): weights to the landmarks, times this, are features.
+        (landmarks, rank): turns weights to the landmarks into features.
     features
         (n_users, rank) Φ.
     rest
-        (n_users,) ψ, from 0.
+        (n_users,) ψ, nonnegative.
     """
 
-    landmarks: Index
+    landmarks: Ints
     whitening: Singles
     features: Singles
     rest: Floats
 
     def check(self, n_users: int) -> None:
-        """Raise unless the arrays fit so many users: landmarks go where no bounds are checked."""
+        """Raise an error unless the arrays fit the number of users; compiled code does not check bounds."""
         m, rank = len(self.landmarks), self.whitening.shape[-1]
         check_array("landmarks", self.landmarks, np.int64, (m,))
         if m and not 0 <= self.landmarks.min() <= self.landmarks.max() < n_users:
@@ -58,43 +61,43 @@ class UserKernel:
         check_array("rest", self.rest, np.float64, (n_users,))
 
     @classmethod
-    def of(cls, weights: Floats, landmarks: Index) -> Self:
-        """Return the kernel of (n_users, landmarks) weights, 1 at equal users, 0 where undefined.
+    def from_weights(cls, weights: Floats, landmarks: Ints) -> Self:
+        """Return the kernel of (n_users, landmarks) weights, which are 1 between a user and itself.
 
-        Weights need not be a covariance: of the landmarks' own, the symmetric part is taken, and negative
-        eigenvalues are cut off.
+        Weights need not be a covariance: the symmetric part of those among landmarks is taken, and its
+        negative eigenvalues are dropped.
 
         Examples
         --------
-        >>> kernel = UserKernel.of(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+        >>> kernel = UserKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
         >>> (kernel.features @ kernel.features.T).round(3)
         array([[1. , 0.5],
                [0.5, 1. ]], dtype=float32)
         """
-        own = weights[landmarks]
-        values, vectors = np.linalg.eigh((own + own.T) / 2)
-        kept = values > LEAST_EIGENVALUE
-        whitening = vectors[:, kept] / np.sqrt(values[kept])
-        empty = np.empty((0, int(kept.sum())), np.float32)
-        none = cls(landmarks, whitening.astype(np.float32), empty, np.empty(0))
-        return none.extended(weights)
+        among = weights[landmarks]
+        values, vectors = np.linalg.eigh((among + among.T) / 2)
+        large = values > MIN_EIGENVALUE
+        whitening = vectors[:, large] / np.sqrt(values[large])
+        no_features = np.empty((0, int(large.sum())), np.float32)
+        empty = cls(landmarks, whitening.astype(np.float32), no_features, np.empty(0))
+        return empty.extended(weights)
 
     @property
     def rank(self) -> int:
         """The number of features."""
         return int(self.whitening.shape[1])
 
-    def place(self, weights: Floats) -> tuple[Singles, Floats]:
+    def project(self, weights: Floats) -> tuple[Singles, Floats]:
         """Return Φ and ψ of users with these weights to the landmarks, (users, landmarks)."""
         features = weights.astype(np.float32) @ self.whitening
-        # No user is explained by more than all of themselves.
+        # Landmarks explain at most the whole of a user.
         size = np.einsum("ur,ur->u", features, features, dtype=np.float64)
         features *= (1 / np.sqrt(np.maximum(size, 1.0))).astype(np.float32)[:, None]
         return features, np.maximum(0.0, 1.0 - size)
 
     def extended(self, weights: Floats) -> Self:
         """Return the kernel with more users, given by their weights to the landmarks."""
-        features, rest = self.place(weights)
+        features, rest = self.project(weights)
         return replace(
             self,
             features=np.concatenate([self.features, features]),
@@ -102,9 +105,9 @@ class UserKernel:
         )
 
     def between(self, features: Singles) -> Floats:
-        """Return K between a user with these features, (rank,), and everybody of the kernel."""
-        with_all: Floats = (self.features @ features).astype(np.float64)
-        return with_all
+        """Return K between a user with these features, (rank,), and all users of the kernel."""
+        row: Floats = (self.features @ features).astype(np.float64)
+        return row
 
     def mean(self) -> float:
         """Return the mean of K over pairs of different users."""
@@ -112,14 +115,14 @@ class UserKernel:
         if n < 2:
             return 0.0
         total = self.features.sum(axis=0, dtype=np.float64)
-        own = np.einsum("ur,ur->", self.features, self.features, dtype=np.float64)
-        return float((total @ total - own) / (n * (n - 1)))
+        diagonal = np.einsum("ur,ur->", self.features, self.features, dtype=np.float64)
+        return float((total @ total - diagonal) / (n * (n - 1)))
 
 
 def check_array(
     name: str, array: npt.NDArray[Any], dtype: npt.DTypeLike, shape: tuple[int, ...], *, finite: bool = True
 ) -> None:
-    """Raise unless an array is of this type and shape, and finite."""
+    """Raise an error unless an array has this type and shape, and is finite."""
     if array.dtype != dtype or array.shape != shape:
         raise InputError(
             f"{name} is damaged: {array.dtype} of shape {array.shape}; expected {np.dtype(dtype)} of {shape}"
@@ -128,30 +131,45 @@ def check_array(
         raise InputError(f"{name} is damaged: a number is missing or infinite")
 
 
-def choose_landmarks(counts: Index, most: int, seed: int) -> Index:
-    """Return positions of users who have ratings: all, if up to twice ``most``, else a sample of ``most``."""
-    able = np.flatnonzero(counts > 0)
-    if len(able) <= 2 * most:
-        return able
-    return np.sort(np.random.default_rng(seed).choice(able, most, replace=False))
+def choose_landmarks(counts: Ints, limit: int, seed: int) -> Ints:
+    """Return the positions of users with ratings: all if they are up to twice ``limit``, else a sample.
+
+    Parameters
+    ----------
+    counts
+        (n_users,) numbers of ratings.
+    limit
+        Size of the sample.
+    seed
+        Seed of the sample.
+    """
+    eligible = np.flatnonzero(counts > 0)
+    if len(eligible) <= 2 * limit:
+        return eligible
+    return np.sort(np.random.default_rng(seed).choice(eligible, limit, replace=False))
 
 
-def say(values: Floats, weight: Weight, own: Floats, landmark_own: Floats) -> Floats:
-    """Return weights scaled so that everybody's weight to themselves is 1, within [-1, 1].
+def normalized_weights(
+    values: Floats, weight: Weight, self_values: Floats, landmark_self_values: Floats
+) -> Floats:
+    """Return weights, scaled so that the weight between a user and itself is 1, within [-1, 1].
 
     Parameters
     ----------
     values
-        (users, landmarks) of a measure, NaN where undefined.
-    own, landmark_own
-        The measure's value of users, and of landmarks, with themselves.
+        (users, landmarks) values of a measure, NaN where undefined.
+    weight
+        The rule that turns values into weights.
+    self_values, landmark_self_values
+        The measure between each user, and each landmark, and itself.
     """
-    scale = np.sqrt(_size(weight(own)))[:, None] * np.sqrt(_size(weight(landmark_own)))[None, :]
+    users, landmarks = _self_weights(weight(self_values)), _self_weights(weight(landmark_self_values))
+    scale = np.sqrt(users)[:, None] * np.sqrt(landmarks)[None, :]
     out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / scale, -1.0, 1.0)
     return out
 
 
-def _size(own: Floats) -> Floats:
-    """Return a user's weight to themselves; where it is undefined or 0 that of the rest, or 1."""
-    good = own > 0  # False for NaN
-    return np.where(good, own, own[good].mean() if good.any() else 1.0)
+def _self_weights(weights: Floats) -> Floats:
+    """Return weights of users to themselves; the mean of the others, or 1, where undefined or not positive."""
+    good = weights > 0  # False for NaN
+    return np.where(good, weights, weights[good].mean() if good.any() else 1.0)
