@@ -1,4 +1,4 @@
-"""Table 1 of the paper, computed against printed, cell by cell.
+"""Table 1 of the paper: printed and computed values, cell by cell.
 
 >>> table = table_1()
 >>> table.counts("table-1")
@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
 
@@ -25,12 +27,12 @@ Agreement = Literal["rounded", "truncated", "differs"]
 PRESETS = ("published", "table-1")
 
 GRID = 1e-6
-"""Item distances lie on a grid of 2⁻²⁵, so computed values are off by less than this."""
+"""Item distances lie on a grid of 2⁻²⁵; computed values are off by less than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of Table 1(c): what was printed, and what two sets of conventions give."""
+    """One cell of Table 1(c): the printed value, and the values under two sets of conventions."""
 
     measure: str
     label: str
@@ -66,7 +68,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table1:
-    """The table's data, as in ``table_1.toml``, and its 48 cells."""
+    """The data of the table, as in ``table_1.toml``, and its 48 cells."""
 
     settings: dict[str, Any]
 
@@ -76,19 +78,20 @@ class Table1:
         rows = self.settings["similarity"]["rows"]
         return ItemGeometry.from_similarity(self.settings["items"], rows, name="Table 1(b)")
 
-    def ratings(self, users: list[str] | None = None) -> Ratings:
-        """Return Table 1(a), or the part of some users, over all five items."""
+    def data(self, users: list[str] | None = None) -> Dataset:
+        """Return the ratings of Table 1(a), all or those of some users, with the geometry of Table 1(b)."""
         from scipy.sparse import csr_array
 
         items, rows = self.settings["items"], self.settings["ratings"]
         chosen = list(rows) if users is None else users
         dense = np.array([[rows[user].get(item, 0) for item in items] for user in chosen], dtype=float)
         scale = Scale(**self.settings["scale"])
-        return Ratings.from_csr(csr_array(dense), users=chosen, items=items, scale=scale)
+        ratings = Ratings.from_csr(csr_array(dense), users=chosen, items=items, scale=scale)
+        return Dataset(ratings, self.geometry)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, column after column."""
+        """All cells, column by column."""
         values = {preset: self._computed(preset) for preset in PRESETS}
         pairs = [tuple(pair) for case in self.settings["cases"] for pair in case["pairs"]]
         return tuple(
@@ -99,19 +102,19 @@ class Table1:
         )
 
     def label(self, measure: str) -> str:
-        """Return the column's heading: a distance is shown as 1 - distance."""
+        """Return the heading of a column; a distance is shown as 1 - distance."""
         row = MEASURES[measure]
         return row.label if row.larger_is_closer else f"1-{row.label}"
 
     def doubts(self) -> dict[str, str]:
-        """Return, by measure, what the printed values need that the definitions do not say."""
+        """Return the assumptions, by measure, that the printed values need and the definitions lack."""
         return {c["measure"]: c["doubt"] for c in self.settings["columns"] if "doubt" in c}
 
     def counts(self, preset: str) -> dict[Agreement, int]:
         """Return how many cells agree by rounding, by truncation only, or not."""
-        found = [cell.agreement(preset) for cell in self.cells]
+        agreements = [cell.agreement(preset) for cell in self.cells]
         kinds: tuple[Agreement, ...] = ("rounded", "truncated", "differs")
-        return {kind: found.count(kind) for kind in kinds}
+        return {kind: agreements.count(kind) for kind in kinds}
 
     def to_dict(self) -> dict[str, Any]:
         """Return cells, counts and doubts as plain Python, ready for JSON."""
@@ -129,19 +132,11 @@ class Table1:
     def _computed(self, preset: str) -> dict[tuple[str, Any], float]:
         values = {}
         for case in self.settings["cases"]:
-            ratings = self.ratings(case["users"])
+            data = self.data(case["users"])
             for column in self.settings["columns"]:
                 row = MEASURES[column["measure"]]
                 for u, v in case["pairs"]:
-                    value = similarities(
-                        ratings,
-                        row,
-                        geometry=self.geometry,
-                        users=[u],
-                        others=[v],
-                        convention=preset,
-                        n_threads=1,
-                    ).item()
+                    value = similarities(data, row, [u], [v], convention=preset, n_threads=1).item()
                     values[row.name, (u, v)] = value if row.larger_is_closer else 1.0 - value
         return values
 
@@ -153,10 +148,10 @@ def table_1() -> Table1:
 
 
 def agreement(printed: str, value: float) -> Agreement:
-    """Return whether a value, rounded or cut off, is what was printed.
+    """Return whether a value agrees with the printed one when it is rounded, or only when truncated.
 
-    Numbers printed short ("1", "0.5") count as printed to three places, as most of the table is: 0.6 does
-    not agree with "1".
+    Short numbers ("1", "0.5") count as printed to three digits, like most of the table: 0.6 does not agree
+    with "1".
 
     Examples
     --------
@@ -170,10 +165,10 @@ def agreement(printed: str, value: float) -> Agreement:
         return "rounded" if isnan(target) and isnan(value) else "differs"
     exponent = Decimal(printed).as_tuple().exponent
     assert isinstance(exponent, int)
-    place = Decimal(1).scaleb(-max(3, -exponent))
-    if abs(value - target) <= float(place) / 2 + GRID:
+    unit = Decimal(1).scaleb(-max(3, -exponent))
+    if abs(value - target) <= float(unit) / 2 + GRID:
         return "rounded"
     for near in (value - GRID, value, value + GRID):
-        if Decimal(near).quantize(place, ROUND_DOWN) == Decimal(printed):
+        if Decimal(near).quantize(unit, ROUND_DOWN) == Decimal(printed):
             return "truncated"
     return "differs"
