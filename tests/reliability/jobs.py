@@ -1,7 +1,7 @@
-"""The jobs that are killed: what they write, what may be seen at any moment, and what is there at the end.
+"""Jobs to kill: what they write, what a reader sees at any moment, and the result.
 
-Each works on a folder of its own. ``prepare`` puts an older state there, if there is one; ``work`` is the
-job; ``seen`` says what a reader finds, and raises where that cannot be read; ``outcome`` is a digest of all
+Each works in its own folder. ``prepare`` puts an older state there, if there is one; ``work`` is the job;
+``seen`` describes what a reader sees, and raises if it cannot be read; ``outcome`` is a digest of everything
 that must not depend on how often the job was killed.
 """
 
@@ -22,12 +22,12 @@ from prefmover.errors import InputError
 
 def digest(*parts):
     """Return a digest of bytes, text and arrays."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        found.update(np.ascontiguousarray(data).data if isinstance(data, np.ndarray) else data)
-        found.update(b"|")
-    return found.hexdigest()
+        hasher.update(np.ascontiguousarray(data).data if isinstance(data, np.ndarray) else data)
+        hasher.update(b"|")
+    return hasher.hexdigest()
 
 
 def files(folder):
@@ -42,13 +42,12 @@ def contents(folder):
 
 @cache
 def small(seed=0, users=96):
-    """Return ratings and a geometry that a second is enough for."""
-    made = synthetic(users, 60, ratings=(4, 30), seed=seed)
-    return made.ratings, made.geometry
+    """Return a data set that is searched within a second."""
+    return synthetic(users, 60, ratings=(4, 30), seed=seed)
 
 
 class Nearest:
-    """The nearest users of everybody, with a checkpoint: some thirty parts."""
+    """The nearest neighbors of all users, with a checkpoint of some thirty parts."""
 
     name = "nearest"
     starts = ("ready",)
@@ -61,7 +60,7 @@ class Nearest:
         from prefmover.search import nearest
 
         mark("ready")
-        return nearest(*small(), k=5, n_jobs=2, checkpoint=folder)
+        return nearest(small(), k=5, n_threads=2, checkpoint=folder)
 
     def seen(self, folder):
         """Return how many parts are there; each can be read."""
@@ -75,20 +74,20 @@ class Nearest:
         return f"{len(parts)} parts"
 
     def outcome(self, folder):
-        """Return a digest of the answer, and of the names of files."""
-        found = self.work(folder, lambda name: None)
-        return digest(found.indptr, found.neighbors, found.values, *files(folder))
+        """Return a digest of the result, and of the names of files."""
+        table = self.work(folder, lambda name: None)
+        return digest(table.indptr, table.neighbors, table.values, *files(folder))
 
     def expected(self, folder):
         """Return the same for a search without a checkpoint."""
         from prefmover.search import nearest
 
-        found = nearest(*small(), k=5, n_jobs=1)
-        return digest(found.indptr, found.neighbors, found.values, *files(folder))
+        table = nearest(small(), k=5, n_threads=1)
+        return digest(table.indptr, table.neighbors, table.values, *files(folder))
 
 
 class Evaluate:
-    """An experiment of eight cells."""
+    """An experiment of eight records."""
 
     name = "evaluate"
     starts = ("ready",)
@@ -102,36 +101,35 @@ class Evaluate:
         from prefmover.evaluation.run import run_experiment
 
         mark("ready")
-        settings = Experiment(
-            "cinema", measures=("jaccard", "cos"), controls=("user-mean", "bias"), repeats=2, ks=(5, 20)
-        )
-        run_experiment(settings, folder, n_jobs=2)
+        names = "user-mean,bias,knn:jaccard,knn:cos"
+        experiment = Experiment(dataset="cinema", recommenders=names, repeats=2, ks=(5, 20))
+        run_experiment(experiment, folder, n_threads=2)
 
     def seen(self, folder):
-        """Return how many cells are there; each can be read."""
+        """Return how many records are there; each can be read."""
         from prefmover.evaluation.folder import RunFolder
 
         run = RunFolder(folder)
         if not (folder / "experiment.json").exists():
-            assert not run.cells()
+            assert not run.records()
             return "nothing"
         run.experiment()
-        return f"{len(run.cells())} cells"
+        return f"{len(run.records())} records"
 
     def outcome(self, folder):
-        """Return a digest of the records, apart from what is about the run."""
+        """Return a digest of the records, apart from times and threads."""
         import pyarrow.parquet as pq
 
         from prefmover.evaluation.folder import RunFolder
 
-        cells = RunFolder(folder).cells()
+        records = [one.model_dump(mode="json") for one in RunFolder(folder).records().values()]
         merged = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
-        assert merged == list(cells.values())
-        for cell in cells.values():
-            del cell["run"]
+        assert merged == records
+        for record in records:
+            del record["run"]
         table = pq.read_table(folder / "records.parquet").drop_columns(["seconds", "solved", "threads"])
         settings = (folder / "experiment.json").read_bytes()
-        return digest(json.dumps(cells), json.dumps(table.to_pylist()), settings, *files(folder))
+        return digest(json.dumps(records), json.dumps(table.to_pylist()), settings, *files(folder))
 
 
 class Save:
@@ -145,9 +143,9 @@ class Save:
         self._fitted(1).save(folder)
 
     def _fitted(self, seed):
-        from prefmover.model import UserKNN
+        from prefmover.model import Recommender
 
-        return UserKNN(n_jobs=1).fit(*small(seed, 48))
+        return Recommender(n_threads=1).fit(small(seed, 48))
 
     def work(self, folder, mark):
         """Fit and save."""
@@ -158,12 +156,11 @@ class Save:
 
     def seen(self, folder):
         """Return a digest of the predictions of the model that is there."""
-        from prefmover.model import UserKNN
+        from prefmover.model import Recommender
 
-        model = UserKNN.load(folder, n_jobs=1)
-        pairs = [
-            (u, i) for u in model.ratings_.users[:20].tolist() for i in model.ratings_.items[:20].tolist()
-        ]
+        model = Recommender.load(folder, n_threads=1)
+        ratings = model.data_.ratings
+        pairs = [(u, i) for u in ratings.users[:20].tolist() for i in ratings.items[:20].tolist()]
         return digest(model.predict(pairs).ratings)
 
     def outcome(self, folder):
@@ -239,7 +236,7 @@ JOBS = {job.name: job for job in (Nearest(), Evaluate(), Save(), Add())}
 
 
 def warm():
-    """Load what all jobs need and compile it, on one thread: what is forked afterward has it."""
+    """Import and compile, on one thread, what the jobs need; processes that are forked afterward have it."""
     import pyarrow.parquet  # noqa: F401
 
     from prefmover import datasets
@@ -247,8 +244,8 @@ def warm():
     from prefmover.measures import similarities
     from prefmover.search import nearest
 
-    nearest(*small(), k=5, n_jobs=1)
+    nearest(small(), k=5, n_threads=1)
     data = datasets.load("cinema")
     with suppress(InputError):
-        similarities(data.ratings, "jaccard", users=data.ratings.users[:2], n_jobs=1)
-        similarities(data.ratings, "cos", users=data.ratings.users[:2], n_jobs=1)
+        similarities(data, "jaccard", data.ratings.users[:2], n_threads=1)
+        similarities(data, "cos", data.ratings.users[:2], n_threads=1)

@@ -1,6 +1,6 @@
 """Compute one of everything and print a digest of each: ``python -m tests.reliability.same_bytes THREADS``.
 
-Run in processes of their own, with other threads and other hash seeds; what they print must be the same.
+The test runs this in separate processes with other threads and hash seeds; the output must be the same.
 """
 
 import json
@@ -14,84 +14,86 @@ import numpy as np
 from prefmover import datasets
 from prefmover.data.splits import random_split
 from prefmover.evaluation.experiment import Experiment
+from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.run import run_experiment
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES, similarities
 from prefmover.measures.pmd import distances, pmd
-from prefmover.model import UserKNN
+from prefmover.model import KNNRecommender, Recommender
 from prefmover.report import write_report
 from prefmover.search import nearest, nearest_raters, within
 from tests.reliability.jobs import contents, digest, small
 
 
-def everything(n_jobs):
-    """Yield (what, digest)."""
-    ratings, geometry = small()
-    for what, found in (
-        ("nearest", nearest(ratings, geometry, 7, n_jobs=n_jobs)),
-        ("within", within(ratings, geometry, 0.6, n_jobs=n_jobs)),
-        ("raters", nearest_raters(ratings, geometry, [3, 3, 4], [1, 2, 1], 9, n_jobs=n_jobs)),
+def everything(n_threads):
+    """Yield (name, digest)."""
+    data = small()
+    for name, table in (
+        ("nearest", nearest(data, 7, n_threads=n_threads)),
+        ("within", within(data, 0.6, n_threads=n_threads)),
+        ("raters", nearest_raters(data, [3, 3, 4], [1, 2, 1], 9, n_threads=n_threads)),
     ):
-        yield what, digest(found.indptr, found.neighbors, found.values)
-    yield "distances", digest(distances(ratings, geometry, n_jobs=n_jobs))
-    some = ratings.users[:40]
+        yield name, digest(table.indptr, table.neighbors, table.values)
+    yield "distances", digest(distances(data, n_threads=n_threads))
+    some = data.ratings.users[:40]
     for name in MEASURES:
-        yield name, digest(similarities(ratings, name, geometry=geometry, users=some, n_jobs=n_jobs))
-    yield "flows", digest(repr(pmd(ratings, geometry, 1, 2).flows))
+        yield name, digest(similarities(data, name, some, n_threads=n_threads))
+    yield "flows", digest(repr(pmd(data, 1, 2).flows))
     cinema = datasets.load("cinema")
     yield "cinema", digest(repr(cinema.ratings), cinema.ratings.matrix.data, cinema.geometry.grid)
     yield from _geometries(cinema)
-    split = random_split(ratings, 0.8, 3)
+    split = random_split(data.ratings, 0.8, 3)
     yield "split", digest(split.train.matrix.indptr, split.train.matrix.data, split.ratings)
-    yield from _models(ratings, geometry, n_jobs)
-    yield from _runs(n_jobs)
+    yield from _models(data, n_threads)
+    yield from _runs(n_threads)
 
 
 def _geometries(cinema):
     texts = [" ".join(genres) + " " + title for title, genres in zip(*_titles(cinema), strict=True)]
-    for what, made in (
+    for name, geometry in (
         ("genres", ItemGeometry.from_genres(cinema.items.ids, cinema.items.genres)),
         ("text", ItemGeometry.from_text(cinema.items.ids, texts, dimensions=20)),
         ("from ratings", ItemGeometry.from_ratings(cinema.ratings, dimensions=10)),
     ):
-        yield what, digest(made.grid)
+        yield name, digest(geometry.grid)
 
 
 def _titles(cinema):
     return cinema.items.titles, cinema.items.genres
 
 
-def _models(ratings, geometry, n_jobs):
-    pairs = [(u, i) for u in ratings.users[:10].tolist() for i in ratings.items.tolist()]
-    for what, model in (
-        ("kernel", UserKNN(n_jobs=n_jobs)),
-        ("landmarks", UserKNN(landmarks=30, n_jobs=n_jobs)),
-        ("paper", UserKNN.paper(k=10, n_jobs=n_jobs)),
-        ("tuned", UserKNN("jaccard", predictor="average", n_jobs=n_jobs)),
+def _models(data, n_threads):
+    pairs = [(u, i) for u in data.ratings.users[:10].tolist() for i in data.ratings.items.tolist()]
+    for name, model in (
+        ("kernel", Recommender(n_threads=n_threads)),
+        ("landmarks", Recommender(landmarks=30, n_threads=n_threads)),
+        ("paper", KNNRecommender.paper(k=10, n_threads=n_threads)),
+        ("tuned", KNNRecommender("jaccard", n_threads=n_threads)),
     ):
-        model.fit(ratings, geometry, tune=what == "tuned")
-        yield f"{what}: predictions", digest(model.predict(pairs).ratings)
-        yield f"{what}: recommended", digest(repr(model.recommend(3, n=5)))
-        yield f"{what}: a guest", digest(repr(model.for_ratings({1: 5, 2: 1}).recommend(3)))
-        yield f"{what}: why", digest(str(model.explain_recommendation(3, model.recommend(3, n=1)[0].item)))
+        model.fit(data, tune=name == "tuned")
+        best = model.recommend(3, n=5)
+        yield f"{name}: predictions", digest(model.predict(pairs).ratings)
+        yield f"{name}: recommendations", digest(repr(best.to_dict()))
+        yield f"{name}: guest", digest(repr(model.recommend(model.guest({1: 5, 2: 1}), n=3).to_dict()))
+        yield f"{name}: explanation", digest(str(model.explain_recommendation(3, best[0].item)))
         with TemporaryDirectory() as folder:
             model.save(folder)
-            yield f"{what}: folder", contents(folder)
-            again = UserKNN.load(folder, n_jobs=n_jobs)
-            yield f"{what}: loaded", digest(again.predict(pairs).ratings)
+            yield f"{name}: folder", contents(folder)
+            again = type(model).load(folder, n_threads=n_threads)
+            yield f"{name}: loaded", digest(again.predict(pairs).ratings)
 
 
-def _runs(n_jobs):
-    settings = Experiment(
-        "cinema", measures=("jaccard", "nhsm"), controls=("bias", "uniform"), repeats=1, ks=(5, 20), top_n=5
-    )
+def _runs(n_threads):
+    names = "knn:jaccard,knn:nhsm,bias,uniform"
+    experiment = Experiment(dataset="cinema", recommenders=names, repeats=1, ks=(5, 20), top_n=5)
     before = Path.cwd()
     with TemporaryDirectory() as home:
         os.chdir(home)
         try:
-            folder = run_experiment(settings, "run", n_jobs=n_jobs)
-            cells = [{**cell, "run": {**cell["run"], **SAME}} for cell in folder.cells().values()]
-            text = "".join(json.dumps(cell, ensure_ascii=False) + "\n" for cell in cells)
+            run_experiment(experiment, "run", n_threads=n_threads)
+            records = [one.model_dump(mode="json") for one in RunFolder("run").records().values()]
+            records = [{**record, "run": {**record["run"], **SAME}} for record in records]
+            text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
             yield "records", digest(text, Path("run/experiment.json").read_bytes())
             Path("run/cells.jsonl").write_text(text, encoding="utf-8")
             for name, path in write_report("run").items():
@@ -100,14 +102,14 @@ def _runs(n_jobs):
             os.chdir(before)
 
 
-SAME = {"seconds": 60.0, "solved": 0, "threads": 0}  # what is about the run
+SAME = {"seconds": 60.0, "solved": 0, "threads": 0}  # these may differ
 
 
 def main():
     """Print everything."""
     np.seterr(all="ignore")
-    for what, found in everything(int(sys.argv[1])):
-        print(f"{what}: {found}", flush=True)
+    for name, value in everything(int(sys.argv[1])):
+        print(f"{name}: {value}", flush=True)
 
 
 if __name__ == "__main__":

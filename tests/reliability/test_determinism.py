@@ -1,6 +1,6 @@
 """Same inputs, same bytes: on 1 thread and on 2, in other processes, under other hash seeds.
 
-That the executor makes no difference either is tested in ``tests/cluster``.
+That the executor makes no difference either is tested in ``tests/execution``.
 """
 
 import os

@@ -14,7 +14,7 @@ from prefmover.cli import main
 from prefmover.datasets import SOURCES
 from prefmover.errors import InputError
 from prefmover.execution import atomic
-from prefmover.model import UserKNN
+from prefmover.model import Recommender
 from prefmover.report import write_report
 from prefmover.search import nearest
 from tests.reliability.disk import fill, largest_file, read_only, small_disk
@@ -30,8 +30,7 @@ def _compiled(tmp_path_factory):
     home = tmp_path_factory.mktemp("compiled")
     for name in ("nearest", "evaluate", "fit and save"):
         JOBS[name].work(home / name, lambda name: None)
-    cinema = datasets.load("cinema")
-    nearest(cinema.ratings, cinema.geometry, users=["petra-h"])
+    nearest(datasets.load("cinema"), users=["petra-h"])
 
 
 @pytest.fixture(params=TROUBLES)
@@ -80,7 +79,7 @@ def test_save_where_nothing_was(trouble):
     with troubled(), pytest.raises(InputError, match=CLEAR):
         JOBS["fit and save"].work(home / "model", lambda name: None)
     with pytest.raises(InputError, match="model"):
-        UserKNN.load(home / "model")
+        Recommender.load(home / "model")
 
 
 def test_checkpoint(trouble):
@@ -89,12 +88,12 @@ def test_checkpoint(trouble):
     with troubled(), pytest.raises(InputError, match=CLEAR):
         JOBS["nearest"].work(folder, lambda name: None)
     assert no_litter(home)
-    found, true = JOBS["nearest"].work(folder, lambda name: None), nearest(*small(), k=5)
-    assert found.neighbors.tolist() == true.neighbors.tolist()
+    table, expected = JOBS["nearest"].work(folder, lambda name: None), nearest(small(), k=5)
+    assert table.neighbors.tolist() == expected.neighbors.tolist()
 
 
 def test_checkpoint_half_done(trouble):
-    """What was finished before the disk was full is kept, and the search ends the same."""
+    """Parts that were finished before the disk was full stay, and the search ends the same."""
     home, troubled = trouble
     folder, job = home / "search", JOBS["nearest"]
     job.work(folder, lambda name: None)
@@ -115,7 +114,7 @@ def test_evaluate_and_report(trouble):
         job.work(folder, lambda name: None)
     assert no_litter(home)
     job.work(folder, lambda name: None)
-    assert job.seen(folder) == "8 cells"
+    assert job.seen(folder) == "8 records"
     write_report(folder)
     before = contents(folder)
     with troubled(), pytest.raises(InputError, match=CLEAR):
@@ -146,21 +145,21 @@ def cli(capsys, *arguments):
     return caught.value.code or 0, capsys.readouterr().err
 
 
-def test_the_command_line_says_it_in_one_line(trouble, capsys, monkeypatch):
+def test_the_error_of_the_command_line_is_one_line(trouble, capsys, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     home, troubled = trouble
     table = home / "near.csv"
     table.write_text("as it was")
     for arguments in (
         ("neighbors", "--dataset", "cinema", "--user", "petra-h", "--out", table),
-        ("evaluate", "--measures", "none", "--controls", "bias", "--repeats", 1, "--out", home / "run"),
+        ("evaluate", "-d", "cinema", "--recommenders", "bias", "--repeats", 1, "--out", home / "run"),
     ):
         with troubled():
-            code, said = cli(capsys, "--quiet", *arguments)
+            code, error = cli(capsys, "--quiet", *arguments)
         assert code == 2
-        assert re.search(CLEAR, said)
-        assert said.startswith("prefmover: error: ")
-        assert len(said.splitlines()) == 1
+        assert re.search(CLEAR, error)
+        assert error.startswith("prefmover: error: ")
+        assert len(error.splitlines()) == 1
     assert table.read_text() == "as it was"
     assert no_litter(home)
 

@@ -13,13 +13,13 @@ import pytest
 from scipy import sparse
 
 from prefmover import InputError, ItemGeometry, Ratings, Scale
-from prefmover.data.csr import check_rows
+from prefmover.data.build import check_rows
+from prefmover.data.delimited import Schema
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.data.preferences import masses
 from prefmover.datasets.archive import Files
-from prefmover.datasets.tables import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
-from prefmover.evaluation.folder import CELL, LISTS, RunFolder
+from prefmover.evaluation.folder import RunFolder
 from prefmover.items.table import read_item_table
 from prefmover.predict.user_kernel import UserKernel
 from tests.messages import names
@@ -187,7 +187,7 @@ def test_lists_of_tags_in_parquet(tmp_path):
 
 @pytest.mark.parametrize("text", ["1:999999999999", "1:10:0", "9" * 5000, ":", "1e5"])
 def test_numbers_of_neighbors_without_end(text):
-    with pytest.raises(InputError, match=names("k")):
+    with pytest.raises(InputError, match=names("ks")):
         parse_ks(text)
 
 
@@ -195,7 +195,7 @@ def test_numbers_of_neighbors_without_end(text):
 def test_shares_that_took_for_ever(text):
     with pytest.raises(InputError, match=names("train")):
         parse_shares(text)
-    assert parse_shares("4:1, 1:9, .5") == (0.8, 0.1, 0.5)
+    assert parse_shares("4:1, 1:9, .5") == (0.8, 0.5, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ def test_shares_that_took_for_ever(text):
         "repeats = inf",
         "ks = 5.5",
         "ks = true",
-        "measures = 5",
-        "measures = [1]",
+        "recommenders = 5",
+        "recommenders = [1]",
         "panels = 'a'",
         "train = [[]]",
     ],
@@ -216,11 +216,11 @@ def test_settings_of_the_wrong_type(tmp_path, line):
 
 
 def test_integers_beyond_64_bits_in_a_table():
-    layout = Layout(",", {"movieId": "int", "tag": "text"}, header=True)
+    schema = Schema(",", {"movieId": "int", "tag": "text"}, header=True)
     with pytest.raises(InputError, match=names("tags.csv", 2)):
-        layout.parse(b"movieId,tag\n" + b"9" * 30 + b",x\n", "tags.csv")
+        schema.read(b"movieId,tag\n" + b"9" * 30 + b",x\n", "tags.csv")
     with pytest.raises(InputError, match=r"tags\.csv"):
-        layout.parse(b'movieId,tag\nx,"' + b"a" * 200_000 + b"\n", "tags.csv")
+        schema.read(b'movieId,tag\nx,"' + b"a" * 200_000 + b"\n", "tags.csv")
 
 
 def archive(*entries):
@@ -280,7 +280,7 @@ def test_records_with_rare_line_ends(tmp_path):
 
 
 def test_arrays_of_models_that_do_not_fit():
-    kernel = UserKernel.of(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+    kernel = UserKernel.from_landmarks(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
     kernel.check(2)
     for n_users in (1, 3):
         with pytest.raises(InputError):

@@ -11,9 +11,10 @@ from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
 from prefmover.execution import memory
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import blocks, similarities
+from prefmover.measures import similarities
+from prefmover.measures.pairwise import blocks
 from prefmover.measures.pmd import distances
-from prefmover.model import UserKNN
+from prefmover.model import Recommender
 from prefmover.predict import regression
 from prefmover.search import exhaustive, nearest
 from tests.messages import names
@@ -33,23 +34,23 @@ def crowd():
 
 def test_distances_of_too_many_users(tight, crowd):
     with pytest.raises(InputError, match=names(400)):
-        distances(crowd.ratings, crowd.geometry, n_jobs=1)
+        distances(crowd, n_threads=1)
     some = crowd.ratings.users[:20]
-    assert distances(crowd.ratings, crowd.geometry, some, some, n_jobs=1).shape == (20, 20)
+    assert distances(crowd, some, some, n_threads=1).shape == (20, 20)
 
 
 def test_a_measure_between_too_many_users(tight, crowd):
     with pytest.raises(InputError, match=names(400, 1, "blocks")):
-        similarities(crowd.ratings, "jaccard")
+        similarities(crowd, "jaccard")
     assert sum(len(rows) for rows, _ in blocks(crowd.ratings, "jaccard")) == 400
 
 
 def test_too_many_neighbors(tight, crowd):
     with pytest.raises(InputError, match=names(400, 2, "k")):
         exhaustive(crowd.ratings, "jaccard")
-    assert nearest(crowd.ratings, measure="jaccard", k=5).counts.tolist() == [5] * 400
+    assert nearest(crowd, measure="jaccard", k=5).counts.tolist() == [5] * 400
     with pytest.raises(InputError, match=names(400, 2)):
-        nearest(crowd.ratings, crowd.geometry, k=1000)
+        nearest(crowd, k=1000)
 
 
 def test_users_from_an_iterator_are_not_used_up(crowd):
@@ -74,10 +75,10 @@ def test_matrices_of_items(tight):
 def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
     monkeypatch.setattr("prefmover.predict.similarity.similarities", None)  # nobody is compared
     with pytest.raises(InputError, match=names(400, 150)):
-        UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
+        Recommender(n_threads=1).fit(crowd)
     monkeypatch.setattr(regression, "MOST_ITEMS", 100)
-    with pytest.raises(InputError, match=names(150, "predictor", 100)):
-        UserKNN(n_jobs=1).fit(crowd.ratings, crowd.geometry)
+    with pytest.raises(InputError, match=names(150, "KNNRecommender", 100)):
+        Recommender(n_threads=1).fit(crowd)
 
 
 @pytest.mark.slow
@@ -88,17 +89,17 @@ def test_what_a_regression_is_said_to_take_it_does_not_exceed():
 import re
 from pathlib import Path
 from prefmover.datasets.synthetic import synthetic
-from prefmover.model import UserKNN
+from prefmover.model import Recommender
 
 def memory(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 
 few, many = (synthetic(60, n, ratings=(20, 30), seed=1) for n in (50, 1500))
-UserKNN("jaccard", n_jobs=1).fit(few.ratings, few.geometry)
-geometry = many.geometry
+Recommender("jaccard", n_threads=1).fit(few)
+many.geometry
 Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
 before = memory("VmRSS")
-UserKNN("jaccard", n_jobs=1).fit(many.ratings, geometry)
+Recommender("jaccard", n_threads=1).fit(many)
 print(memory("VmHWM") - before)
 """
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
@@ -176,7 +177,7 @@ def test_where_nothing_is_told(machine, monkeypatch):
 
 def test_a_limit_of_the_process():
     probe = (
-        "import resource\nfrom prefmover import memory\n"
+        "import resource\nfrom prefmover.execution import memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\nprint(memory.available())"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import prefmover as pm
-from prefmover import InputError, ItemGeometry, Ratings
+from prefmover import Dataset, InputError, ItemGeometry, Ratings
 from tests.messages import names
 
 IDS = [1, 2, 3]
@@ -92,15 +92,15 @@ def test_a_hundred_thousand_items_are_not_made_dense():
     dense = ItemGeometry.from_vectors(ratings.items, geometry.vectors[ratings.items])
     assert lazy.grid is None
     assert dense.grid is not None
-    found, expected = pm.nearest(ratings, lazy, k=3), pm.nearest(ratings, dense, k=3)
+    found, expected = pm.nearest(Dataset(ratings, lazy), k=3), pm.nearest(Dataset(ratings, dense), k=3)
     assert found.values.tolist() == expected.values.tolist()
     assert found.neighbors.tolist() == expected.neighbors.tolist()
 
 
 def test_too_many_items_for_the_kernel_predictor_say_so():
     ratings = random_ratings(20, 25_000, 3)
-    with pytest.raises(InputError, match=names("predictor", "average")):
-        pm.UserKNN(n_jobs=1).fit(ratings, geometry_of(25_000))
+    with pytest.raises(InputError, match=names("KNNRecommender")):
+        pm.Recommender(n_threads=1).fit(Dataset(ratings, geometry_of(25_000)))
 
 
 def one_long_row(n_long):
@@ -111,31 +111,31 @@ def one_long_row(n_long):
 
 
 def test_one_user_with_two_thousand_ratings():
-    ratings, geometry = one_long_row(2_000), geometry_of(2_000)
-    found = pm.nearest(ratings, geometry, k=3, users=[0])
-    distances = {other: pm.pmd(ratings, geometry, 0, other).distance for other in (1, 2, 3)}
+    data = Dataset(one_long_row(2_000), geometry_of(2_000))
+    found = pm.nearest(data, k=3, users=[0])
+    distances = {other: pm.pmd(data, 0, other).distance for other in (1, 2, 3)}
     assert found.values.tolist() == sorted(distances.values())
 
 
 @pytest.mark.slow
 def test_one_user_with_fifty_thousand_ratings(monkeypatch):
-    # A pair is solved; everybody at once would hold 50,000 x 50,000 distances, and says so beforehand.
-    ratings, geometry = one_long_row(50_000), geometry_of(50_000)
-    found = pm.pmd(ratings, geometry, 0, 1)
+    # One pair can be solved. A search would hold 50,000 x 50,000 distances, which is refused beforehand.
+    data = Dataset(one_long_row(50_000), geometry_of(50_000))
+    found = pm.pmd(data, 0, 1)
     assert 0 < found.distance < np.pi / 2
     monkeypatch.setenv("PREFMOVER_MEMORY", "4G")
     with pytest.raises(InputError, match=names("50,000")):
-        pm.nearest(ratings, geometry, k=2, users=[0])
+        pm.nearest(data, k=2, users=[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_users", [20_000, 1_000_000])
 def test_very_many_users_with_two_ratings(n_users):
-    ratings, geometry = random_ratings(n_users, 500, 2), geometry_of(500)
-    found = pm.nearest(ratings, geometry, k=3, users=[0, n_users // 2, n_users - 1])
+    data = Dataset(random_ratings(n_users, 500, 2), geometry_of(500))
+    found = pm.nearest(data, k=3, users=[0, n_users // 2, n_users - 1])
     some = np.random.default_rng(1).choice(n_users, 50, replace=False)
     for row, user in enumerate((0, n_users // 2, n_users - 1)):
         worst = found.values[found.indptr[row + 1] - 1]
         for other in some[some != user][:10].tolist():
             listed = other in found.neighbors[found.indptr[row] : found.indptr[row + 1]]
-            assert listed or pm.pmd(ratings, geometry, user, other).distance >= worst
+            assert listed or pm.pmd(data, user, other).distance >= worst

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import prefmover
-from prefmover import InputError, ItemGeometry, Ratings, UserKNN
+from prefmover import Dataset, InputError, ItemGeometry, Ratings, Recommender
 
 SOURCE = Path(prefmover.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -120,7 +120,8 @@ def test_pages_put_no_data_into_markup():
 @pytest.fixture(scope="module")
 def model():
     ratings = Ratings.from_arrays(["a", "a", "b", "b", "c"], [1, 2, 1, 3, 2], [5, 3, 4, 4, 2])
-    return UserKNN(n_jobs=1).fit(ratings, ItemGeometry.from_vectors([1, 2, 3], [[1, 0], [1, 1], [0, 1]]))
+    geometry = ItemGeometry.from_vectors([1, 2, 3], [[1, 0], [1, 1], [0, 1]])
+    return Recommender(n_threads=1).fit(Dataset(ratings, geometry))
 
 
 def test_a_model_folder_runs_nothing_and_is_data_only(model, tmp_path):
@@ -151,7 +152,7 @@ def test_devices_are_not_read_for_ever(tmp_path):
     folder.mkdir()
     (folder / "header.json").symlink_to("/dev/zero")
     with pytest.raises(InputError):
-        UserKNN.load(folder)
+        Recommender.load(folder)
 
 
 def test_a_header_too_large_is_not_read(model, tmp_path):
@@ -159,4 +160,4 @@ def test_a_header_too_large_is_not_read(model, tmp_path):
     with (tmp_path / "model" / "header.json").open("r+b") as stream:
         stream.truncate(1 << 33)  # sparse: takes no room
     with pytest.raises(InputError):
-        UserKNN.load(tmp_path / "model")
+        Recommender.load(tmp_path / "model")
