@@ -73,11 +73,11 @@ class Bench:
     def profiles(self, **settings: float) -> features.ItemVectors:
         """Return tag profiles."""
         items, tags, counts = self.tags
-        return features.tag_profiles(items, tags, counts, of=self.ids, genres=self.genres, **settings)
+        return features.tag_profiles(items, tags, counts, ids=self.ids, genres=self.genres, **settings)
 
     def by_tags(self, dimensions: int | None) -> features.ItemVectors:
         """Return tf-idf of tags."""
-        return features.from_tags(*self.tags, of=self.ids, dimensions=dimensions)
+        return features.from_tags(*self.tags, ids=self.ids, dimensions=dimensions)
 
     def by_words(self) -> features.ItemVectors:
         """Return tf-idf of the words that tags are made of."""

@@ -1,4 +1,4 @@
-"""Tables of items of one's own, one or two files, with or without what was rated."""
+"""Files that describe items, one or two, with and without the ids of rated items."""
 
 import tempfile
 from pathlib import Path
@@ -29,7 +29,7 @@ def target(data: bytes) -> None:
         catalog, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
     assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()
-    catalog.label(catalog.ids[0])
+    catalog.label(0)
 
 
 def seeds() -> list[bytes]:

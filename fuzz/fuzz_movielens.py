@@ -7,10 +7,9 @@ import oracle
 
 oracle.load()
 
-from prefmover import datasets
-from prefmover.data.csr import check_rows
+from prefmover.data.build import check_rows
 from prefmover.datasets.archive import Files
-from prefmover.datasets.movielens import read_movie_tags, read_user_tags
+from prefmover.datasets.movielens import read, read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES
 
 CUT = b"\x00\x00"
@@ -34,9 +33,9 @@ def target(data: bytes) -> None:
         read_user_tags(files, source)
         if "tags.csv" in files and choices.byte() % 2:
             read_movie_tags(files)
-        found = datasets.read(source, files)
-        check_rows(found.ratings.matrix)
-        assert set(found.ratings.items.tolist()) <= set(found.items.ids.tolist())
+        data_set = read(source, files)
+        check_rows(data_set.ratings.matrix)
+        assert data_set.ratings.items.tolist() == data_set.items.ids.tolist()
 
 
 def seeds() -> list[bytes]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from prefmover import Ratings
-from prefmover.data.csr import check_rows
+from prefmover.data.build import check_rows
 from prefmover.items.table import read_item_table
 
 TYPES = (

@@ -9,7 +9,7 @@ import oracle
 oracle.load()
 
 from prefmover import Ratings
-from prefmover.data.csr import check_rows
+from prefmover.data.build import check_rows
 from prefmover.data.preferences import preferences
 
 SEPARATORS = (None, None, None, ",", "\t", "::", ";", "|", " ", "é", "ab", "\\t", "\x00", "1")

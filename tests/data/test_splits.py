@@ -143,6 +143,6 @@ def test_the_folds_of_ml_100k():
     from prefmover import datasets
 
     data = datasets.load("ml-100k")
-    parts = published_folds(data.ratings, data.folds())
-    assert [split.n_test for split in parts] == [20_000] * 5
-    assert set.union(*(triples(split)[1] for split in parts)) == whole(data.ratings)
+    splits = data.folds()
+    assert [split.n_test for split in splits] == [20_000] * 5
+    assert set.union(*(triples(split)[1] for split in splits)) == whole(data.ratings)

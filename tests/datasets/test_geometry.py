@@ -132,7 +132,7 @@ def test_the_default_geometry_is_the_same_every_time(real_data):
     items = read_items(folders.locate(known), known)
     tags = read_movie_tags(folders.locate(SOURCES["movie-tags"]))
     made = [
-        features.tag_profiles(tags.items, tags.tags, tags.counts, of=items.ids, genres=items.genres)
+        features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
         for _ in range(2)
     ]
     assert made[0].vectors.tobytes() == made[1].vectors.tobytes()

@@ -81,7 +81,7 @@ def test_ml_100k_by_movielens_ids(real_data):
     assert agree >= 0.98 * len(reachable)
     wrong = [item for item, movie in reachable.items() if found.matched.get(item, movie) != movie]
     assert not wrong
-    assert there.label(found.matched[50]) == "Star Wars: Episode IV - A New Hope (1977)"
+    assert there.label(there.position(found.matched[50])) == "Star Wars: Episode IV - A New Hope (1977)"
 
 
 @pytest.mark.real_data
@@ -90,5 +90,6 @@ def test_the_geometry_of_ml_100k_says_that_it_was_matched(real_data):
     assert "ml-1m" in data.geometry.name
     assert data.geometry.n_items == 1682
     alien = data.items.find("Alien (1979)")
-    near = [data.items.label(data.items.position(item)) for item, _ in data.geometry.near(data.items.ids[alien], 5)]
+    near = data.geometry.near(data.items.ids[alien], 5)
+    near = [data.items.label(data.items.position(item)) for item, _ in near]
     assert "Alien 3 (1992)" in near

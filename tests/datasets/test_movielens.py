@@ -140,14 +140,16 @@ def test_ml_100k_as_published(real_data):
     assert data.items.label(data.items.position(1)) == "Toy Story (1995)"
     assert data.items.genres[0] == ("Animation", "Children's", "Comedy")
     assert "Misérables, Les" in data.items.titles
-    assert [(a.n_ratings, b.n_ratings) for a, b in data.folds()] == [(80_000, 20_000)] * 5
+    assert [(fold.train.n_ratings, fold.n_test) for fold in data.folds()] == [(80_000, 20_000)] * 5
 
 
 @pytest.mark.real_data
 def test_ml_1m_as_published(real_data):
     data = datasets.load("ml-1m")
     r = data.ratings
-    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (1_000_209, 6_040, 3_706, 3_883)
+    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (1_000_209, 6_040, 3_883, 3_883)
+    assert len(np.unique(r.matrix.indices)) == 3_706  # items with ratings come first
+    assert r.matrix.indices.max() == 3_705
     assert r[1][1193] == 5  # the first line of ratings.dat
     assert r[6040][1097] == 4  # the last
     assert np.isclose(r.matrix.data.mean(), 3.5816, atol=1e-4)

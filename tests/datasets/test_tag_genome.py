@@ -52,10 +52,10 @@ def test_more_movies_than_the_first_guess_and_many_blocks(made_up, tmp_path):
 def test_the_second_time_it_comes_from_the_cache(made_up, own_folders, monkeypatch):
     home = made_up.genome(own_folders / "genome")
     first = read_genome(made_up.files("ml-25m", home))
-    kept = list((own_folders / "cache").iterdir())
-    assert len(kept) == 1
+    cached = list((own_folders / "cache").iterdir())
+    assert len(cached) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(tag_genome, "_stream", None)  # would fail if it were read again
+        patch.setattr(tag_genome, "_assemble", None)  # would fail if it were read again
         second = read_genome(made_up.files("ml-25m", home))
     assert isinstance(second.scores, np.memmap)
     assert np.array_equal(first.scores, second.scores)
@@ -64,7 +64,7 @@ def test_the_second_time_it_comes_from_the_cache(made_up, own_folders, monkeypat
     (home / "genome-scores.csv").write_text(text.replace("10,1,0.73", "10,1,0.735"))
     assert read_genome(made_up.files("ml-25m", home)).scores[0, 0] == np.float32(0.735)
     # A damaged cache is made again.
-    (kept[0] / "scores.npy").write_bytes(b"broken")
+    (cached[0] / "scores.npy").write_bytes(b"broken")
     (home / "genome-scores.csv").write_text(text)
     assert np.array_equal(read_genome(made_up.files("ml-25m", home)).scores, first.scores)
 

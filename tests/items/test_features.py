@@ -89,7 +89,7 @@ def test_from_tags_orders_and_counts():
     assert made.items.tolist() == [1, 2, 3, 4]
     assert np.allclose(np.diag(cosines(made)), 1)
     assert np.isclose(cosines(made)[0, 1], 1)
-    some = features.from_tags(ITEMS, TAGS, dimensions=None, of=[3, 9, 1])
+    some = features.from_tags(ITEMS, TAGS, dimensions=None, ids=[3, 9, 1])
     assert some.items.tolist() == [3, 9, 1]
     assert some.known.tolist() == [True, False, True]
     assert np.isclose(cosines(some)[0, 2], cosines(made)[2, 0])
@@ -164,7 +164,7 @@ def profiles(**settings) -> features.ItemVectors:
     tags.append("rain")
     genres = [["Noir"]] * 30 + [["Sci-Fi"]] * 30 + [["Noir"], [], []]
     settings = {"min_items": 5, "dimensions": 4} | settings
-    return features.tag_profiles(items, tags, of=list(range(63)), genres=genres, **settings)
+    return features.tag_profiles(items, tags, ids=list(range(63)), genres=genres, **settings)
 
 
 def test_tag_profiles_see_through_to_what_items_would_be_tagged():
@@ -203,7 +203,7 @@ def test_arrays_cannot_be_changed():
         (lambda: features.from_tags([1], ["a", "b"]), names(1, 2)),
         (lambda: features.from_tags([1], ["a"], [0]), names("'a'", 1, "0.0")),
         (lambda: features.from_tags([1], ["a"], [np.nan]), names("nan")),
-        (lambda: features.from_tags([1], ["a"], of=["x"]), names()),
+        (lambda: features.from_tags([1], ["a"], ids=["x"]), names()),
         (lambda: features.from_genres([1, 1], ["a", "b"]), names(1)),
         (lambda: features.from_genres([1], ["a", "b"]), names(2, 1)),
         (lambda: profiles(min_items=99), names(99, 63)),

@@ -271,12 +271,18 @@ def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
 
 
 def test_records_with_rare_line_ends(tmp_path):
-    one = {name: {str: "a\u2028b", int: 1, list: [1], dict: {}}.get(kind, 0.5) for name, kind in CELL.items()}
+    texts = dict.fromkeys(("geometry", "protocol", "recommender", "method", "label"), "a")
+    counts = dict.fromkeys(("repeat", "seed", "n_train", "n_test", "new_users", "new_items"), 1)
+    lists = dict.fromkeys(("mae", "rmse", "coverage", "neighbors"), [0.5])
+    nested = {"groups": {"n": [1], "error": [[0.5]]}, "run": {"seconds": 1.0}}
+    one = texts | counts | lists | nested
+    one |= {"dataset": "a\u2028b", "share": 0.8, "kind": "control", "ks": [None]}
     (tmp_path / "cells.jsonl").write_text(json.dumps(one, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert list(RunFolder(tmp_path).cells()) == ["a\u2028b"]
-    (tmp_path / "cells.jsonl").write_text(json.dumps(one | {LISTS[0]: [1, 2]}))
-    with pytest.raises(InputError):
-        RunFolder(tmp_path).cells()
+    (record,) = RunFolder(tmp_path).records().values()
+    assert record.dataset == "a\u2028b"
+    (tmp_path / "cells.jsonl").write_text(json.dumps(one | {"mae": [1, 2]}))
+    with pytest.raises(InputError, match=names("cells.jsonl", 1, "'mae'")):
+        RunFolder(tmp_path).records()
 
 
 def test_arrays_of_models_that_do_not_fit():

@@ -1,15 +1,36 @@
-"""Names that columns go by in files of ratings and of items, and finding one among others."""
+"""Columns of files by role: the names that they go by, and reading them from delimited text or Parquet."""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from os import PathLike
+from typing import Any
 
-from prefmover.data.ids import close_names
+import numpy as np
+
+from prefmover._typing import Floats
+from prefmover.data.delimited import Delimited, file_bytes
+from prefmover.data.ids import close_names, from_arrow
+from prefmover.data.origin import Origin
+from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError
 
-__all__ = ["USUAL_NAMES", "find_alike", "find_column", "find_usual", "plain_name"]
+__all__ = [
+    "USUAL_NAMES",
+    "Columns",
+    "find_column",
+    "find_similar",
+    "find_usual",
+    "plain_name",
+    "read_columns",
+    "read_pairs",
+]
+
+LOG = logging.getLogger(__name__)
 
 USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "user": (
@@ -32,15 +53,19 @@ USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "count": ("count", "counts", "n", "weight"),
     "vector": ("vector", "vectors", "embedding", "features"),
 }
-"""By role, the names that are recognized, the likeliest first; compared as :func:`plain_name` has them."""
+"""By role, the names that are recognized, the likeliest first; compared by :func:`plain_name`."""
 
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 CLOSE = 0.65
-"""How much of a column's name must be that of another to be taken for a misspelling."""
+"""The share of two names that must agree for one to be a likely misspelling of the other."""
+
+Wanted = Mapping[str, str | int | None]
+"""By role, the name of a column, its position from 0, or None for the usual names."""
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name as it is compared: no case, no blanks, ``_``, ``-`` or ``.``.
+    """Return a column name for comparison: no case, no spaces, ``_``, ``-`` or ``.``.
 
     >>> plain_name("Movie_ID"), plain_name("star rating")
     ('movieid', 'starrating')
@@ -49,7 +74,7 @@ def plain_name(name: str) -> str:
 
 
 def find_usual(role: str, names: Sequence[str]) -> int | None:
-    """Return where the column of a role is, by its usual names; None if none of them is there.
+    """Return the position of the column with a usual name of a role, or None.
 
     >>> find_usual("rating", ["who", "what", "Stars"])
     2
@@ -58,25 +83,25 @@ def find_usual(role: str, names: Sequence[str]) -> int | None:
     return next((plain.index(usual) for usual in USUAL_NAMES[role] if usual in plain), None)
 
 
-def find_alike(role: str, names: Sequence[str]) -> int | None:
-    """Return where the column of a role is, by its usual names, or else by a word within one name only.
+def find_similar(role: str, names: Sequence[str]) -> int | None:
+    """Return the position of the column with a usual name, or else of the only one with a usual word in it.
 
-    For headers: a row of data might well have such a word in it.
+    For headers only: a row of data might well contain such a word.
 
-    >>> find_alike("rating", ["Customer Name", "Film Title", "Your Rating"])
+    >>> find_similar("rating", ["Customer Name", "Film Title", "Your Rating"])
     2
-    >>> find_alike("rating", ["critics rating", "audience rating"])  # which one?
+    >>> find_similar("rating", ["critics rating", "audience rating"])  # ambiguous
     """
     usual = find_usual(role, names)
     if usual is not None:
         return usual
     words = [{word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)} for name in names]
-    alike = [k for k, some in enumerate(words) if some & set(USUAL_NAMES[role])]
-    return alike[0] if len(alike) == 1 else None
+    similar = [k for k, some in enumerate(words) if some & set(USUAL_NAMES[role])]
+    return similar[0] if len(similar) == 1 else None
 
 
 def find_column(name: str, names: Sequence[str], role: str, file: str = "the table") -> int:
-    """Return the position of a column, or say which one may have been meant.
+    """Return the position of a column by its name, or raise an error that suggests one.
 
     >>> find_column("user", ["userId", "movieId", "rating"], "user")
     Traceback (most recent call last):
@@ -93,7 +118,6 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     listed = ", ".join(map(repr, names)) or "none"
     if count:
         raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
-    # "Sterne" is no better a guess at "user" than none at all.
     close = [one for one in close_names(name, names, n=1) if _ratio(name, one) >= CLOSE]
     remedy = (
         f"the nearest is {close[0]!r}: pass {role}={close[0]!r}"
@@ -105,3 +129,185 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
 
 def _ratio(one: str, other: str) -> float:
     return SequenceMatcher(None, plain_name(one), plain_name(other)).ratio()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Columns in memory or from a file, with their names and their origin.
+
+    `are_texts` says that ids are text from a file, in which integers are still to be recognized.
+    """
+
+    values: tuple[Any, ...]
+    names: tuple[str | int, ...]
+    origin: Origin
+    are_texts: bool = False
+
+
+def read_columns(
+    path: str | PathLike[str],
+    wanted: Wanted,
+    *,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+) -> Columns:
+    """Read columns from a file, in the order of ``wanted``; see :meth:`prefmover.Ratings.read`.
+
+    The column of the role "rating" becomes numbers.
+    """
+    data, file = file_bytes(path), str(path)
+    if data.startswith(b"PAR1"):
+        return _from_parquet(data, file, wanted)
+    table = Delimited.open(
+        data,
+        file,
+        encoding=encoding,
+        separator=separator,
+        n_columns=len(wanted),
+        is_header=lambda names: _has_names(wanted, names),
+        expected=_listed(wanted),
+    )
+    if header is None:
+        header = _is_header(table.first, wanted)
+    positions = _positions(table.first, wanted, file, header=header, hint=f" (separator {table.separator!r})")
+    parsed = table.parse(dict.fromkeys(positions, "text"), header=header)
+    names = tuple(table.first[p] if header else p + 1 for p in positions)
+    if header:
+        _log_names(file, names, wanted)
+    origin = table.origin(header=header)
+    values = tuple(
+        _numbers(parsed[p], origin, name, table.separator) if role == "rating" else parsed[p]
+        for role, p, name in zip(wanted, positions, names, strict=True)
+    )
+    return Columns(values, names, origin, are_texts=True)
+
+
+def read_pairs(
+    path: str | PathLike[str],
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> tuple[list[str], list[str]]:
+    """Return the user and item columns of a file with a header, as text; other columns do not matter."""
+    columns = read_columns(
+        path, {"user": user, "item": item}, separator=separator, header=True, encoding=encoding
+    )
+    ids = []
+    for column, name in zip(columns.values, columns.names, strict=True):
+        texts = ["" if value is None else str(value).strip() for value in column.to_pylist()]
+        if "" in texts:
+            row = columns.origin.at(texts.index(""), name)
+            raise InputError(f"{row}: the id is missing; fill it in or drop the row")
+        ids.append(texts)
+    return ids[0], ids[1]
+
+
+def _from_parquet(data: bytes, file: str, wanted: Wanted) -> Columns:
+    opened = open_parquet(data, file)
+    available = opened.schema_arrow.names
+    positions = _positions(available, wanted, file, header=True)
+    for role, position in zip(wanted, positions, strict=True):
+        find_column(available[position], available, role, file)  # raises if two columns have the name
+    names = tuple(available[p] for p in positions)
+    table = read_parquet(opened, file, names)
+    _log_names(file, names, wanted)
+    return Columns(tuple(table.column(name) for name in names), names, Origin(file, "row"))
+
+
+def _positions(
+    names: Sequence[str], wanted: Wanted, file: str, *, header: bool, hint: str = ""
+) -> list[int]:
+    """Return the positions of the wanted columns; without a header they are the first ones."""
+    positions = []
+    for k, (role, name) in enumerate(wanted.items()):
+        if isinstance(name, int):
+            position = name
+        elif header:
+            match = find_similar(role, names) if name is None else None
+            is_unique = match is not None and list(names).count(names[match]) == 1
+            position = match if match is not None and is_unique else find_column(name or role, names, role, file)
+        elif name is not None:
+            raise InputError(
+                f"{file} is read without a header, so there is no column {role}={name!r}; "
+                f"give its position: {role}=0, 1, 2, ..."
+            )
+        else:
+            position = k
+        if not 0 <= position < len(names):
+            raise InputError(
+                f"{file} has {len(names)} columns{hint}, so there is no {role} column at position {position} "
+                f"(from 0); pass separator= or {role}="
+            )
+        positions.append(position)
+    if len(set(positions)) < len(positions):
+        raise InputError(f"{file}: {_listed(wanted)} must be different columns")
+    return positions
+
+
+def _has_names(wanted: Wanted, names: Sequence[str]) -> bool:
+    """Whether one of the wanted columns is among the names."""
+    return any(
+        find_usual(role, names) is not None if name is None else name in names
+        for role, name in wanted.items()
+        if not isinstance(name, int)
+    )
+
+
+def _is_header(first: Sequence[str], wanted: Wanted) -> bool:
+    """Whether the first line is a header.
+
+    A line that has neither the names nor a rating in its place is a header with other names, and the message
+    about these helps more than "'stars' is not a number".
+    """
+    rating = wanted["rating"]
+    position = rating if isinstance(rating, int) else list(wanted).index("rating")
+    is_data = 0 <= position < len(first) and _is_number(first[position])
+    is_named = any(isinstance(name, str) and name for name in wanted.values())
+    return is_named or _has_names(wanted, first) or not is_data
+
+
+def _listed(wanted: Wanted) -> str:
+    *roles, last = wanted
+    return f"{', '.join(roles)} and {last}"
+
+
+def _log_names(file: str, names: Sequence[str | int], wanted: Wanted) -> None:
+    """Log the columns that are used, unless all of them were given."""
+    if None in wanted.values():
+        used = ", ".join(f"{role} from {name!r}" for role, name in zip(wanted, names, strict=True))
+        LOG.info("%s: %s", file, used)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.casefold() in MISSING
+    return "_" not in text  # 1_000 is a number in Python only
+
+
+def _numbers(column: Any, origin: Origin, name: str | int, separator: str) -> Floats:
+    """Return a column of text as numbers, NaN where one is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = column.dictionary_encode().combine_chunks()
+    codes = from_arrow(encoded.indices)
+    texts = pc.utf8_trim_whitespace(encoded.dictionary)
+    try:
+        values = from_arrow(texts.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        listed = texts.to_pylist()
+        is_number = np.array([_is_number(text) for text in listed])
+        if not is_number.all():
+            row = int(np.argmin(is_number[codes]))
+            text = listed[codes[row]]
+            comma = "; write a decimal point instead of the comma" if re.fullmatch(r"\d+,\d+", text) else ""
+            raise InputError(
+                f"{origin.at(row, name)}: {text!r} is not a number (separator {separator!r}){comma}"
+            ) from None
+        values = np.array([float(t) if t.casefold() not in MISSING else np.nan for t in listed])
+    return np.asarray(values[codes], dtype=np.float64)

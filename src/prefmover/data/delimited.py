@@ -1,12 +1,13 @@
-r"""Tables as text: bytes in, fields out, whatever separates them.
+r"""Delimited text: bytes in, columns out, or an error that names the line.
 
 ::
 
-    bytes -> unpacked (gzip) -> UTF-8 -> separator -> rows of fields, or Arrow's CSV parser
+    bytes -> UTF-8 -> separator -> Arrow's CSV parser -> columns
 
-Arrow's parser does the work at full speed and only ever sees a one-byte separator. The slow,
-exact walk through the lines (:meth:`Sheet.rows`) is for small tables, and for errors that need the
-number of a line.
+Arrow parses at full speed and needs a separator of one byte. The slow and exact walk through the lines
+(:meth:`Delimited.rows`) is for small tables and for errors, which name the line.
+
+:class:`Delimited` opens any table; :class:`Schema` describes files whose layout is known beforehand.
 """
 
 from __future__ import annotations
@@ -14,50 +15,59 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
-from prefmover.data.ids import close_names
+from prefmover.data.ids import close_names, from_arrow
+from prefmover.data.origin import Origin
 from prefmover.errors import InputError
 
-__all__ = ["Sheet", "file_bytes", "to_utf8"]
+__all__ = ["Delimited", "Kind", "Schema", "file_bytes"]
 
-# Tried in this order: a longer or rarer one is less likely to be there by chance.
-SEPARATORS = ("::", "\t", ",", ";", "|", " ")
+Kind = Literal["int", "float", "text"]
+KIND_NAMES = {"int": "a whole number", "float": "a number"}
 
-# Text of ratings packs to a tenth or so; a bomb to a thousandth.
+# In the order of preference: a longer or rarer separator is less likely to occur by chance.
+SEPARATORS = {"::": "'::'", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
+
+# Text of ratings compresses to about a tenth, a gzip bomb to a thousandth.
 GROWTH, SMALL = 100, 1 << 26
+BLOCK = 1 << 22  # bytes that Arrow parses at a time
+HEAD = 1 << 16  # bytes of a stream that are enough for its first line
 
 
 def file_bytes(path: str | PathLike[str]) -> bytes:
-    """Return the bytes of a file, unpacked if they are gzip's."""
+    """Return the bytes of a file, decompressed if they are gzip."""
     path = Path(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = close_names(path.name, there, n=1)
+        names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = close_names(path.name, names, n=1)
         hint = f"; did you mean {path.parent / close[0]}?" if close else ""
         raise InputError(f"there is no file {path}{hint}") from None
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; name the file inside it") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read: {reason}") from error
     if data.startswith(b"\x1f\x8b"):
-        data = _unpacked(data, path)
+        data = _decompressed(data, path)
     if data.startswith(b"PK\x03\x04"):
         raise InputError(f"{path} is a zip archive; unpack it and name the file inside")
     return data
 
 
-def _unpacked(data: bytes, path: Path) -> bytes:
-    """Return what gzip packed, unless it grows as no table of text does."""
+def _decompressed(data: bytes, path: Path) -> bytes:
+    """Return the content of gzip data, unless it grows more than text does."""
     limit = SMALL + GROWTH * len(data)
     try:
         with gzip.open(io.BytesIO(data)) as packed:
@@ -66,152 +76,391 @@ def _unpacked(data: bytes, path: Path) -> bytes:
         raise InputError(f"{path} is damaged gzip ({error}); copy or download it again") from error
     if len(out) > limit:
         raise InputError(
-            f"{path} unpacks to more than {GROWTH} times its size; if you trust it, unpack it first"
+            f"{path} decompresses to more than {GROWTH} times its size; if you trust it, decompress it first"
         )
     return out
 
 
 def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
-    """Return the text as UTF-8 without a byte order mark; bytes that make no sense are errors."""
+    """Return the text as UTF-8 without a byte order mark."""
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    if is_utf16 and encoding in ("utf-8", "latin-1"):
+        raise InputError(f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'")
     try:
-        plain = "a".encode(encoding) == b"a" and data.isascii()
-        text = data if plain else data.decode(encoding).encode()
+        is_plain = "a".encode(encoding) == b"a" and data.isascii()
+        text = data if is_plain else data.decode(encoding).encode()
     except (LookupError, TypeError):
         raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = len(re.findall(rb"\r\n|\r|\n", data[:start])) + 1
-        is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        remedy = "utf-16" if is_utf16 else ("latin-1" if encoding != "latin-1" else "utf-8")
+        remedy = "utf-8" if encoding == "latin-1" else "latin-1"
         raise InputError(
-            f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}; try encoding={remedy!r}"
+            f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}; save the file as UTF-8, "
+            f"or pass encoding={remedy!r}"
         ) from None
-    except ValueError as error:  # a name that no encoding can have
+    except ValueError as error:  # such as a NUL in the name of the encoding
         raise InputError(f"unknown encoding {encoding!r}: {error}") from None
     return text.removeprefix(b"\xef\xbb\xbf")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
-    """Text with a one-byte separator, its first line split into fields."""
+class Delimited:
+    """A table of text whose separator is known and whose first line is split into fields.
 
-    data: bytes  # UTF-8
+    Attributes
+    ----------
+    data : bytes
+        UTF-8, with one byte between fields.
+    file : str
+        Name of the file, for messages.
+    separator : str
+        The separator in the file.
+    delimiter : str
+        The one byte that stands for it in ``data``.
+    quotes : bool
+        Whether fields may be quoted as in CSV.
+    first : tuple of str
+        The fields of the first line: names, if the table has a header.
+    """
+
+    data: bytes
     file: str
-    shown: str  # the separator as the file has it
-    separator: str  # the one byte that stands for it in `data`
+    separator: str
+    delimiter: str
     quotes: bool
     first: tuple[str, ...]
 
     @classmethod
     def open(
         cls,
-        text: bytes,
+        data: bytes,
         file: str,
-        separator: str | None,
         *,
-        least: int,
-        has_names: Callable[[list[str]], bool],
-        expected: str,
-    ) -> Sheet:
-        """Cut text into fields.
+        encoding: str = "utf-8",
+        separator: str | None = None,
+        quotes: bool | None = None,
+        n_columns: int = 1,
+        is_header: Callable[[list[str]], bool] = lambda _: False,
+        expected: str = "columns",
+    ) -> Delimited:
+        """Decode text and split its first line into fields.
 
         Parameters
         ----------
-        text
-            UTF-8.
+        data, file, encoding
+            The bytes of the file (decompressed), its name for messages, and its encoding.
         separator
-            One or two characters; None finds it out.
-        least
-            How many fields a line has at least.
-        has_names
-            Tells whether the fields of the first line are names that were looked for.
+            One or two characters; detected by default.
+        quotes
+            Whether fields may be quoted; by default if the separator is one byte and there are quotes.
+        n_columns
+            The smallest number of columns, to detect the separator.
+        is_header
+            Whether some fields are a header, to detect the separator.
         expected
-            What the columns should be, for the error message.
+            The expected columns, for error messages.
         """
-        shown = _checked_separator(separator) if separator else _sniff(text, file, least, has_names, expected)
+        text = to_utf8(data, encoding, file)
+        if not text.strip():
+            raise InputError(f"{file} is empty ({len(data):,} bytes); expected {expected}")
+        shown = (
+            _checked_separator(separator) if separator else _sniff(text, file, n_columns, is_header, expected)
+        )
         one_byte = len(shown.encode()) == 1
         delimiter = shown if one_byte else _unused_byte(text, file)
-        # Quotes are part of CSV; files with "::" and the like do not use them, and a title that
-        # begins with a quote must not swallow the lines after it.
-        data = text if one_byte else text.replace(shown.encode(), delimiter.encode())
-        quotes = one_byte and b'"' in data
-        sheet = cls(data, file, shown, delimiter, quotes, ())
-        _, first = next(sheet.rows())
-        return cls(data, file, shown, delimiter, quotes, tuple(f.strip() for f in first))
+        if not one_byte:
+            text = text.replace(shown.encode(), delimiter.encode())
+        # Quotes are part of CSV. Files with "::" and the like do not use them, and a title that begins with
+        # a quote must not swallow the lines after it.
+        if quotes is None:
+            quotes = one_byte and b'"' in text
+        table = cls(text, file, shown, delimiter, quotes, ())
+        _, first = next(table.rows())
+        return cls(text, file, shown, delimiter, quotes, tuple(f.strip() for f in first))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the first line, and the fields, of every row: slow and exact."""
-        reader = csv.reader(
-            io.TextIOWrapper(io.BytesIO(self.data), "utf-8", newline=""),
-            delimiter=self.separator,
-            quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE,
-        )
-        line = 1
-        try:
-            for fields in reader:
-                if fields:
-                    yield line, fields
-                line = reader.line_num + 1
-        except csv.Error as error:
-            reason = (
-                "a quote is never closed, or a field is longer than 128 KB"
-                if "limit" in str(error)
-                else error
-            )
-            raise InputError(f"{self.file}, line {line:,} is not a line of CSV: {reason}") from error
+        """Yield the number of the first line and the fields of every row: slow and exact."""
+        return _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes)
 
-    def line_numbers(self, rows: Sequence[int], has_header: bool) -> list[int]:
-        """Return the line numbers, from 1, at which rows of data (from 0) begin."""
-        wanted = {row + has_header for row in rows}
-        found = {k: line for k, (line, _) in enumerate(self.rows()) if k in wanted}
-        return [found.get(row + has_header, row + 1 + has_header) for row in rows]  # broken quotes: a guess
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield line number and fields of every row below the header, without blank rows."""
+        for k, (line, fields) in enumerate(self.rows()):
+            if len(fields) != len(self.first) and any(field.strip() for field in fields):
+                raise InputError(_uneven(self.file, line, fields, len(self.first), self.separator))
+            if k and any(field.strip() for field in fields):
+                yield line, [field.strip() for field in fields]
 
-    def parse(self, *, skip_header: bool) -> Any:
-        """Return the rows as an Arrow table of strings with columns "0", "1", ..."""
+    def origin(self, *, header: bool) -> Origin:
+        """Return the origin of the rows, which knows their line numbers."""
+
+        def line_numbers(rows: Sequence[int]) -> list[int]:
+            chosen = {row + header for row in rows}
+            lines = {k: line for k, (line, _) in enumerate(self.rows()) if k in chosen}
+            # Arrow and Python may differ about broken quotes; then the number is an estimate.
+            return [lines.get(row + header, row + 1 + header) for row in rows]
+
+        return Origin(self.file, "line", line_numbers)
+
+    def parse(self, kinds: Mapping[int, Kind], *, header: bool, names: Sequence[str] = ()) -> dict[int, Any]:
+        """Return columns by position, as Arrow arrays.
+
+        Parameters
+        ----------
+        kinds
+            Kind of each column, by position; other columns are skipped.
+        header
+            Whether the first line is a header.
+        names
+            Names of the columns, for error messages.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        data, names = self.data, [str(k) for k in range(len(self.first))]
-        if skip_header:
-            rows = self.rows()
-            next(rows)
-            second = next(rows, None)
-            if second is None:
-                raise InputError(f"{self.file} has a header but no rows below it")
-            data = _after_lines(data, second[0] - 1)
+        start = self._end_of_header() if header else 0
+        options = _arrow_options(self.delimiter, self.quotes, len(self.first), kinds)
         try:
-            return arrow_csv.read_csv(
-                pa.BufferReader(data),
-                read_options=arrow_csv.ReadOptions(column_names=names, block_size=1 << 22),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self.separator,
-                    quote_char='"' if self.quotes else False,
-                    newlines_in_values=self.quotes,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    check_utf8=False, column_types=dict.fromkeys(names, pa.string())
-                ),
-            )
+            table = arrow_csv.read_csv(pa.BufferReader(memoryview(self.data)[start:]), **options)
+            if any(column.null_count for column in table.columns):
+                raise pa.ArrowInvalid("a field is empty")
         except pa.ArrowInvalid as error:
-            raise InputError(self._uneven() or f"{self.file} cannot be read: {error}") from error
+            rows = _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes)
+            defect = _defect(rows, self.file, self.separator, len(self.first), kinds, names, header=header)
+            raise InputError(defect or f"{self.file} cannot be read: {error}") from error
+        return {k: table.column(str(k)) for k in kinds}
 
-    def _uneven(self) -> str:
-        """Say which line has another number of fields than the first one."""
-        n = len(self.first)
-        for line, fields in self.rows():
-            if len(fields) != n:
-                return (
-                    f"{self.file}, line {line:,} has {len(fields)} columns where the first line "
-                    f"has {n} (separator {self.shown!r}): "
-                    f"{self.shown.join(fields)[:60]!r}"
+    def _end_of_header(self) -> int:
+        """Return the position at which the second row begins."""
+        rows = self.rows()
+        next(rows)
+        second = next(rows, None)
+        if second is None:
+            raise InputError(f"{self.file} has a header but no rows below it")
+        ends = re.finditer(rb"\r\n|\r|\n", self.data)
+        for _ in range(second[0] - 2):
+            next(ends)
+        return next(ends).end()
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    r"""The columns of files whose layout is known.
+
+    Attributes
+    ----------
+    separator : str
+        Fields may be quoted if it is a comma.
+    columns : dict
+        Name -> ``"int"``, ``"float"``, ``"text"``, or None for a column that is skipped; in the order of
+        the file.
+    header : bool
+        Whether the first line has the names.
+    encoding : str
+        ``"utf-8"``, or ``"latin-1"``, in which case a file that is valid UTF-8 is read as UTF-8: somebody
+        has converted it.
+
+    Examples
+    --------
+    >>> schema = Schema("::", {"user": "int", "item": "int", "rating": "float"})
+    >>> columns, origin = schema.read(b"1::20::3.5\r\n2::20::4\r\n", "ratings.dat")
+    >>> columns["rating"], origin.at(1)
+    (array([3.5, 4. ]), 'ratings.dat, line 2')
+    >>> schema.read(b"1::20::3.5\n2::20::five\n", "ratings.dat")
+    Traceback (most recent call last):
+    prefmover.errors.InputError: ratings.dat, line 2, column 'rating': 'five' is not a number
+    """
+
+    separator: str
+    columns: dict[str, Kind | None]
+    header: bool = False
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+
+    @property
+    def _quotes(self) -> bool:
+        return self.separator == ","
+
+    @property
+    def _kinds(self) -> dict[int, Kind]:
+        return {k: kind for k, kind in enumerate(self.columns.values()) if kind is not None}
+
+    def read(self, data: bytes, file: str) -> tuple[dict[str, Any], Origin]:
+        """Return columns by name, numbers as NumPy arrays and text as Arrow arrays, and their origin."""
+        table = self._open(data, file)
+        names = list(self.columns)
+        parsed = table.parse(self._kinds, header=self.header, names=names)
+        columns = {
+            names[k]: whole if self.columns[names[k]] == "text" else from_arrow(whole)
+            for k, whole in ((k, column.combine_chunks()) for k, column in parsed.items())
+        }
+        return columns, table.origin(header=self.header)
+
+    def _open(self, data: bytes, file: str) -> Delimited:
+        """Open text after checking its first line."""
+        encoding = "utf-8" if self.encoding == "utf-8" or _is_utf8(data) else self.encoding
+        expected = self.separator.join(self.columns)
+        table = Delimited.open(
+            data, file, encoding=encoding, separator=self.separator, quotes=self._quotes, expected=expected
+        )
+        shown = self.separator.join(table.first)
+        if len(table.first) != len(self.columns):
+            others = [
+                name
+                for separator, name in SEPARATORS.items()
+                if separator != self.separator and shown.count(separator) == len(self.columns) - 1
+            ]
+            actual = f"columns separated by {others[0]}" if others else f"{len(table.first)} columns"
+            raise InputError(
+                f"{file}, line 1: {actual}; expected {len(self.columns)} columns separated by "
+                f"{SEPARATORS[self.separator]}: {shown[:80]!r}"
+            )
+        if self.header and list(table.first) != list(self.columns):
+            raise InputError(
+                f"{file}, line 1: expected the header {expected!r}, got {shown[:80]!r}; put the header "
+                "first, or use the publisher's file"
+            )
+        return table
+
+    def batches(self, open_stream: Callable[[], Any], file: str) -> Iterator[list[Any]]:
+        """Yield the columns of a long file a few megabytes at a time, as lists of NumPy arrays of numbers.
+
+        Parameters
+        ----------
+        open_stream
+            Opens the file (UTF-8, decompressed) as a context manager.
+        file
+            Name of the file, for error messages.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        with open_stream() as stream:
+            head = stream.read(HEAD)
+        self._open(head[: head.rfind(b"\n") + 1] or head, file)
+        options = _arrow_options(self.separator, self._quotes, len(self.columns), self._kinds)
+        options["read_options"].skip_rows = int(self.header)
+        try:
+            with open_stream() as stream:
+                for batch in arrow_csv.open_csv(stream, **options):
+                    if any(column.null_count for column in batch.columns):
+                        raise pa.ArrowInvalid("a field is empty")
+                    yield [from_arrow(column) for column in batch.columns]
+        except pa.ArrowInvalid as error:
+            with open_stream() as stream:  # once more, slowly, to find the line
+                rows = _rows(stream, file, self.separator, self._quotes)
+                defect = _defect(
+                    rows,
+                    file,
+                    self.separator,
+                    len(self.columns),
+                    self._kinds,
+                    list(self.columns),
+                    header=self.header,
                 )
-        return ""
+            raise InputError(defect or f"{file} cannot be read: {error}") from error
+
+
+def _arrow_options(delimiter: str, quotes: bool, n_columns: int, kinds: Mapping[int, Kind]) -> dict[str, Any]:
+    """Return the options with which Arrow parses columns "0", "1", ... of these kinds."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+    return {
+        "read_options": arrow_csv.ReadOptions(
+            column_names=[str(k) for k in range(n_columns)], block_size=BLOCK
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=delimiter, quote_char='"' if quotes else False, newlines_in_values=quotes
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types={str(k): types[kind] for k, kind in kinds.items()},
+            include_columns=[str(k) for k in kinds],
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    }
+
+
+def _rows(stream: BinaryIO, file: str, delimiter: str, quotes: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line and the fields of every row that is not empty."""
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+    reader = csv.reader(
+        text, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    )
+    line = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        too_long = "limit" in str(error)
+        reason = "a quote is never closed, or a field is longer than 128 KB" if too_long else error
+        raise InputError(f"{file}, line {line:,} is not a line of CSV: {reason}") from error
+    finally:
+        with suppress(ValueError):  # the stream may be closed already
+            text.detach()  # the caller closes the stream
+
+
+def _defect(
+    rows: Iterator[tuple[int, list[str]]],
+    file: str,
+    separator: str,
+    n_columns: int,
+    kinds: Mapping[int, Kind],
+    names: Sequence[str],
+    *,
+    header: bool,
+) -> str:
+    """Return a description of the first row that has other columns, or a field of the wrong kind."""
+    for k, (line, fields) in enumerate(rows):
+        if len(fields) != n_columns:
+            return _uneven(file, line, fields, n_columns, separator)
+        if header and k == 0:
+            continue
+        for position, kind in kinds.items():
+            value = fields[position]
+            if kind == "text" or _is_kind(kind, value):
+                continue
+            problem = f"{value!r} is not {KIND_NAMES[kind]}" if value.strip() else f"{KIND_NAMES[kind]} is missing"
+            folded = {field.strip().casefold() for field in fields}
+            is_header = bool(folded & {name.casefold() for name in names})
+            is_header |= not any(_is_kind("float", field) for field in fields)
+            hint = " (a header in the wrong place; remove the line)" if is_header else ""
+            column = names[position] if names else position + 1
+            return f"{file}, line {line:,}, column {column!r}: {problem}{hint}"
+    return ""
+
+
+def _uneven(file: str, line: int, fields: Sequence[str], n_columns: int, separator: str) -> str:
+    return (
+        f"{file}, line {line:,} has {len(fields)} columns where {n_columns} are expected (separator "
+        f"{separator!r}): {separator.join(fields)[:60]!r}"
+    )
+
+
+def _is_kind(kind: Kind, value: str) -> bool:
+    try:
+        fits = abs(int(value)) < 2**63 if kind == "int" else math.isfinite(float(value))
+    except ValueError:
+        return False
+    return "_" not in value and fits
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _checked_separator(separator: str) -> str:
     separator = "\t" if separator == "\\t" else separator  # as typed in a shell
     if len(separator) > 2 or set(separator) & set('\r\n"\x00'):
-        raise InputError(f"separator {separator!r} will not do: one or two characters, no quote, no line end")
+        raise InputError(
+            f"separator {separator!r} is not allowed; give one or two characters, no quote and no line end"
+        )
     return separator
 
 
@@ -223,8 +472,10 @@ def _unused_byte(text: bytes, file: str) -> str:
     raise InputError(f"{file} contains every control character; is it a text file?")
 
 
-def _sniff(text: bytes, file: str, least: int, has_names: Callable[[list[str]], bool], expected: str) -> str:
-    """Return the separator that cuts the first lines into equally many, and enough, fields."""
+def _sniff(
+    text: bytes, file: str, n_columns: int, is_header: Callable[[list[str]], bool], expected: str
+) -> str:
+    """Return the separator that splits the first lines into equally many, and enough, fields."""
     start = text[: text.rfind(b"\n", 0, 1 << 16) + 1] or text
     lines = [line for line in start.decode().splitlines() if line.strip()][:20]
     if not lines:
@@ -232,31 +483,23 @@ def _sniff(text: bytes, file: str, least: int, has_names: Callable[[list[str]], 
     votes: Counter[str] = Counter()
     for separator in SEPARATORS:
         counts = [_count(line, separator) for line in lines]
-        if counts[0] >= least - 1:
+        if counts[0] >= n_columns - 1:
             votes[separator] = counts.count(counts[0])
-            named = has_names([field.strip(' "') for field in lines[0].split(separator)])
-            if named and (separator != " " or len(votes) == 1):  # names have blanks within them too
+            is_named = is_header([field.strip(' "') for field in lines[0].split(separator)])
+            if is_named and (separator != " " or len(votes) == 1):  # names may contain spaces
                 return separator
     if not votes:
         raise InputError(
-            f"{file}: cannot tell what separates the columns in {lines[0][:60]!r}; "
-            f"expected at least {expected}; pass separator="
+            f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}; "
+            "pass separator="
         )
     if len(votes) > 1:
-        votes.pop(" ", None)  # blanks are within fields, too
+        votes.pop(" ", None)  # fields may contain spaces
     return votes.most_common(1)[0][0]  # the first of equals, in the order of SEPARATORS
 
 
 def _count(line: str, separator: str) -> int:
-    """Return how often a separator is in a line, not counting what is quoted."""
+    """Return the number of separators in a line, outside of quotes."""
     if len(separator) > 1 or '"' not in line:
         return line.count(separator)
     return len(next(csv.reader([line], delimiter=separator), [""])) - 1
-
-
-def _after_lines(data: bytes, n: int) -> bytes:
-    """Return the data without its first n lines."""
-    ends = re.finditer(rb"\r\n|\r|\n", data)
-    for _ in range(n - 1):
-        next(ends)
-    return data[next(ends).end() :]

@@ -22,12 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
-from prefmover.data.columns import find_column
-from prefmover.data.csr import check_rows, checked_coo
+from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
+from prefmover.data.columns import Columns, find_column, read_columns
 from prefmover.data.ids import IdIndex, as_ids, encode
-from prefmover.data.readers import Columns, Origin, read_columns
+from prefmover.data.origin import Origin
 from prefmover.data.scale import Scale
-from prefmover.data.triples import Duplicates, Triples, numbers
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -155,16 +154,9 @@ class Ratings:
         ...     Ratings.read(path)[1]
         {661: 3.0, 1193: 5.0}
         """
-        columns = read_columns(
-            path,
-            user=user,
-            item=item,
-            rating=rating,
-            separator=separator,
-            header=header,
-            encoding=encoding,
-        )
-        return _assemble(cls, columns, duplicates, scale)
+        wanted = {"user": user, "item": item, "rating": rating}
+        columns = read_columns(path, wanted, separator=separator, header=header, encoding=encoding)
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
 
     @classmethod
     def from_frame(
@@ -214,8 +206,8 @@ class Ratings:
         if isinstance(known, nw.LazyFrame):
             known = known.collect()
         users, items, values = (_column(known[name]) for name in asked)
-        columns = Columns(users, items, values, (user, item, rating), Origin(), are_texts=False)
-        return _assemble(cls, columns, duplicates, scale)
+        columns = Columns((users, items, values), (user, item, rating), Origin())
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
 
     @classmethod
     def from_arrays(
@@ -250,9 +242,29 @@ class Ratings:
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
             raise InputError(f"users, items and ratings have different lengths: {sizes}")
-        names = ("users", "items", "ratings")
-        columns = Columns(users, items, ratings, names, Origin(), are_texts=False)
-        return _assemble(cls, columns, duplicates, scale)
+        columns = Columns((users, items, ratings), ("users", "items", "ratings"), Origin())
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
+
+    @classmethod
+    def from_columns(
+        cls, columns: Columns, *, duplicates: Duplicates = "error", scale: Scale | None = None
+    ) -> Ratings:
+        """Build the table from columns of users, items and ratings, whose origin error messages name."""
+        origin, (user_name, item_name, rating_name) = columns.origin, columns.names
+        users, items, ratings = columns.values
+        if not len(ratings):
+            raise InputError(f"{origin.file or 'the table'} has no ratings")
+        user_ids, rows = encode(users, "user", lambda k: origin.at(k, user_name), parse=columns.are_texts)
+        item_ids, cols = encode(items, "item", lambda k: origin.at(k, item_name), parse=columns.are_texts)
+        values = numbers(ratings, origin, rating_name)
+        triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name)
+        return cls._from_triples(triples, duplicates, scale)
+
+    @classmethod
+    def _from_triples(cls, triples: Triples, duplicates: Duplicates, scale: Scale | None) -> Ratings:
+        triples.check(scale)
+        matrix = triples.to_csr(duplicates)
+        return cls(matrix, triples.users, triples.items, scale or Scale.from_ratings(matrix.data))
 
     @classmethod
     def from_csr(
@@ -302,7 +314,7 @@ class Ratings:
         origin = Origin("the matrix", "stored value")
         values = numbers(entries.data, origin, None)
         triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)
-        return _build(cls, triples, "error", scale)
+        return cls._from_triples(triples, "error", scale)
 
     def user_position(self, user: Any, *, from_text: bool = False) -> int:
         """Return the row of a user id.
@@ -476,24 +488,6 @@ class Ratings:
                 "rating": pa.array(self.matrix.data),
             }
         )
-
-
-def _assemble(cls: type[Ratings], columns: Columns, duplicates: Duplicates, scale: Scale | None) -> Ratings:
-    """Encode the ids of three columns and build the table."""
-    origin, (user, item, rating) = columns.origin, columns.names
-    if not len(columns.rating):
-        raise InputError(f"{origin.file or 'the table'} has no ratings")
-    parse = columns.are_texts
-    users, rows = encode(columns.user, "user", lambda k: origin.at(k, user), parse=parse)
-    items, cols = encode(columns.item, "item", lambda k: origin.at(k, item), parse=parse)
-    values = numbers(columns.rating, origin, rating)
-    return _build(cls, Triples(rows, cols, values, users, items, origin, rating), duplicates, scale)
-
-
-def _build(cls: type[Ratings], triples: Triples, duplicates: Duplicates, scale: Scale | None) -> Ratings:
-    triples.check(scale)
-    matrix = triples.to_csr(duplicates)
-    return cls(matrix, triples.users, triples.items, scale or Scale.from_ratings(matrix.data))
 
 
 def _column(series: Any) -> Any:

@@ -71,7 +71,7 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     per_tag = np.unique(np.array(tags.tags)[np.isin(tags.items, items.ids)], return_counts=True)[1]
     if per_tag.max(initial=0) < 20:
         return None
-    made = features.tag_profiles(tags.items, tags.tags, tags.counts, of=items.ids, genres=items.genres)
+    made = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
     name = f"{made.name} from {origin} and the genres of {source.name}"
     return ItemGeometry.from_vectors(made.items, made.vectors, name=name, zero="far")
 

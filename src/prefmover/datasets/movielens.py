@@ -20,12 +20,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover.data.columns import Columns
+from prefmover.data.delimited import Schema
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import published_folds
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
-from prefmover.datasets.tables import Layout
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
 
@@ -39,33 +40,33 @@ GENRES_100K = (
 # fmt: on
 
 RATINGS = {
-    "u": Layout("\t", {"user": "int", "item": "int", "rating": "float", "timestamp": "skip"}),
-    "dat": Layout("::", {"user": "int", "item": "int", "rating": "float", "timestamp": "skip"}),
-    "csv": Layout(
-        ",", {"userId": "int", "movieId": "int", "rating": "float", "timestamp": "skip"}, header=True
+    "u": Schema("\t", {"user": "int", "item": "int", "rating": "float", "timestamp": None}),
+    "dat": Schema("::", {"user": "int", "item": "int", "rating": "float", "timestamp": None}),
+    "csv": Schema(
+        ",", {"userId": "int", "movieId": "int", "rating": "float", "timestamp": None}, header=True
     ),
 }
 ITEMS = {
-    "u": Layout(
+    "u": Schema(
         "|",
         {
             "item": "int",
             "title": "text",
             "released": "text",
-            "video": "skip",
-            "address": "skip",
+            "video": None,
+            "address": None,
             **dict.fromkeys(GENRES_100K, "int"),
         },
         encoding="latin-1",
     ),
-    "dat": Layout("::", {"item": "int", "title": "text", "genres": "text"}, encoding="latin-1"),
-    "csv": Layout(",", {"movieId": "int", "title": "text", "genres": "text"}, header=True),
+    "dat": Schema("::", {"item": "int", "title": "text", "genres": "text"}, encoding="latin-1"),
+    "csv": Schema(",", {"movieId": "int", "title": "text", "genres": "text"}, header=True),
 }
 TAGS = {
-    "dat": Layout("::", {"user": "skip", "item": "int", "tag": "text", "timestamp": "skip"}),
-    "csv": Layout(",", {"userId": "skip", "movieId": "int", "tag": "text", "timestamp": "skip"}, header=True),
+    "dat": Schema("::", {"user": None, "item": "int", "tag": "text", "timestamp": None}),
+    "csv": Schema(",", {"userId": None, "movieId": "int", "tag": "text", "timestamp": None}, header=True),
 }
-MOVIE_TAGS = Layout(",", {"movieId": "int", "tag": "text", "count": "int", "source": "skip"}, header=True)
+MOVIE_TAGS = Schema(",", {"movieId": "int", "tag": "text", "count": "int", "source": None}, header=True)
 
 Form = Literal["u", "dat", "csv"]
 
@@ -109,7 +110,7 @@ def read(source: Source, files: Files) -> Dataset:
         name=source.name,
         terms=source.terms,
         citation=source.citation,
-        folds=(lambda whole: published_folds(whole, read_folds(files))) if source.form == "u" else None,
+        folds=(lambda whole: published_folds(whole, read_folds(files, source))) if source.form == "u" else None,
     )
 
 
@@ -130,38 +131,29 @@ def check_counts(source: Source, data: Dataset) -> None:
 
 
 def read_ratings(files: Files, source: Source) -> Ratings:
-    """Return the ratings; each user and movie at most once, on the scale of the data set."""
+    """Return the ratings, on the scale of the data set."""
     name = {"u": "u.data", "dat": "ratings.dat", "csv": "ratings.csv"}[source.form]
-    return _ratings(files, name, RATINGS[source.form], half_stars=source.half_stars)
+    return _ratings(files, name, source)
 
 
-def read_folds(files: Files) -> list[tuple[Ratings, Ratings]]:
+def read_folds(files: Files, source: Source) -> list[tuple[Ratings, Ratings]]:
     """Return the five 4:1 folds that ml-100k was published with, u1 to u5, as (train, test) pairs."""
     names = [(f"u{k}.base", f"u{k}.test") for k in range(1, 6)]
     files.require(name for pair in names for name in pair)
-    layout = RATINGS["u"]
-    return [
-        (
-            _ratings(files, base, layout, half_stars=False),
-            _ratings(files, test, layout, half_stars=False),
-        )
-        for base, test in names
-    ]
+    return [(_ratings(files, base, source), _ratings(files, test, source)) for base, test in names]
 
 
 def read_items(files: Files, source: Source) -> Catalog:
     """Return the movies: ids, titles, years, genres."""
     name = {"u": "u.item", "dat": "movies.dat", "csv": "movies.csv"}[source.form]
-    layout = ITEMS[source.form]
+    schema = ITEMS[source.form]
     if source.name != "ml-1m" and source.form == "dat":
-        layout = replace(layout, encoding="utf-8")
-    data, where = files.read(name), files.where(name)
-    columns = layout.parse(data, where)
+        schema = replace(schema, encoding="utf-8")
+    columns, origin = schema.read(files.read(name), files.where(name))
     ids = columns["movieId" if source.form == "csv" else "item"]
     repeated = _first_repeat(ids)
     if repeated is not None:
-        line = layout.line_of(data, repeated, where)
-        raise InputError(f"{where}, line {line:,}: movie {ids[repeated]} is listed a second time")
+        raise InputError(f"{origin.at(repeated)}: movie {ids[repeated]} is listed a second time")
     split = [split_year(title) for title in columns["title"].to_pylist()]
     years = [year for _, year in split]
     if source.form == "u":
@@ -178,44 +170,27 @@ def read_items(files: Files, source: Source) -> Catalog:
 
 def read_user_tags(files: Files, source: Source) -> Tags | None:
     """Return how often each movie got each tag, or None if the data set has no tags."""
-    if source.form not in ("dat", "csv") or f"tags.{source.form}" not in files:
-        return None
     name = f"tags.{source.form}"
-    columns = TAGS[source.form].parse(files.read(name), files.where(name))
+    if source.form not in TAGS or name not in files:
+        return None
+    columns, _ = TAGS[source.form].read(files.read(name), files.where(name))
     return _counted(columns["movieId" if source.form == "csv" else "item"], columns["tag"], None)
 
 
 def read_movie_tags(files: Files) -> Tags:
     """Return the tags of a ``tags.csv`` with the columns movieId, tag, count, source."""
-    columns = MOVIE_TAGS.parse(files.read("tags.csv"), files.where("tags.csv"))
+    columns, origin = MOVIE_TAGS.read(files.read("tags.csv"), files.where("tags.csv"))
     counts = columns["count"]
     if (counts < 1).any():
         row = int((counts < 1).argmax())
-        where = files.where("tags.csv")
-        line = MOVIE_TAGS.line_of(files.read("tags.csv"), row, where)
-        raise InputError(f"{where}, line {line:,}: a count of {counts[row]}; expected 1 or more")
+        raise InputError(f"{origin.at(row, 'count')}: a count of {counts[row]}; expected 1 or more")
     return _counted(columns["movieId"], columns["tag"], counts)
 
 
-def _ratings(files: Files, name: str, layout: Layout, *, half_stars: bool) -> Ratings:
-    where = files.where(name)
-    data = files.read(name)
-    user, item, rating = list(layout.columns)[:3]
-    columns = layout.parse(data, where)
-    scale = Scale(0.5, 5.0, 0.5) if half_stars else Scale(1.0, 5.0, 1.0)
-    stars = columns[rating]
-    wrong = ~((stars >= scale.lowest) & (stars <= scale.highest))  # so written that NaN is wrong
-    wrong |= np.where(wrong, 0.0, stars) / scale.step % 1 != 0
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            f"{where}, line {layout.line_of(data, row, where):,}: a rating of {stars[row]:g}; expected "
-            f"{scale.lowest:g} to {scale.highest:g} in steps of {scale.step:g}"
-        )
-    try:
-        return Ratings.from_arrays(columns[user], columns[item], stars, scale=scale)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+def _ratings(files: Files, name: str, source: Source) -> Ratings:
+    columns, origin = RATINGS[source.form].read(files.read(name), files.where(name))
+    scale = Scale(0.5, 5.0, 0.5) if source.half_stars else Scale(1.0, 5.0, 1.0)
+    return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
 
 
 def _counted(items: npt.NDArray[np.int64], tags: Any, counts: Any) -> Tags:

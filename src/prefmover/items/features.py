@@ -1,14 +1,14 @@
-"""Item vectors from what people have: tags, genres, texts or ratings.
+"""Item vectors from tags, genres, texts or ratings.
 
 Every function takes plain arrays and returns :class:`ItemVectors`. The angle between two rows is the
-distance between two items; a row of zeros says that nothing is known of an item, and the geometry
-places it at a right angle to every other item (not at distance 0 from its likes).
+distance between two items. A row of zeros means that nothing is known about an item; the geometry puts it
+at a right angle to every other item.
 
 The vectors are the same bytes on every call: vocabularies are sorted, the truncated SVD starts from a
 fixed vector, and the sign of each of its columns is fixed.
 
-:func:`tag_profiles` is the best that was found without the Tag Genome, and what the MovieLens data
-sets use: the figures are in ``docs/guide/data.md``, the experiment in ``benchmarks/bench_geometry.py``.
+:func:`tag_profiles` is the best method without the Tag Genome, and the MovieLens data sets use it: the
+results are in ``docs/guide/data.md``, the experiment in ``benchmarks/bench_geometry.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from prefmover.data.ids import Ids, as_ids, encode
+from prefmover._typing import Bools, Floats, Ids
+from prefmover.data.ids import IdIndex, as_ids, encode
 from prefmover.errors import InputError
 
 __all__ = [
@@ -37,9 +38,7 @@ __all__ = [
     "truncated_svd",
 ]
 
-Floats = npt.NDArray[np.float64]
-
-MOST_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
+MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 
 
 class ItemVectors(NamedTuple):
@@ -52,14 +51,14 @@ class ItemVectors(NamedTuple):
     vectors : float64 ndarray of shape (n, d)
         Unit rows, or rows of zeros.
     known : bool ndarray of shape (n,)
-        False for the rows of zeros: items of which nothing is known.
+        False for the rows of zeros: items about which nothing is known.
     name : str
-        What the vectors were made from.
+        The source of the vectors.
     """
 
     items: Ids
     vectors: Floats
-    known: npt.NDArray[np.bool_]
+    known: Bools
     name: str
 
 
@@ -68,7 +67,7 @@ def from_tags(
     tags: Sequence[str],
     counts: npt.ArrayLike | None = None,
     *,
-    of: Any = None,
+    ids: Any = None,
     dimensions: int | None = 100,
     min_items: int = 2,
     name: str = "tags",
@@ -78,15 +77,15 @@ def from_tags(
     Parameters
     ----------
     items, tags, counts
-        One entry per (item, tag) pair: ids, words or phrases (case does not count), and how often the
-        tag was given (once, by default). Pairs may repeat; their counts add up.
-    of : sequence of ids, optional
-        The items wanted, in this order; by default all that have a tag, sorted. Tags of other items
+        One entry per (item, tag) pair: ids, words or phrases in any case, and how often the tag was given
+        (once, by default). Pairs may repeat; their counts add up.
+    ids : sequence of ids, optional
+        The items of the result, in this order; by default all that have a tag, sorted. Tags of other items
         still help to learn which tags go together.
     dimensions : int, optional
-        Length of the vectors; None for the sparse tf-idf as it is, one dimension for each tag.
+        Length of the vectors; None for plain tf-idf, with one dimension per tag.
     min_items : int
-        Tags of fewer items than this are left out.
+        Tags of fewer items are left out.
 
     Examples
     --------
@@ -99,8 +98,8 @@ def from_tags(
            [1., 1., 0.],
            [0., 0., 1.]])
     """
-    rows, matrix, _ = term_counts(items, tags, counts, of=of)
-    n = len(rows) if of is None else len(of)
+    rows, matrix, _ = term_counts(items, tags, counts, ids=ids)
+    n = len(rows) if ids is None else len(ids)
     weighted = tf_idf(matrix, min_items=min_items)
     if dimensions is None:
         return _result(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
@@ -109,12 +108,12 @@ def from_tags(
 
 
 def from_genres(items: Any, genres: Sequence[str | Sequence[str]], *, name: str = "genres") -> ItemVectors:
-    """Return item vectors from genres: one dimension for each genre.
+    """Return item vectors from genres: one dimension per genre.
 
     Parameters
     ----------
     items : sequence of ids
-        All different; their order is kept.
+        Item ids, all different, in the order of the result.
     genres : sequence
         Genres of each item: a list of names, or one string with ``|`` between them.
 
@@ -141,10 +140,10 @@ def from_text(
     min_items: int = 2,
     name: str = "text",
 ) -> ItemVectors:
-    """Return item vectors from free text, one text for each item: words as tags.
+    """Return item vectors from free text, one text per item: words as tags.
 
-    A word is two or more letters or digits; case does not count. Words that are everywhere get no
-    weight from tf-idf, so that there is no list of stop words, and no language is preferred.
+    A word is two or more letters or digits, in any case. tf-idf gives words that occur everywhere almost no
+    weight, so there is no list of stop words, and no language is preferred.
 
     Examples
     --------
@@ -157,15 +156,15 @@ def from_text(
     """
     ids = as_ids(items, "item")
     if len(texts) != len(ids):
-        raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one for each")
+        raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one per item")
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
-    long_items = [i for i, found in zip(ids.tolist(), words, strict=True) for _ in found]
-    if not long_items:
+    word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
+    if not word_items:
         return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
     return from_tags(
-        long_items,
-        [word for found in words for word in found],
-        of=ids,
+        word_items,
+        [word for some in words for word in some],
+        ids=ids,
         dimensions=dimensions,
         min_items=min_items,
         name=name,
@@ -175,18 +174,18 @@ def from_text(
 def from_ratings(
     matrix: Any, items: Any, *, dimensions: int = 50, name: str = "training ratings"
 ) -> ItemVectors:
-    """Return item vectors from ratings: what users thought of an item, beyond their own mean.
+    """Return item vectors from ratings: the residuals of an item's ratings from the users' means.
 
-    The matrix with each user's mean taken off is cut to ``dimensions`` by an SVD, E ≈ U S Vᵀ, and the
-    vector of an item is its row of V S. For experiments, pass **training** ratings only: vectors that
-    have seen test ratings give the answer away.
+    The matrix E of residuals is reduced to ``dimensions`` by an SVD, E ≈ U S Vᵀ, and the vector of an item
+    is its row of V S. For experiments, pass **training** ratings only: vectors from test ratings would give
+    the answers away.
 
     Parameters
     ----------
     matrix : scipy.sparse array of shape (users, items)
-        Stored entries are ratings, zeros among them too.
+        Stored entries are ratings, including stored zeros.
     items : sequence of ids
-        Of the columns.
+        Ids of the columns.
 
     Examples
     --------
@@ -208,17 +207,17 @@ def from_ratings(
 
 
 def combine(
-    *parts: ItemVectors, weights: Sequence[float] | None = None, name: str | None = None
+    *blocks: ItemVectors, weights: Sequence[float] | None = None, name: str | None = None
 ) -> ItemVectors:
-    """Return the vectors of several kinds side by side, each kind with a weight.
+    """Return several feature blocks side by side, each with a weight.
 
-    The cosine of two items becomes the weighted mean of their cosines by each kind,
-    ``Σ w_k cos_k / Σ w_k``, for items that have all kinds. Where a kind is missing, the others stand.
+    The cosine of two items becomes the weighted mean of their cosines in each block,
+    ``Σ w_k cos_k / Σ w_k``, for items that have all blocks. Where a block is missing, the others count.
 
     Parameters
     ----------
-    parts
-        Two or more; items are matched by id, and kept in the order in which they first appear.
+    blocks
+        Two or more; items are matched by id, and keep the order in which they first appear.
     weights : sequence of float, optional
         All 1 by default.
 
@@ -232,25 +231,24 @@ def combine(
     >>> float((both.vectors[0] @ both.vectors[1]).round(6))
     0.25
     """
-    if len(parts) < 2:
-        raise InputError(f"combine needs two or more kinds of vectors, got {len(parts)}")
-    w = [1.0] * len(parts) if weights is None else [float(x) for x in weights]
-    if len(w) != len(parts) or not all(0 < x < np.inf for x in w):
-        raise InputError(f"weights are {w} for {len(parts)} kinds; expected one positive number for each")
+    if len(blocks) < 2:
+        raise InputError(f"combine needs two or more feature blocks, got {len(blocks)}")
+    w = [1.0] * len(blocks) if weights is None else [float(x) for x in weights]
+    if len(w) != len(blocks) or not all(0 < x < np.inf for x in w):
+        raise InputError(f"weights are {w} for {len(blocks)} blocks; expected one positive number per block")
     order: dict[Any, int] = {}
-    for part in parts:
-        for item in part.items.tolist():
+    for block in blocks:
+        for item in block.items.tolist():
             order.setdefault(item, len(order))
     if len({type(item) for item in order}) > 1:
-        raise InputError("some item ids are integers and some are strings; make them the same kind")
-    blocks = []
-    for part, weight in zip(parts, w, strict=True):
-        block = np.zeros((len(order), part.vectors.shape[1]))
-        block[[order[item] for item in part.items.tolist()]] = _unit_rows(part.vectors)
-        blocks.append(np.sqrt(weight) * block)
-    label = name or " + ".join(f"{x:g} x {p.name}" for x, p in zip(w, parts, strict=True))
-    ids = as_ids(list(order), "item")
-    return _result(ids, np.hstack(blocks), label)
+        raise InputError("some item ids are integers and some are strings; make them the same type")
+    columns = []
+    for block, weight in zip(blocks, w, strict=True):
+        X = np.zeros((len(order), block.vectors.shape[1]))
+        X[[order[item] for item in block.items.tolist()]] = _unit_rows(block.vectors)
+        columns.append(np.sqrt(weight) * X)
+    label = name or " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
+    return _result(as_ids(list(order), "item"), np.hstack(columns), label)
 
 
 def tag_profiles(
@@ -258,7 +256,7 @@ def tag_profiles(
     tags: Sequence[str],
     counts: npt.ArrayLike | None = None,
     *,
-    of: Any,
+    ids: Any,
     genres: Sequence[str | Sequence[str]],
     dimensions: int = 50,
     min_items: int = 20,
@@ -267,49 +265,48 @@ def tag_profiles(
     common: float = 0.4,
     name: str = "tag profiles",
 ) -> ItemVectors:
-    """Return vectors of items by the tags that they would get: a small, self-made tag genome.
+    """Return vectors of predicted tags: a small, self-made tag genome.
 
-    People give few tags, and most pairs of items have none in common, though it is plain from genre
-    and other tags which they could have. So predict them:
+    People give few tags, and most pairs of items have none in common, although genres and other tags
+    suggest which ones they could have. So predict them:
 
     1. Each item gets features f: its genres, and ``tag_weight`` times its latent tag vector
        (:func:`from_tags`). They are centered.
     2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
        items that have tags. The predicted profile of an item is fB; only its inner products matter,
        so the profile is kept as f(BBᵀ)^½, no longer than f.
-    3. One more coordinate, the same for all items, stands for what any two items have in common.
-       Items whose profile is weak lie near it, and so near each other.
+    3. One more coordinate, the same for all items, represents what any two items have in common.
+       Items with a weak profile are close to it, and so to each other.
 
-    Tags and genres are all that is used: no ratings, and nothing of the Tag Genome.
+    Only tags and genres are used: no ratings, and nothing from the Tag Genome.
 
     Parameters
     ----------
     items, tags, counts
         As in :func:`from_tags`.
-    of, genres : sequence
-        The items wanted, and the genres of each (:func:`from_genres`).
+    ids, genres : sequence
+        The items of the result, and the genres of each (:func:`from_genres`).
     dimensions : int
-        Of the latent tag vectors.
+        Length of the latent tag vectors.
     min_items : int
-        Tags of fewer items than this are not predicted; they still shape the latent vectors.
+        Tags of fewer items are not predicted; they still shape the latent vectors.
     tag_weight, ridge, common : float
         Weight of tags against genres in the features; penalty of the regression, per item; size of the
         common coordinate, in units of the root mean square length of a profile.
 
     Examples
     --------
-    >>> v = tag_profiles([1, 1, 2, 2, 3], ["space", "robot", "space", "robot", "love"], of=[1, 2, 3, 4, 5],
+    >>> v = tag_profiles([1, 1, 2, 2, 3], ["space", "robot", "space", "robot", "love"], ids=[1, 2, 3, 4, 5],
     ...     genres=["Sci-Fi", "Sci-Fi", "Drama", "Drama", ""], dimensions=2, min_items=1)
     >>> cosines = v.vectors @ v.vectors.T
     >>> bool(cosines[3, 2] > cosines[3, 1]), v.known
     (True, array([ True,  True,  True,  True, False]))
     """
-    ids = as_ids(of, "item")
+    ids = as_ids(ids, "item")
     names, G = _genre_matrix(len(ids), genres)
-    _, matrix, _ = term_counts(items, tags, counts, of=ids)
+    _, matrix, _ = term_counts(items, tags, counts, ids=ids)
     latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
-    own = matrix[: len(ids)]
-    targets = tf_idf(own, min_items=min_items)
+    targets = tf_idf(matrix[: len(ids)], min_items=min_items)
     tagged = np.diff(targets.indptr) > 0
     if not tagged.any():
         raise InputError(
@@ -332,16 +329,16 @@ def tag_profiles(
 
 
 def term_counts(
-    items: Any, terms: Sequence[str], counts: npt.ArrayLike | None = None, *, of: Any = None
+    items: Any, terms: Sequence[str], counts: npt.ArrayLike | None = None, *, ids: Any = None
 ) -> tuple[Ids, sparse.csr_array, list[str]]:
     """Return item ids, the matrix of counts (items, terms), and the terms, sorted.
 
-    The rows are the items of ``of`` in their order (or all items, sorted), and then those that are not
-    in ``of``. Terms are compared without case and surrounding blanks; empty ones are left out.
+    The rows are ``ids`` in their order (or all items, sorted), and then the items that are not in ``ids``.
+    Terms are compared without case and surrounding spaces; empty ones are left out.
 
     Examples
     --------
-    >>> ids, matrix, terms = term_counts([2, 1, 2], ["Noir", "noir ", "cats"], [3, 1, 1], of=[2])
+    >>> ids, matrix, terms = term_counts([2, 1, 2], ["Noir", "noir ", "cats"], [3, 1, 1], ids=[2])
     >>> ids, matrix.toarray(), terms
     (array([2, 1]), array([[1., 3.],
            [0., 1.]]), ['cats', 'noir'])
@@ -349,7 +346,7 @@ def term_counts(
     weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
     if not len(items) == len(terms) == len(weights):
         raise InputError(
-            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected as many of each"
+            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected the same number of each"
         )
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
@@ -359,22 +356,20 @@ def term_counts(
     vocabulary = sorted(set(plain) - {""})
     column = {term: k for k, term in enumerate(vocabulary)}
     columns = np.array([column.get(term, -1) for term in plain], dtype=np.int64)
-    seen, codes = encode(items, "item", lambda k: f"row {k + 1}")
-    ids = seen
-    if of is not None:
-        wanted = as_ids(of, "item")
-        if len(seen) and len(wanted) and seen.dtype != wanted.dtype:
-            raise InputError("the tags have other ids (integers or strings) than the items wanted")
-        place = {item: k for k, item in enumerate(wanted.tolist())}
-        others = [item for item in seen.tolist() if item not in place]
-        place.update({item: len(place) + k for k, item in enumerate(others)})
-        codes = np.array([place[item] for item in seen.tolist()], dtype=np.int64)[codes]
-        ids = as_ids([*wanted.tolist(), *others], "item") if others else wanted
+    tagged, codes = encode(items, "item", lambda k: f"row {k + 1}")
+    rows = tagged
+    if ids is not None:
+        first = as_ids(ids, "item")
+        if len(tagged) and len(first) and tagged.dtype != first.dtype:
+            raise InputError("the ids of the tags and of the items differ in type (integers or strings)")
+        others = [item for item, k in zip(tagged, IdIndex("item", first).get(tagged), strict=True) if k < 0]
+        rows = as_ids([*first.tolist(), *others], "item") if others else first
+        codes = IdIndex("item", rows).positions(tagged)[codes]
     kept = columns >= 0
-    shape = (len(ids), len(vocabulary))
+    shape = (len(rows), len(vocabulary))
     matrix = sparse.coo_array((weights[kept], (codes[kept], columns[kept])), shape=shape).tocsr()
     matrix.sum_duplicates()
-    return ids, matrix, vocabulary
+    return rows, matrix, vocabulary
 
 
 def tf_idf(matrix: sparse.csr_array, *, min_items: int = 1) -> sparse.csr_array:
@@ -417,19 +412,18 @@ def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
         U, S = U[:, ::-1], S[::-1]
     kept = S[:d] > S[0] * 1e-12
     X = _fixed_signs(np.asarray((U[:, :d] * S[:d])[:, kept], dtype=np.float64))
-    # A row that has no part in the kept dimensions comes out as rounding noise, which would pass for
-    # a direction.
+    # A row without a component in the kept dimensions is rounding noise, which must not become a direction.
     X[np.linalg.norm(X, axis=1) < S[0] * 1e-10] = 0.0
     return X
 
 
 def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[str], Floats]:
     if len(genres) != n:
-        raise InputError(f"{len(genres)} lists of genres for {n} items; expected one for each")
+        raise InputError(f"{len(genres)} lists of genres for {n} items; expected one per item")
     listed = [_split(g) for g in genres]
     names = sorted({g for some in listed for g in some})
     column = {g: k for k, g in enumerate(names)}
-    if n * len(names) > MOST_DENSE:
+    if n * len(names) > MAX_DENSE:
         raise InputError(
             f"{len(names):,} genres for {n:,} items would take {n * len(names) * 8 / 1e9:,.1f} GB; "
             "are these tags? from_tags has no such limit"
@@ -448,15 +442,13 @@ def _split(genres: str | Iterable[str]) -> set[str]:
 def _fixed_signs(X: Floats) -> Floats:
     """Return X with each column turned so that its entry of largest size is positive."""
     peaks = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
-    signs: Floats = np.where(peaks < 0, -1.0, 1.0)
-    return X * signs
+    return np.asarray(X * np.where(peaks < 0, -1.0, 1.0))
 
 
 def _unit_rows(X: Floats) -> Floats:
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0
-    unit: Floats = X / lengths
-    return unit
+    return np.asarray(X / lengths)
 
 
 def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:

@@ -1,12 +1,12 @@
-r"""Tables of items of one's own: ids, titles, and whatever describes them.
+r"""Files that describe items: ids, titles, and what tells items apart.
 
-A file has a header and a column of item ids, and one of these forms:
+A file has a header, a column of item ids, and one of these forms:
 
-- a row for each item: title, year, genres, tags (several in a cell), text;
-- a row for each tag: item, tag, and a count where known, as MovieLens' ``tags.csv``;
+- one row per item: title, year, genres, tags (several in a cell), text;
+- one row per tag: item, tag, and a count if there is one, as in ``tags.csv`` of MovieLens;
 - vectors: item and columns of numbers (in Parquet also one column of lists).
 
-Several files are put together: ``movies.csv`` has titles and genres, ``tags.csv`` the tags.
+Several files are merged: ``movies.csv`` has titles and genres, ``tags.csv`` the tags.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover.data.columns import find_alike, find_column, find_usual, plain_name
-from prefmover.data.delimited import Sheet, file_bytes, to_utf8
-from prefmover.data.ids import CANONICAL_INTEGER, Ids, as_ids, close_names
+from prefmover._typing import Floats, Ids
+from prefmover.data.columns import find_column, find_similar, find_usual, plain_name
+from prefmover.data.delimited import Delimited, file_bytes
+from prefmover.data.ids import CANONICAL_INTEGER, as_ids, close_names
+from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError
 from prefmover.items import features
@@ -35,69 +36,8 @@ __all__ = ["ItemTable", "read_item_table"]
 LOG = logging.getLogger(__name__)
 
 ROLES = ("title", "year", "genres", "tags", "text")
-DENSE = 20_000_000  # entries of a matrix of items x tags that need not be made smaller
-PROFILE_ITEMS = 20  # a tag of so many items can be predicted: features.tag_profiles
-
-
-@dataclass(slots=True)
-class ItemTable:
-    """What files say about items, by id."""
-
-    titles: dict[str, str] = field(default_factory=dict)
-    years: dict[str, int] = field(default_factory=dict)
-    genres: dict[str, list[str]] = field(default_factory=dict)
-    tags: list[tuple[str, str, float]] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    vectors: list[tuple[list[str], npt.NDArray[np.float64]]] = field(default_factory=list)
-    order: dict[str, None] = field(default_factory=dict)
-    plain: list[_Rows] = field(default_factory=list)  # files that describe nothing
-
-    def geometry(self, ids: Ids, name: str) -> ItemGeometry:
-        """Return the geometry of everything that is known; items of which nothing is known lie far off."""
-        parts = self._parts(ids)
-        if not parts:
-            raise InputError(f"{name}: genres, tags and text are empty for every item")
-        made = parts[0] if len(parts) == 1 else features.combine(*parts)
-        return ItemGeometry.from_vectors(made.items, made.vectors, name=f"{made.name} of {name}", zero="far")
-
-    def catalog(self, ids: Ids) -> Catalog:
-        """Return titles, years and genres."""
-        keys = [str(i) for i in ids.tolist()]
-        titles = [self.titles.get(key, key) for key in keys]
-        years = [self.years.get(key, 0) for key in keys]
-        return Catalog(ids, titles, years, [self.genres.get(key, []) for key in keys])
-
-    def _parts(self, ids: Ids) -> list[features.ItemVectors]:
-        place = {str(item): k for k, item in enumerate(ids.tolist())}
-        parts = []
-        for names, X in self.vectors:
-            whole = np.zeros((len(ids), X.shape[1]))
-            whole[[place[name] for name in names]] = X
-            parts.append(
-                features.ItemVectors(ids, whole, np.asarray(whole.any(axis=1)), f"{X.shape[1]} numbers")
-            )
-        genres = [self.genres.get(key, []) for key in place]
-        items = ids[[place[item] for item, _, _ in self.tags]]
-        tags, counts = [tag for _, tag, _ in self.tags], [count for _, _, count in self.tags]
-        by_tag: dict[str, set[str]] = {}
-        for item, tag, _ in self.tags:
-            by_tag.setdefault(tag.casefold(), set()).add(item)
-        most = max(map(len, by_tag.values()), default=0)
-        if any(genres) and most >= PROFILE_ITEMS:
-            parts.append(features.tag_profiles(items, tags, counts, of=ids, genres=genres))
-        else:
-            if any(genres):
-                parts.append(features.from_genres(ids, genres))
-            if tags:
-                small = len(ids) * len(by_tag) <= DENSE
-                options: dict[str, Any] = (
-                    {"dimensions": None, "min_items": 1} if small else {"dimensions": 100, "min_items": 2}
-                )
-                parts.append(features.from_tags(items, tags, counts, of=ids, **options))
-        if any(self.texts.values()):
-            texts = [self.texts.get(key, "") for key in place]
-            parts.append(features.from_text(ids, texts, min_items=1))
-        return parts
+DENSE = 20_000_000  # entries of a matrix of items x tags that is used without an SVD
+PROFILE_ITEMS = 20  # the smallest number of items of a tag that can be predicted: features.tag_profiles
 
 
 def read_item_table(
@@ -108,22 +48,22 @@ def read_item_table(
     rated: Ids | None = None,
     missing: str = "error",
 ) -> tuple[Catalog, ItemGeometry]:
-    r"""Return catalog and geometry from files of items, each in one of the forms above.
+    r"""Return the catalog and the geometry of the items in one or more files.
 
     Parameters
     ----------
     paths
-        One or more files: text with any separator, gzip, Parquet.
+        Files in one of the forms above: text with any separator, gzip, Parquet.
     item
-        Name of the column of ids, in the files that have it; else the usual names are found (item,
-        item_id, movieId, id, ...).
+        Name of the column of ids, in the files that have it; otherwise the usual names are recognized
+        (item, item_id, movieId, id, ...).
     separator, encoding
         As in :meth:`prefmover.Ratings.read`.
     rated
-        Ids of rated items, whose type (integers or strings) the ids here then have. If none of them
-        is here but all titles are, titles are the ids.
+        Ids of rated items; ids here get their type (integers or strings). If none of them is here but their
+        titles are, titles are the ids.
     missing
-        ``"far"`` adds rated items that are not in any file, at a right angle to every other.
+        ``"far"`` adds rated items that no file describes, at a right angle to every other.
 
     Examples
     --------
@@ -137,13 +77,19 @@ def read_item_table(
     [('Aliens', 1.107...)]
     """
     if not paths:
-        raise InputError("no file of items was given")
-    table = _read_all(paths, item, separator, encoding)
-    keys = list(table.order)
+        raise InputError("read_item_table needs at least one file")
+    files = [_ItemFile.read(path, item, separator, encoding) for path in paths]
+    table = ItemTable()
+    for file in files:
+        file.add_to(table)
+    if not table.is_descriptive:
+        raise InputError(
+            f"{files[0].origin.file} needs a column genres, tags or text, or columns of numbers, to tell "
+            f"items apart; it has {', '.join(map(repr, files[0].names))}"
+        )
     if rated is not None and not any(str(i) in table.order for i in rated.tolist()):
-        by_title = _by_title(paths, rated, separator, encoding)
-        if by_title is not None:
-            table, keys = by_title, list(by_title.order)
+        table = _by_title(paths, files, rated, separator, encoding) or table
+    keys = list(table.order)
     if rated is not None and missing == "far":
         keys += [str(i) for i in rated.tolist() if str(i) not in table.order]
     ids = _typed(keys, rated)
@@ -151,252 +97,286 @@ def read_item_table(
     return table.catalog(ids), table.geometry(ids, name)
 
 
-def _read_all(
-    paths: Sequence[str | os.PathLike[str]], item: str | None, separator: str | None, encoding: str
-) -> ItemTable:
-    table = ItemTable()
-    for path in paths:
-        _Rows.read(path, item, separator, encoding).add_to(table)
-    if len(table.plain) == len(paths):
-        rows = table.plain[0]
-        raise InputError(
-            f"{rows.file} needs a column genres, tags or text, or columns of numbers, to tell items "
-            f"apart; it has {', '.join(map(repr, rows.names))}"
-        )
-    return table
+@dataclass(slots=True)
+class ItemTable:
+    """The contents of files that describe items, by the text of the id."""
+
+    titles: dict[str, str] = field(default_factory=dict)
+    years: dict[str, int] = field(default_factory=dict)
+    genres: dict[str, list[str]] = field(default_factory=dict)
+    tags: list[tuple[str, str, float]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    vectors: list[tuple[list[str], Floats]] = field(default_factory=list)
+    order: dict[str, None] = field(default_factory=dict)
+    is_descriptive: bool = False  # whether a column tells items apart
+
+    def geometry(self, ids: Ids, name: str) -> ItemGeometry:
+        """Return the geometry of all that is known; items without any description are far from all others."""
+        blocks = self._blocks(ids)
+        if not blocks:
+            raise InputError(f"{name}: genres, tags and text are empty for every item")
+        vectors = blocks[0] if len(blocks) == 1 else features.combine(*blocks)
+        return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
+
+    def catalog(self, ids: Ids) -> Catalog:
+        """Return titles, years and genres."""
+        keys = [str(i) for i in ids.tolist()]
+        titles = [self.titles.get(key, key) for key in keys]
+        years = [self.years.get(key, 0) for key in keys]
+        return Catalog(ids, titles, years, [self.genres.get(key, []) for key in keys])
+
+    def _blocks(self, ids: Ids) -> list[features.ItemVectors]:
+        """Return the feature blocks: numbers, tags and genres, text."""
+        positions = {str(item): k for k, item in enumerate(ids.tolist())}
+        blocks = []
+        for keys, X in self.vectors:
+            whole = np.zeros((len(ids), X.shape[1]))
+            whole[[positions[key] for key in keys]] = X
+            known = np.asarray(whole.any(axis=1))
+            blocks.append(features.ItemVectors(ids, whole, known, f"{X.shape[1]} numbers"))
+        genres = [self.genres.get(key, []) for key in positions]
+        items = ids[[positions[item] for item, _, _ in self.tags]]
+        tags, counts = [tag for _, tag, _ in self.tags], [count for _, _, count in self.tags]
+        items_by_tag: dict[str, set[str]] = {}
+        for item, tag, _ in self.tags:
+            items_by_tag.setdefault(tag.casefold(), set()).add(item)
+        if any(genres) and max(map(len, items_by_tag.values()), default=0) >= PROFILE_ITEMS:
+            blocks.append(features.tag_profiles(items, tags, counts, ids=ids, genres=genres))
+        else:
+            if any(genres):
+                blocks.append(features.from_genres(ids, genres))
+            if tags:
+                is_small = len(ids) * len(items_by_tag) <= DENSE
+                dimensions, min_items = (None, 1) if is_small else (100, 2)
+                blocks.append(
+                    features.from_tags(items, tags, counts, ids=ids, dimensions=dimensions, min_items=min_items)
+                )
+        if any(self.texts.values()):
+            texts = [self.texts.get(key, "") for key in positions]
+            blocks.append(features.from_text(ids, texts, min_items=1))
+        return blocks
 
 
 def _by_title(
-    paths: Sequence[str | os.PathLike[str]], rated: Ids, separator: str | None, encoding: str
+    paths: Sequence[str | os.PathLike[str]],
+    files: Sequence[_ItemFile],
+    rated: Ids,
+    separator: str | None,
+    encoding: str,
 ) -> ItemTable | None:
-    """Return the table with titles for ids, if that is what was rated; None if it is not."""
-    names = [_Rows.read(path, None, separator, encoding).title for path in paths]
-    if None in names:
-        return None
+    """Return the table with titles as ids, if ratings are by title, or None."""
     table = ItemTable()
-    for path, name in zip(paths, names, strict=True):
-        rows = _Rows.read(path, name, separator, encoding)
-        if len(set(rows.ids)) < len(rows.ids):
+    for path, file in zip(paths, files, strict=True):
+        position = find_similar("title", file.names)
+        if position is None:
+            return None
+        titled = _ItemFile.read(path, file.names[position], separator, encoding)
+        if len(set(titled.ids)) < len(titled.ids):
             return None  # two items of one title
-        rows.add_to(table)
+        titled.add_to(table)
     if not any(str(i) in table.order for i in rated.tolist()):
         return None
-    LOG.info("ratings are by title: items are taken by their %r", names[0])
+    LOG.info("ratings are by title: titles are the ids of the items")
     return table
 
 
 def _typed(keys: list[str], rated: Ids | None) -> Ids:
-    """Return ids as integers if all are written as such, and what was rated is not text."""
-    whole = all(re.fullmatch(CANONICAL_INTEGER, key) and abs(int(key)) < 2**63 for key in keys)
-    if whole and (rated is None or not len(rated) or rated.dtype == np.int64):
+    """Return ids as integers if all are written as integers and the rated ids are not text."""
+    are_integers = all(re.fullmatch(CANONICAL_INTEGER, key) and abs(int(key)) < 2**63 for key in keys)
+    if are_integers and (rated is None or not len(rated) or rated.dtype == np.int64):
         return as_ids([int(key) for key in keys], "item")
     return as_ids(keys, "item")
 
 
 @dataclass(slots=True)
-class _Rows:
-    """One file: names of its columns, and its cells as text (or lists of numbers), row by row."""
+class _ItemFile:
+    """One file: names of its columns, and its cells as text (or lists, in Parquet) row by row."""
 
-    file: str
+    origin: Origin
     names: list[str]
     rows: list[list[Any]]
-    lines: list[int]
-    at: int  # the column of ids
+    id_column: int
 
     @classmethod
     def read(
         cls, path: str | os.PathLike[str], item: str | None, separator: str | None, encoding: str
-    ) -> _Rows:
+    ) -> _ItemFile:
         file, data = os.fspath(path), file_bytes(path)
         if data.startswith(b"PAR1"):
-            names, rows = _parquet(data, file)
-            lines = list(range(1, len(rows) + 1))
+            names, rows, origin = _parquet_rows(data, file)
         else:
-            names, rows, lines = _text(to_utf8(data, encoding, file), file, item, separator)
-        at = (
+            names, rows, origin = _text_rows(data, file, item, separator, encoding)
+        id_column = (
             find_column(item, names, "item", file)
             if item is not None and item in names
-            else _item_column(names, file)
+            else _find_id_column(names, file)
         )
         if not rows:
             raise InputError(f"{file} has a header but no items below it")
-        for row, line in zip(rows, lines, strict=True):
-            if not row[at]:
-                raise InputError(f"{file}, line {line:,}, column {names[at]!r}: the item is missing")
-            if isinstance(row[at], list):
-                raise InputError(f"{file}, line {line:,}, column {names[at]!r}: a list is no item id")
-        return cls(file, names, rows, lines, at)
+        for k, row in enumerate(rows):
+            if not row[id_column] or isinstance(row[id_column], list):
+                reason = "a list is not an item id" if row[id_column] else "the item is missing"
+                raise InputError(f"{origin.at(k, names[id_column])}: {reason}")
+        return cls(origin, names, rows, id_column)
 
     @property
     def ids(self) -> list[str]:
-        return [row[self.at] for row in self.rows]
-
-    @property
-    def title(self) -> str | None:
-        place = find_alike("title", self.names)
-        return None if place is None else self.names[place]
+        return [row[self.id_column] for row in self.rows]
 
     def add_to(self, table: ItemTable) -> None:
-        """Sort the cells into a table by what the columns are called."""
-        places = {role: find_alike(role, self.names) for role in ROLES}
-        columns = {role: p for role, p in places.items() if p is not None and p != self.at}
-        described = {"genres", "tags", "text"} & columns.keys()
-        for at in columns.values():
+        """Add the cells to a table by the roles of their columns."""
+        positions = {role: find_similar(role, self.names) for role in ROLES}
+        columns = {role: p for role, p in positions.items() if p is not None and p != self.id_column}
+        for position in columns.values():
             for row in self.rows:
-                if isinstance(row[at], list):  # of Parquet; tags may well come so
-                    row[at] = "|".join(str(part) for part in row[at] if part is not None)
-        numbers = [] if described else self._numbers(set(columns.values()))
+                if isinstance(row[position], list):
+                    row[position] = "|".join(str(cell) for cell in row[position] if cell is not None)
+        is_described = bool({"genres", "tags", "text"} & columns.keys())
+        numbers = [] if is_described else self._number_columns(set(columns.values()))
         repeats = len(set(self.ids)) < len(self.rows)
         if repeats and (numbers or {"title", "text", "year"} & columns.keys()):
             try:
-                as_ids(self.ids, "item")  # raises, and names the one that is there twice
+                as_ids(self.ids, "item")  # raises an error that names the repeated id
             except InputError as error:
-                raise InputError(f"{self.file}: {error}") from None
+                raise InputError(f"{self.origin.file}: {error}") from None
         table.order.update(dict.fromkeys(self.ids))
+        table.is_descriptive |= is_described or bool(numbers)
         self._add_titles(table, columns)
         for role in ("genres", "tags"):
             if role in columns:
                 self._add_words(table, role, columns[role], split=not repeats)
         if "text" in columns:
-            table.texts.update((row[self.at], row[columns["text"]]) for row in self.rows)
+            table.texts.update((row[self.id_column], row[columns["text"]]) for row in self.rows)
         if numbers:
             X = np.array([[x for p in numbers for x in _floats(row[p])] for row in self.rows])
             table.vectors.append((self.ids, X))
-        if not described and not numbers:
-            table.plain.append(self)
-        taken = [f"{role} from {self.names[p]!r}" for role, p in columns.items()]
-        taken += [f"{len(numbers)} column{'s' * (len(numbers) > 1)} of numbers"] if numbers else []
-        said = ", ".join(taken) or f"nothing else known of {', '.join(map(repr, self.names))}"
-        LOG.info("%s: item from %r, %s", self.file, self.names[self.at], said)
+        used = [f"{role} from {self.names[p]!r}" for role, p in columns.items()]
+        used += [f"{len(numbers)} columns of numbers"] if numbers else []
+        LOG.info(
+            "%s: item from %r, %s",
+            self.origin.file,
+            self.names[self.id_column],
+            ", ".join(used) or f"no other column is recognized among {', '.join(map(repr, self.names))}",
+        )
 
     def _add_titles(self, table: ItemTable, columns: dict[str, int]) -> None:
-        for row, line in zip(self.rows, self.lines, strict=True):
-            key = row[self.at]
+        for k, row in enumerate(self.rows):
+            key = row[self.id_column]
             year = row[columns["year"]] if "year" in columns else ""
             if year and not re.fullmatch("[0-9]{1,9}", year):
-                raise InputError(f"{self.file}, line {line:,}, column 'year': {year!r} is not a year")
-            title, in_title = split_year(row[columns["title"]] if "title" in columns else key)
+                raise InputError(f"{self.origin.at(k, self.names[columns['year']])}: {year!r} is not a year")
+            title, year_in_title = split_year(row[columns["title"]] if "title" in columns else key)
             if "title" in columns or key not in table.titles:
                 table.titles[key] = title
-            if year or in_title:
-                table.years[key] = int(year) if year else in_title
+            if year or year_in_title:
+                table.years[key] = int(year) if year else year_in_title
 
-    def _add_words(self, table: ItemTable, role: str, at: int, split: bool) -> None:
-        cells = [row[at] for row in self.rows]
+    def _add_words(self, table: ItemTable, role: str, position: int, split: bool) -> None:
+        cells = [row[position] for row in self.rows]
         mark = next((m for m in "|;," if any(m in cell for cell in cells)), None) if split else None
         counts = self._counts() if role == "tags" and not split else [1.0] * len(cells)
-        for row, cell, count in zip(self.rows, cells, counts, strict=True):
+        for key, cell, count in zip(self.ids, cells, counts, strict=True):
             words = [word.strip() for word in (cell.split(mark) if mark else [cell])]
             if role == "tags":
-                table.tags += [(row[self.at], word, count) for word in words if word]
+                table.tags += [(key, word, count) for word in words if word]
             else:
-                table.genres.setdefault(row[self.at], []).extend(word for word in words if word)
+                table.genres.setdefault(key, []).extend(word for word in words if word)
 
     def _counts(self) -> list[float]:
-        at = find_usual("count", self.names)
-        if at is None:
+        position = find_usual("count", self.names)
+        if position is None:
             return [1.0] * len(self.rows)
-        counts = [_number(row[at]) for row in self.rows]
-        for count, row, line in zip(counts, self.rows, self.lines, strict=True):
-            if count is None or not 0 < count < np.inf:
+        counts = []
+        for k, row in enumerate(self.rows):
+            numbers = _floats(row[position])
+            if len(numbers) != 1 or not 0 < numbers[0] < np.inf:
                 raise InputError(
-                    f"{self.file}, line {line:,}, column {self.names[at]!r}: {row[at]!r} is not a count; "
-                    "expected a positive number"
+                    f"{self.origin.at(k, self.names[position])}: {row[position]!r} is not a count; expected a "
+                    "positive number"
                 )
-        return [float(count) for count in counts if count is not None]
+            counts.append(numbers[0])
+        return counts
 
-    def _numbers(self, taken: set[int]) -> list[int]:
-        """Return the columns that hold numbers, all those that are nothing else."""
-        rest = [k for k in range(len(self.names)) if k != self.at and k not in taken]
-        first = {k: _floats(self.rows[0][k]) for k in rest}
-        chosen = [k for k in rest if first[k]]
-        lists = [k for k in chosen if plain_name(self.names[k]) == "vector" or len(first[k]) > 1]
-        chosen = lists or chosen
-        for row, line in zip(self.rows, self.lines, strict=True):
-            for k in chosen:
-                if len(_floats(row[k])) != len(first[k]):
+    def _number_columns(self, used: set[int]) -> list[int]:
+        """Return the columns of numbers among those without a role."""
+        rest = [k for k in range(len(self.names)) if k != self.id_column and k not in used]
+        lengths = {k: len(_floats(self.rows[0][k])) for k in rest}
+        columns = [k for k in rest if lengths[k]]
+        columns = [k for k in columns if plain_name(self.names[k]) == "vector" or lengths[k] > 1] or columns
+        for k, row in enumerate(self.rows):
+            for column in columns:
+                n = lengths[column]
+                if len(_floats(row[column])) != n:
+                    expected = "a number" if n == 1 else f"a list of {n} numbers"
                     raise InputError(
-                        f"{self.file}, line {line:,}, column {self.names[k]!r}: {row[k]!r} is not "
-                        f"{'a number' if len(first[k]) == 1 else f'a list of {len(first[k])} numbers'}"
+                        f"{self.origin.at(k, self.names[column])}: {row[column]!r} is not {expected}"
                     )
-        return chosen
+        return columns
 
 
-def _item_column(names: list[str], file: str) -> int:
-    at = find_usual("item", names)
-    if at is None:
+def _find_id_column(names: list[str], file: str) -> int:
+    position = find_usual("item", names)
+    if position is None:
         plain = [plain_name(name) for name in names]
-        at = plain.index("id") if "id" in plain else _alike_item(names)
-    if at is not None:
-        return at
+        position = plain.index("id") if "id" in plain else _similar_to_item(names)
+    if position is not None:
+        return position
     close = close_names("item", names, n=1)
     hint = f"; is it {close[0]!r}?" if close else ""
-    listed = ", ".join(map(repr, names))
     raise InputError(
-        f"{file}, line 1: no column 'item' among {listed}{hint}; the first line names the columns, "
-        f"item and some of {', '.join(ROLES)}"
+        f"{file}, line 1: no column 'item' among {', '.join(map(repr, names))}{hint}; the first line names "
+        f"the columns: item, and some of {', '.join(ROLES)}"
     )
 
 
-def _alike_item(names: list[str]) -> int | None:
-    """Return the column with a word for items in it that is nothing else.
+def _similar_to_item(names: list[str]) -> int | None:
+    """Return the column with a word for items in its name, preferably one without another role.
 
-    >>> _alike_item(["Film Title", "Film Nr"])
+    >>> _similar_to_item(["Film Title", "Film Nr"])
     1
     """
-    others = {find_alike(role, names) for role in ROLES}
-    left = [k for k in range(len(names)) if k not in others]
-    at = find_alike("item", [names[k] for k in left])
-    return find_alike("item", names) if at is None else left[at]
+    others = {find_similar(role, names) for role in ROLES}
+    rest = [k for k in range(len(names)) if k not in others]
+    position = find_similar("item", [names[k] for k in rest])
+    return find_similar("item", names) if position is None else rest[position]
 
 
-def _text(
-    data: bytes, file: str, item: str | None, separator: str | None
-) -> tuple[list[str], list[list[Any]], list[int]]:
-    if not data.strip():
-        raise InputError(f"{file} is empty; expected a header and items below it")
+def _text_rows(
+    data: bytes, file: str, item: str | None, separator: str | None, encoding: str
+) -> tuple[list[str], list[list[Any]], Origin]:
+    def is_header(names: list[str]) -> bool:
+        is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
+        return len(names) > 1 and (item in names or is_usual)
 
-    def has_names(names: list[str]) -> bool:
-        usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
-        return len(names) > 1 and (item in names or usual)
-
-    sheet = Sheet.open(data, file, separator, least=2, has_names=has_names, expected="item and tags")
-    names, rows, lines = list(sheet.first), [], []
-    for line, fields in sheet.rows():
-        if not any(cell.strip() for cell in fields):
-            continue
-        if len(fields) != len(names):
-            raise InputError(
-                f"{file}, line {line:,}: {len(fields)} columns where the header has {len(names)}"
-                f" (separator {sheet.shown!r})"
-            )
-        rows.append([cell.strip() for cell in fields])
-        lines.append(line)
-    return names, rows[1:], lines[1:]
+    table = Delimited.open(
+        data,
+        file,
+        encoding=encoding,
+        separator=separator,
+        n_columns=2,
+        is_header=is_header,
+        expected="a header with item and tags, and rows below it",
+    )
+    records = list(table.records())
+    origin = Origin(file, "line", lambda rows: [records[k][0] for k in rows])
+    return list(table.first), [fields for _, fields in records], origin
 
 
-def _parquet(data: bytes, file: str) -> tuple[list[str], list[list[Any]]]:
+def _parquet_rows(data: bytes, file: str) -> tuple[list[str], list[list[Any]], Origin]:
     table = read_parquet(open_parquet(data, file), file)
     columns = [
         [cell if isinstance(cell, list) else "" if cell is None else str(cell) for cell in column.to_pylist()]
         for column in table.columns
     ]
-    return table.column_names, [list(row) for row in zip(*columns, strict=True)]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return table.column_names, [list(row) for row in zip(*columns, strict=True)], Origin(file, "row")
 
 
 def _floats(cell: Any) -> list[float]:
     """Return the numbers in a cell; none if it holds something else."""
-    if isinstance(cell, list):
-        try:
-            return [float(x) for x in cell] if all(isinstance(x, int | float) for x in cell) else []
-        except OverflowError:  # an integer of 400 digits
-            return []
-    value = _number(cell)
-    return [] if value is None else [value]
+    values = cell if isinstance(cell, list) else [cell]
+    if isinstance(cell, list) and not all(isinstance(x, int | float) for x in cell):
+        return []
+    try:
+        return [float(x) for x in values]
+    except (ValueError, OverflowError):  # OverflowError: an integer of 400 digits
+        return []
