@@ -79,7 +79,9 @@ class BaseRecommender(ABC):
         """Return the part of the fit that does not depend on the settings."""
 
     @abstractmethod
-    def _build(self, similarity: UserSimilarity, settings: Mapping[str, Any], prepared: Any) -> Predictor[Any]:
+    def _build(
+        self, similarity: UserSimilarity, settings: Mapping[str, Any], prepared: Any
+    ) -> Predictor[Any]:
         """Return the predictor."""
 
     @abstractmethod
@@ -109,7 +111,9 @@ class BaseRecommender(ABC):
         names = self._parameter_names()
         for name in parameters:
             if name not in names:
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
+                raise InputError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}"
+                )
         for name, value in parameters.items():
             setattr(self, name, value)
         return self
@@ -140,14 +144,15 @@ class BaseRecommender(ABC):
             )
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
-        if row.needs_geometry or self.uses_geometry:
-            data = _with_fixed_geometry(data)
         params, settings, trials = self.get_params(), self._settings(row), list[dict[str, Any]]()
         similarity = UserSimilarity(data, row, self.convention, self.n_threads)
         if tune:
             settings, trials = tuned(
                 similarity, settings, self._changes(settings), self._prepare, self._build, self._seed
             )
+        if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
+            data = data.with_geometry(data.geometry)
+            similarity = similarity.with_data(data)
         predictor = self._build(similarity, settings, self._prepare(similarity, progress))
         return self._adopt(data, predictor, settings, trials, params)
 
@@ -232,7 +237,11 @@ class BaseRecommender(ABC):
             Ids of the candidates; all items by default.
         """
         predictor, state = self._fitted(), self._state(user)
-        candidates = np.arange(self.data_.n_items) if items is None else np.unique(self.data_.ratings.item_positions(items))
+        candidates = (
+            np.arange(self.data_.n_items)
+            if items is None
+            else np.unique(self.data_.ratings.item_positions(items))
+        )
         scores = predictor.scores(state, candidates)
         top = best(scores.values, np.flatnonzero(np.isin(candidates, state.items)), n)
         return self._recommendations(state, candidates[top], scores.take(top))
@@ -334,7 +343,7 @@ class BaseRecommender(ABC):
         return self._adopt(data, predictor.with_users(data), self.settings_, self.tuning_, self.params_)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Save the fitted model, with its data, in a folder. A model that is there is replaced in one step."""
+        """Save the fitted model and its data in a folder; an older model there is replaced in one step."""
         from prefmover.model import storage
 
         self._fitted()
@@ -399,13 +408,6 @@ class BaseRecommender(ABC):
             [HOW[code] for code in how.tolist()],
         )
         return Recommendations(state.name, tuple(Recommendation(*row) for row in zip(*columns, strict=True)))
-
-
-def _with_fixed_geometry(data: Dataset) -> Dataset:
-    """Return the data with their geometry as it is now, even if it was made from the ratings."""
-    return Dataset(
-        data.ratings, data.geometry, data.items, name=data.name, terms=data.terms, citation=data.citation
-    )
 
 
 def check_whole_number(name: str, value: Any) -> None:

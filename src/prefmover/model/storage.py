@@ -1,16 +1,21 @@
-"""A model as a folder: a JSON header, arrays in safetensors, ids in Parquet. No pickle.
+"""A fitted model as a folder: a JSON header, arrays in safetensors, ids and titles in Parquet. No pickle.
 
 ::
 
     my-model/
-      header.json                what it is, parameters, and the sizes and checksums of the other files
+      header.json                kind of model, parameters, and the sizes and checksums of the other files
       arrays-3f9c….safetensors   mapped into memory when loaded, not read
-      users-….parquet, items-….parquet
+      users-….parquet            ids
+      items-….parquet            ids, titles, years and genres
 
 Files other than the header are named after their content and never changed. Saving writes them beside the
 old ones and then replaces the header in one step, so that a process that is killed at any moment leaves
-the old model or the new one; files that the header does not name are removed by the next save.
+the old model or the new one. Files that the header does not name are removed by the next save.
+
+Whatever a folder says is checked before it is used: a model from a stranger raises an error at worst.
 """
+
+from __future__ import annotations
 
 import hashlib
 import json
@@ -19,32 +24,57 @@ import os
 import re
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from prefmover.data.ids import Ids, as_ids
+from prefmover._typing import Ids
+from prefmover.data.ids import as_ids
 from prefmover.data.parquet import open_parquet, read_parquet
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution import atomic
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures import Weight, find_measure, weight
+from prefmover.predict.regression import Covariance
+from prefmover.predict.similarity import UserSimilarity
 
-__all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "read", "write"]
+if TYPE_CHECKING:
+    from prefmover.model.base import BaseRecommender
 
-FORMAT_VERSION = 1
-MOST_HEADER = 1 << 24  # bytes; a real one has a few thousand
+__all__ = [
+    "FORMAT_VERSION",
+    "Header",
+    "StoredFile",
+    "StoredModel",
+    "load",
+    "load_as",
+    "read",
+    "save",
+    "write",
+]
+
+FORMAT_VERSION = 2
+MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
 HEADER = "header.json"
 DATA_FILE = re.compile(r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$")
 UNFINISHED = re.compile(r"^\.unfinished-[0-9a-f]{16}$")
 
+Arrays = Mapping[str, npt.NDArray[Any]]
+Kind = Literal["recommender", "knn"]
 Role = Literal["arrays", "users", "items"]
 ROLES: tuple[Role, ...] = ("arrays", "users", "items")
+ITEM_COLUMNS = ["id", "title", "year", "genres"]
 
 DTYPES: dict[str, npt.DTypeLike] = {
     "F64": np.float64,
@@ -57,9 +87,13 @@ DTYPES: dict[str, npt.DTypeLike] = {
     "BOOL": np.bool_,
 }
 
+GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit")
+GEOMETRY_ARRAYS = ("grid", "vectors")
+DATASET = ("name", "terms", "citation")
+
 
 class StoredFile(BaseModel):
-    """A file of the model, by name within the folder."""
+    """A file of the model, by its name within the folder."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +103,7 @@ class StoredFile(BaseModel):
 
 
 class Header(BaseModel):
-    """What ``header.json`` says.
+    """The content of ``header.json``.
 
     Attributes
     ----------
@@ -77,10 +111,12 @@ class Header(BaseModel):
         Always ``"prefmover-model"``; the version of this layout.
     written_by
         The version of prefmover.
+    kind
+        The kind of model.
     parameters
-        Of the model, as its constructor takes them.
+        The parameters of the model when it was fitted, as its constructor takes them.
     facts
-        What else a model needs to stand up again, small enough for JSON.
+        Everything else that is not an array: settings, scale, properties of the geometry.
     files
         By role: arrays, users, items.
     """
@@ -90,6 +126,7 @@ class Header(BaseModel):
     format: Literal["prefmover-model"]
     version: int
     written_by: str
+    kind: Kind
     parameters: dict[str, Any]
     facts: dict[str, Any]
     files: dict[Role, StoredFile]
@@ -97,87 +134,218 @@ class Header(BaseModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredModel:
-    """What was read: parameters, facts, arrays (read-only views of the file) and ids."""
+    """The content of a folder: header, arrays (read-only views of the file), user ids and items."""
 
     header: Header
     arrays: dict[str, npt.NDArray[Any]]
     users: Ids
-    items: Ids
+    items: Catalog
+
+
+Model = TypeVar("Model", bound="BaseRecommender")
+
+
+def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
+    """Write a fitted model with its data. The parameters are those at the time of the fit."""
+    data = model.data_
+    ratings, geometry, scale = data.ratings, data.geometry, data.ratings.scale
+    parameters = {name: _to_json(value) for name, value in model.params_.items()}
+    parameters |= {"n_threads": None, "measure": find_measure(model.params_["measure"]).name}
+    matrix = ratings.matrix
+    arrays: dict[str, Any] = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    facts: dict[str, Any] = {
+        "settings": {name: _to_json(value) for name, value in model.settings_.items()},
+        "tuning": model.tuning_,
+        "scale": [scale.lowest, scale.highest, scale.step],
+        "dataset": {name: getattr(data, name) for name in DATASET},
+        "geometry": None,
+    }
+    if geometry is not None:
+        facts["geometry"] = {name: getattr(geometry, name) for name in GEOMETRY}
+        stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
+        arrays |= {name: array for name, array in stored.items() if array is not None}
+    more_facts, more_arrays = model._stored()
+    write(
+        folder,
+        kind=model.kind,
+        parameters=parameters,
+        facts={**facts, **more_facts},
+        arrays={**arrays, **more_arrays},
+        users=ratings.users,
+        items=data.items,
+    )
+
+
+def load(
+    folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool = True
+) -> BaseRecommender:
+    """Return the saved model, of whichever kind it is; errors name the folder.
+
+    Parameters
+    ----------
+    n_threads
+        Threads; None means all cores.
+    verify
+        Compare checksums, which reads the files once.
+    """
+    from prefmover.model.knn_recommender import KNNRecommender
+    from prefmover.model.recommender import Recommender
+
+    classes: dict[str, type[BaseRecommender]] = {one.kind: one for one in (Recommender, KNNRecommender)}
+    stored = read(folder, verify=verify)
+    return _restore(classes[stored.header.kind], stored, folder, n_threads)
+
+
+def load_as(cls: type[Model], folder: str | PathLike[str], *, n_threads: int | None, verify: bool) -> Model:
+    """Return the saved model, which must be of this class."""
+    model = load(folder, n_threads=n_threads, verify=verify)
+    if not isinstance(model, cls):
+        name = type(model).__name__
+        raise InputError(f"{folder} holds a {name}, not a {cls.__name__}; use {name}.load")
+    return model
+
+
+def _restore(
+    cls: type[Model], stored: StoredModel, folder: str | PathLike[str], n_threads: int | None
+) -> Model:
+    try:
+        return _restored(cls, stored, n_threads)
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from None
+    except KeyError as error:
+        raise InputError(f"{folder} lacks {error.args[0]!r}; save the model again") from None
+    except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
+
+
+def _restored(cls: type[Model], stored: StoredModel, n_threads: int | None) -> Model:
+    facts, arrays = stored.header.facts, stored.arrays
+    model = cls(**_from_json({**stored.header.parameters, "n_threads": n_threads}))
+    try:
+        row = model._checked_measure()
+    except InputError as error:
+        raise InputError(f"{error}. Register a measure of your own before loading") from None
+    data = _restored_data(stored)
+    if row.needs_geometry:
+        data.require_geometry(f"measure {row.name!r}")
+    similarity = UserSimilarity(data, row, model.convention, n_threads)
+    settings = _from_json(facts["settings"])
+    predictor = model._restored(similarity, settings, facts, arrays)
+    return model._adopt(data, predictor, settings, facts["tuning"], model.get_params())
+
+
+def _restored_data(stored: StoredModel) -> Dataset:
+    from scipy.sparse import csr_array
+
+    facts, arrays, items = stored.header.facts, stored.arrays, stored.items.ids
+    shape = (len(stored.users), len(items))
+    matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    ratings = Ratings(matrix, stored.users, items, Scale(*facts["scale"]))
+    geometry = None
+    if facts["geometry"] is not None:
+        grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
+        geometry = ItemGeometry(items, **facts["geometry"], grid=grid, vectors=vectors)
+    names = {name: str(facts["dataset"][name]) for name in DATASET}
+    return Dataset(ratings, geometry, stored.items, **names)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Covariance):
+        return value.to_dict()
+    if isinstance(value, Weight):
+        try:
+            weight(value.name)
+        except InputError:
+            raise InputError(
+                f"the weight {value.name!r} is a function of your own and cannot be saved; use one by name"
+            ) from None
+        return value.name
+    return value
+
+
+def _from_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters or settings with the covariance as an object again."""
+    covariance = values.get("covariance")
+    return {**values, "covariance": Covariance(**covariance)} if covariance is not None else dict(values)
 
 
 def write(
     folder: str | PathLike[str],
     *,
+    kind: str,
     parameters: Mapping[str, Any],
     facts: Mapping[str, Any],
-    arrays: Mapping[str, npt.NDArray[Any]],
+    arrays: Arrays,
     users: Ids,
-    items: Ids,
+    items: Catalog,
 ) -> Path:
     """Write a model, over an older one if there is one, and return the folder.
 
     Raises
     ------
     InputError
-        If the folder has something else in it, or cannot be written: what was there before is still there.
+        If the folder holds something else, or cannot be written. Its content is then as it was before.
     """
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InputError(f"{place} is a file; a model is a folder")
-    with atomic.writing(place):
-        if place.is_dir():
-            _refuse_foreign(place)
-        place.mkdir(parents=True, exist_ok=True)
-        return _write(place, parameters, facts, arrays, users, items)
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file; a model is a folder")
+    writers: dict[Role, Callable[[Path], None]] = {
+        "arrays": lambda file: _write_arrays(arrays, file),
+        "users": lambda file: _write_columns({"id": _id_column(users)}, file),
+        "items": lambda file: _write_columns(_item_columns(items), file),
+    }
+    with atomic.writing(path):
+        if path.is_dir():
+            _refuse_foreign(path)
+        path.mkdir(parents=True, exist_ok=True)
+        files = {role: _write_file(path, role, writers[role]) for role in ROLES}
+        content = {
+            "format": "prefmover-model",
+            "version": FORMAT_VERSION,
+            "written_by": version("prefmover"),
+            "kind": kind,
+            "parameters": dict(parameters),
+            "facts": dict(facts),
+            "files": files,
+        }
+        _replace_header(path, Header.model_validate(content))
+        _remove_unnamed(path, {file.name for file in files.values()})
+    return path
 
 
-def _write(
-    place: Path,
-    parameters: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    arrays: Mapping[str, npt.NDArray[Any]],
-    users: Ids,
-    items: Ids,
-) -> Path:
-    files: dict[Role, StoredFile] = {}
-    for role in ROLES:
-        suffix = "safetensors" if role == "arrays" else "parquet"
-        temporary = place / f".unfinished-{secrets.token_hex(8)}"
-        try:
-            if role == "arrays":
-                _write_arrays(arrays, temporary)
-            else:
-                _write_ids(users if role == "users" else items, temporary)
-            temporary.chmod(place.stat().st_mode & 0o666)  # safetensors lets only the owner read
-            digest, size = _sha256(temporary), temporary.stat().st_size
-            name = f"{role}-{digest[:16]}.{suffix}"
-            _sync(temporary)
-            temporary.replace(place / name)
-        finally:
-            temporary.unlink(missing_ok=True)
-        files[role] = StoredFile(name=name, size=size, sha256=digest)
-    header = Header(
-        format="prefmover-model",
-        version=FORMAT_VERSION,
-        written_by=version("prefmover"),
-        parameters=dict(parameters),
-        facts=dict(facts),
-        files=files,
-    )
-    temporary = place / f".unfinished-{secrets.token_hex(8)}"
+def _write_file(folder: Path, role: Role, writer: Callable[[Path], None]) -> StoredFile:
+    """Write one file under a name that depends on its content."""
+    suffix = "safetensors" if role == "arrays" else "parquet"
+    temporary = folder / f".unfinished-{secrets.token_hex(8)}"
+    try:
+        writer(temporary)
+        temporary.chmod(folder.stat().st_mode & 0o666)  # safetensors lets only the owner read
+        digest, size = _sha256(temporary), temporary.stat().st_size
+        name = f"{role}-{digest[:16]}.{suffix}"
+        _sync(temporary)
+        temporary.replace(folder / name)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return StoredFile(name=name, size=size, sha256=digest)
+
+
+def _replace_header(folder: Path, header: Header) -> None:
+    temporary = folder / f".unfinished-{secrets.token_hex(8)}"
     try:
         temporary.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
         _sync(temporary)
-        temporary.replace(place / HEADER)  # the one step from the old model to the new
-        _sync(place)
+        temporary.replace(folder / HEADER)  # the one step from the old model to the new
+        _sync(folder)
     finally:
         temporary.unlink(missing_ok=True)
-    atomic.clear(place)
-    named = {file.name for file in files.values()}
-    for path in place.iterdir():
+
+
+def _remove_unnamed(folder: Path, named: set[str]) -> None:
+    """Remove files of older models and of saves that did not finish."""
+    atomic.clear(folder)
+    for path in folder.iterdir():
         if path.name not in named and (DATA_FILE.match(path.name) or UNFINISHED.match(path.name)):
             path.unlink(missing_ok=True)
-    return place
 
 
 def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
@@ -186,53 +354,58 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
     Parameters
     ----------
     verify
-        Compare checksums, which reads every byte once; without, only sizes are compared.
+        Compare checksums, which reads every byte once; otherwise only sizes are compared.
 
     Raises
     ------
     InputError
-        If the folder is not there, is not a model, was written by a newer prefmover, or is damaged.
+        If the folder does not exist, is not a model, was written by another version, or is damaged.
     """
-    place = Path(folder)
-    header = _read_header(place)
+    path = Path(folder)
+    header = _read_header(path)
     for file in header.files.values():
-        _check(place, file, verify)
+        _check(path, file, verify)
     files = header.files
     missing = set(ROLES) - set(files)
     if missing:
         raise InputError(
-            f"{place / HEADER} names no file of {', '.join(sorted(missing))}; save the model again"
+            f"{path / HEADER} names no file of {', '.join(sorted(missing))}; save the model again"
         )
     return StoredModel(
         header,
-        _map_arrays(place / files["arrays"].name),
-        _read_ids(place / files["users"].name, "user"),
-        _read_ids(place / files["items"].name, "item"),
+        _map_arrays(path / files["arrays"].name),
+        _read_users(path / files["users"].name),
+        _read_items(path / files["items"].name),
     )
 
 
-def _read_header(place: Path) -> Header:
-    path = place / HEADER
-    if not place.exists():
-        raise InputError(f"there is no folder {place}; nothing was saved there")
+def _read_header(folder: Path) -> Header:
+    path = folder / HEADER
+    if not folder.exists():
+        raise InputError(f"there is no folder {folder}; save a model there first")
     if not path.is_file():
         raise InputError(
-            f"{place} is not a model of prefmover: it has no {HEADER} (a save that was interrupted the "
-            "first time leaves none)"
+            f"{folder} is not a model of prefmover: it has no {HEADER} (a first save that was interrupted "
+            "leaves none)"
         )
     try:
-        if path.stat().st_size > MOST_HEADER:
-            raise ValueError(f"{path.stat().st_size:,} bytes, more than any model's")
+        if path.stat().st_size > MAX_HEADER:
+            raise ValueError(f"{path.stat().st_size:,} bytes, more than a model has")
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}); save the model again") from None
     if not isinstance(content, dict) or content.get("format") != "prefmover-model":
         raise InputError(f"{path} does not describe a model of prefmover")
-    version = content.get("version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
+    version, writer = content.get("version"), content.get("written_by", "unknown")
+    if isinstance(version, int) and version != FORMAT_VERSION:
+        age, remedy = (
+            ("a newer", "update prefmover")
+            if version > FORMAT_VERSION
+            else ("an older", "fit the model again")
+        )
         raise InputError(
-            f"{place} was written by a newer prefmover ({content.get('written_by', 'unknown')}, format "
-            f"{version}); this one reads up to format {FORMAT_VERSION}: update prefmover"
+            f"{folder} was written by {age} prefmover ({writer}, format {version}); this one reads format "
+            f"{FORMAT_VERSION}: {remedy}"
         )
     try:
         return Header.model_validate(content)
@@ -242,17 +415,17 @@ def _read_header(place: Path) -> Header:
         raise InputError(f"{path} is damaged: {where}: {first['msg']}; save the model again") from None
 
 
-def _check(place: Path, file: StoredFile, verify: bool) -> None:
-    path = place / file.name
+def _check(folder: Path, file: StoredFile, verify: bool) -> None:
+    path = folder / file.name
     if not DATA_FILE.match(file.name):
-        raise InputError(f"{place / HEADER} names a file {file.name!r} that no model has")
+        raise InputError(f"{folder / HEADER} names a file {file.name!r}, which no model has")
     if not path.is_file():
-        raise InputError(f"{place} lacks {file.name}; copy the whole folder, or save the model again")
+        raise InputError(f"{folder} lacks {file.name}; copy the whole folder, or save the model again")
     size = path.stat().st_size
     if size != file.size:
         raise InputError(
-            f"{path} has {size:,} bytes, {file.size:,} were written: it is cut off or damaged; "
-            "copy it again, or save the model again"
+            f"{path} has {size:,} bytes instead of {file.size:,}: it is cut off or damaged; copy it again, "
+            "or save the model again"
         )
     if verify and _sha256(path) != file.sha256:
         raise InputError(f"{path} is damaged (its checksum differs); copy it again, or save the model again")
@@ -261,13 +434,13 @@ def _check(place: Path, file: StoredFile, verify: bool) -> None:
 def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a safetensors file as views of the mapped file.
 
-    The layout is 8 bytes of length, so many bytes of JSON, then the arrays: the library itself reads them
-    into memory.
+    The layout is 8 bytes with the length of the JSON table, the table, then the arrays. (The library would
+    read them into memory.)
     """
     try:
         whole = np.memmap(path, mode="r", dtype=np.uint8)
         (length,) = struct.unpack("<Q", whole[:8].tobytes())
-        if length > min(MOST_HEADER, len(whole)):
+        if length > min(MAX_HEADER, len(whole)):
             raise ValueError(f"a table of {length:,} bytes")
         table = json.loads(whole[8 : 8 + length].tobytes())
         data = whole[8 + length :]
@@ -277,7 +450,7 @@ def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def _view(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """Return one array of the mapped data; its place, type and shape must agree."""
+    """Return one array of the mapped data; its offsets, type and shape must agree."""
     begin, end = entry["data_offsets"]
     dtype, shape = np.dtype(DTYPES[entry["dtype"]]), entry["shape"]
     if not all(type(n) is int and 0 <= n <= len(data) for n in (begin, end, *shape)):
@@ -285,52 +458,85 @@ def _view(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> npt.NDArray[
     if math.prod(shape) * dtype.itemsize != end - begin:
         raise ValueError(f"{end - begin:,} bytes for an array of {dtype} of shape {shape}")
     array = np.asarray(data[begin:end]).view(dtype).reshape(shape)
-    return np.require(array, requirements="A")  # a copy, if somebody's writer did not align it
+    return np.require(array, requirements="A")  # a copy, if it is not aligned
 
 
-def _write_arrays(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> None:
+def _write_arrays(arrays: Arrays, path: Path) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     try:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
-    except SafetensorError as error:  # it has the system's number in its words only
-        found = re.search(r"(?:os error|code:) (\d+)", str(error))
-        if found is None:
+    except SafetensorError as error:  # the message alone has the number of the system's error
+        number = re.search(r"(?:os error|code:) (\d+)", str(error))
+        if number is None:
             raise
-        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-def _write_ids(ids: Ids, path: Path) -> None:
+def _id_column(ids: Ids) -> Any:
+    import pyarrow as pa
+
+    return pa.array(ids.tolist() if ids.dtype == object else ids)
+
+
+def _item_columns(items: Catalog) -> dict[str, Any]:
+    import pyarrow as pa
+
+    return {
+        "id": _id_column(items.ids),
+        "title": pa.array(items.titles, pa.string()),
+        "year": pa.array(items.years.tolist(), pa.int64()),
+        "genres": pa.array([list(genres) for genres in items.genres], pa.list_(pa.string())),
+    }
+
+
+def _write_columns(columns: dict[str, Any], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"id": pa.array(ids.tolist() if ids.dtype == object else ids)}), path)
+    pq.write_table(pa.table(columns), path)
 
 
-def _read_ids(path: Path, kind: str) -> Ids:
-    opened = open_parquet(path.read_bytes(), str(path))
-    if opened.schema_arrow.names != ["id"]:
-        raise InputError(f"{path} has columns {opened.schema_arrow.names}, not 'id'; save the model again")
+def _read_users(path: Path) -> Ids:
     try:
-        return as_ids(read_parquet(opened, str(path))["id"], kind)
+        return as_ids(_read_columns(path, ["id"])["id"], "user")
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _refuse_foreign(place: Path) -> None:
-    """Raise an error if a folder has files that are not a model's: they are not ours to write among."""
-    ours = (place / HEADER).exists()
-    if ours:
-        content = (place / HEADER).read_bytes()
-        ours = b'"prefmover-model"' in content or not content.strip()
-    if not ours:
-        others = [
-            p.name for p in place.iterdir() if not DATA_FILE.match(p.name) and not UNFINISHED.match(p.name)
-        ]
+def _read_items(path: Path) -> Catalog:
+    columns = _read_columns(path, ITEM_COLUMNS)
+    try:
+        titles, years, genres = (columns[name].to_pylist() for name in ITEM_COLUMNS[1:])
+        if not all(isinstance(title, str) for title in titles):
+            raise InputError("a title is missing or is not text")
+        if not all(isinstance(genre, str) for some in genres for genre in some):
+            raise InputError("a genre is missing or is not text")
+        return Catalog(columns["id"], titles, years, genres)
+    except (InputError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{path}: {error}; save the model again") from None
+
+
+def _read_columns(path: Path, names: list[str]) -> Any:
+    opened = open_parquet(path.read_bytes(), str(path))
+    if opened.schema_arrow.names != names:
+        raise InputError(f"{path} has columns {opened.schema_arrow.names}, not {names}; save the model again")
+    return read_parquet(opened, str(path))
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise an error if a folder has files that are not a model's; nothing is written among them."""
+    is_model = (folder / HEADER).exists()
+    if is_model:
+        content = (folder / HEADER).read_bytes()
+        is_model = b'"prefmover-model"' in content or not content.strip()
+    if not is_model:
+        names = (p.name for p in folder.iterdir())
+        others = [name for name in names if not DATA_FILE.match(name) and not UNFINISHED.match(name)]
         if others:
             raise InputError(
-                f"{place} is not empty and not a model of prefmover (it has {sorted(others)[0]!r}); "
+                f"{folder} is not empty and not a model of prefmover (it has {sorted(others)[0]!r}); "
                 "choose another folder"
             )
 
@@ -341,9 +547,9 @@ def _sha256(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or the list of files in a folder, is on the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows has no such thing for folders
+        return  # Windows cannot do this for folders
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -92,7 +92,11 @@ class KernelPredictor:
 
     @classmethod
     def fit(
-        cls, similarity: UserSimilarity, weight: Weight, covariance: Covariance, landmark_values: LandmarkValues
+        cls,
+        similarity: UserSimilarity,
+        weight: Weight,
+        covariance: Covariance,
+        landmark_values: LandmarkValues,
     ) -> Self:
         """Return the predictor, given the measure between all users and the landmarks."""
         data, (landmarks, values) = similarity.data, landmark_values

@@ -238,13 +238,15 @@ class KNNPredictor:
         )
 
     def _average(self, users: Ints, items: Ints, out: _Averages, progress: Progress | None) -> int:
-        """Average the neighbors of pairs that are sorted by user; return the number of solved pairs of users."""
+        """Average the neighbors of pairs, sorted by user; return how many pairs of users were solved."""
         queries, first = np.unique(users, return_index=True)
         first = np.append(first, len(users))
         if self.neighborhood == "global":
             for column, k in enumerate(out.ks.tolist()):
                 lists = self._global_lists(
-                    self.similarity.nearest(queries, k, progress=progress), np.searchsorted(queries, users), items
+                    self.similarity.nearest(queries, k, progress=progress),
+                    np.searchsorted(queries, users),
+                    items,
                 )
                 self._average_lists(lists, items, out.column(column))
             return len(queries) * (self.ratings.n_users - 1)

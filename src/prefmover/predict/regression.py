@@ -17,8 +17,8 @@ similar users                    ``neighbors``    ``shared_taste``
 
 Each number is a variance in units of the noise, so that it does not depend on the scale of the ratings. The
 prediction is the expected rating given all ratings (the mean of a Gaussian process, or kernel ridge
-regression): μ + Σ k α over all ratings (v, j), where (k + 1) α = r - μ is solved by conjugate gradients. It is
-a sum over ratings, and hence over neighbors: K_uv times the *residual* of v for the item.
+regression): μ + Σ k α over all ratings (v, j), where (k + 1) α = r - μ is solved by conjugate gradients. The
+sum over ratings is a sum over neighbors: K_uv times the *residual* of v for the item.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class Regression:
         return taste
 
     def residuals(self, items: Ints) -> Floats:
-        """Return the residuals of all users for items, (n_users, items): how much more than expected they like them."""
+        """Return how much more than expected all users like items: (n_users, items) residuals."""
         from scipy.sparse import csr_array
 
         everything = np.arange(self.ratings.n_items)

@@ -92,9 +92,9 @@ class UserSimilarity:
         columns = others if self.measure.uses_others else np.arange(len(others))
         whole = Dataset(ratings.stack(guest), self.data.geometry, self.data.items)
         query = np.array([ratings.n_users])
-        row = values(
-            whole, self.measure, self.convention, query, np.append(columns, query), self.n_threads
-        )[0]
+        row = values(whole, self.measure, self.convention, query, np.append(columns, query), self.n_threads)[
+            0
+        ]
         return row[:-1], float(row[-1]) if self.measure.larger_is_closer else 0.0
 
     def _guest_distances(self, guest: Ratings, others: Ints) -> Floats:

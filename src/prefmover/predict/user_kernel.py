@@ -170,6 +170,6 @@ def normalized_weights(
 
 
 def _self_weights(weights: Floats) -> Floats:
-    """Return weights of users to themselves; the mean of the others, or 1, where undefined or not positive."""
+    """Return weights of users to themselves; where one is not positive, the mean of the others, or 1."""
     good = weights > 0  # False for NaN
     return np.where(good, weights, weights[good].mean() if good.any() else 1.0)
