@@ -23,15 +23,15 @@ def candidates(draw):
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1))
-def test_errors_are_scikit_learns(pairs):
+def test_errors_match_scikit_learn(pairs):
     r, p = map(list, zip(*pairs, strict=True))
     assert metrics.mae(r, p) == pytest.approx(mean_absolute_error(r, p))
     assert metrics.rmse(r, p) == pytest.approx(root_mean_squared_error(r, p))
 
 
 @given(candidates(), st.integers(1, 12))
-def test_rankings_are_those_of_the_slow_twins(made, n):
-    users, scores, stars = made
+def test_rankings_match_the_slow_twins(lists, n):
+    users, scores, stars = lists
     relevant = [star >= 4 for star in stars]
     assert metrics.precision_at(n, users, scores, relevant) == pytest.approx(
         slow.precision(n, users, scores, relevant)
@@ -41,23 +41,23 @@ def test_rankings_are_those_of_the_slow_twins(made, n):
             slow.recall(n, users, scores, relevant)
         )
         assert metrics.hit_rate(n, users, scores, relevant) == pytest.approx(
-            slow.hits(n, users, scores, relevant)
+            slow.hit_rate(n, users, scores, relevant)
         )
     if any(stars):
         assert metrics.ndcg_at(n, users, scores, stars) == pytest.approx(slow.ndcg(n, users, scores, stars))
-    chosen = {p for places in slow.ranked(users, scores).values() for p in places[:n]}
+    chosen = {p for positions in slow.ranked(users, scores).values() for p in positions[:n]}
     items = list(range(len(users)))
     assert metrics.catalog_coverage(n, users, scores, items, 50) == len(chosen) / 50
 
 
 @given(st.permutations(range(8)), st.lists(st.integers(0, 5), min_size=8, max_size=8), st.integers(1, 9))
-def test_ndcg_is_scikit_learns(scores, stars, n):
+def test_ndcg_matches_scikit_learn(scores, stars, n):
     if any(stars):
         ours = metrics.ndcg_at(n, [0] * 8, [float(s) for s in scores], stars)
         assert ours == pytest.approx(ndcg_score([stars], [scores], k=n))
 
 
-def test_ties_have_no_favorites():
+def test_ties_favor_nobody():
     """With all scores equal, the first half of the candidates is chosen about half of the time."""
     n = 4000
     lists = metrics.top_n(np.repeat(np.arange(n // 10), 10), np.zeros(n), 5)
@@ -89,13 +89,13 @@ def test_bad_input(call, message):
 
 
 @given(candidates(), st.integers(1, 12))
-def test_all_of_them_at_once(made, n):
-    users, scores, stars = made
+def test_all_metrics_at_once(lists, n):
+    users, scores, stars = lists
     relevant = [star >= 4 for star in stars]
     if any(relevant):
         items = [star % 3 for star in stars]
-        found = metrics.ranking(n, users, scores, relevant=relevant, gains=stars, items=items, n_items=3)
-        assert found == {
+        values = metrics.ranking(n, users, scores, relevant=relevant, gains=stars, items=items, n_items=3)
+        assert values == {
             "precision": metrics.precision_at(n, users, scores, relevant),
             "recall": metrics.recall_at(n, users, scores, relevant),
             "ndcg": metrics.ndcg_at(n, users, scores, stars),

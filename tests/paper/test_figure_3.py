@@ -1,7 +1,7 @@
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.evaluation.run import methods
+from prefmover.evaluation.recommenders import CONTROLS, Method
 from prefmover.paper.figure_3 import figure_3, settings
 from tests.messages import names
 
@@ -12,16 +12,12 @@ def test_the_six_panels():
     assert small.train == large.train == (0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
     assert (small.repeats, large.repeats) == (5, 1)
     a, b, c = small.panels
-    assert (len(a.cells()), len(b.cells()), len(c.cells())) == (8, 12, 12)
-    assert a.cells()[0] == (0.8, 40)
+    assert (len(a.points()), len(b.points()), len(c.points())) == (8, 12, 12)
+    assert a.points()[0] == (0.8, 40)
     assert b.title == "train:test 4:1, K from 5 to 60"
-    assert len(small.measures) == 12
-    assert [m.name for m in methods(small) if m.kind == "control"] == [
-        "uniform",
-        "mean-vector",
-        "user-mean",
-        "bias",
-    ]
+    methods = [Method.parse(name) for name in small.recommenders]
+    assert len({m.method for m in methods if m.kind == "measure"}) == 12
+    assert tuple(m.method for m in methods if m.kind == "control") == CONTROLS
 
 
 def test_some_panels_need_some_shares():

@@ -1,9 +1,9 @@
 """Metrics of predicted ratings and of ranked lists.
 
 The functions for ranked lists take flat arrays with one entry per candidate: ``users``, ``scores``, and the
-relevance or gain. A user's candidates are ranked by score, best first. Equal scores have a fixed pseudo-random
-order, a hash of the candidate's position, because a meaningful order such as that of ids would favor old or
-popular items. Without ties, nDCG equals scikit-learn's ``ndcg_score``; precision and recall equal LensKit's,
+relevance or gain. A user's candidates are ranked by score, best first. Equal scores are ordered by a hash of
+the candidate's position, because a meaningful order such as that of ids would favor old or popular items.
+Without ties, nDCG equals scikit-learn's ``ndcg_score``; precision and recall equal LensKit's,
 over the relevant items among a user's candidates. (LensKit's nDCG differs: it discounts by max(1, log2 rank),
 and its ideal list is not cut off at n.)
 """
@@ -215,7 +215,7 @@ def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
     r, p = np.asarray(ratings, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
     if r.shape != p.shape or not r.size:
         raise InputError(
-            f"ratings and predictions have shapes {r.shape} and {p.shape}; give one prediction for each rating"
+            f"ratings and predictions have shapes {r.shape} and {p.shape}; give one prediction each"
         )
     return p - r
 

@@ -58,11 +58,14 @@ class Evaluation:
         One for each split and recommender, with all K.
     experiment, data
         The settings, and the identity of the data.
+    folder
+        The folder of the run; None in memory.
     """
 
     records: tuple[Record, ...]
     experiment: Experiment
     data: DataInfo
+    folder: RunFolder | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -216,7 +219,7 @@ def _evaluate(
             run_folder.merge()
     records = run_folder.records()
     keys = [record_key(experiment.protocol, share, repeat, name) for share, repeat, name in run.all_tasks()]
-    return Evaluation(tuple(records[key] for key in keys), experiment, info)
+    return Evaluation(tuple(records[key] for key in keys), experiment, info, run_folder)
 
 
 def _identify(data: Dataset) -> DataInfo:

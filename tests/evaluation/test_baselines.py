@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from prefmover import Dataset
+from prefmover.data.ratings import Ratings
+from prefmover.errors import InputError
+from prefmover.evaluation import Experiment
+from prefmover.evaluation.baselines import BaselineRecommender, mean_vector
+from prefmover.evaluation.recommenders import Method, create
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures import similarities
+from prefmover.predict.centering import Centering
+from tests.evaluation.test_recommenders import predict, small
+
+
+def test_uniform_is_a_mean_of_raters():
+    split, data = small(3)
+    predicted, _ = predict(data, split, "uniform", (1, 50))
+    train, centering = split.train, Centering.fit(split.train, "mean")
+    residuals = centering.residuals(train)
+    rows = train.rows()
+    for at, (u, i) in enumerate(zip(split.users, split.items, strict=True)):
+        of_item = residuals[(train.matrix.indices == i) & (rows != u)]
+        baseline = centering.baseline(np.array([u]), np.array([i]))[0]
+        expected = baseline + (of_item.mean() if of_item.size else 0.0)
+        assert predicted[at, 1] == pytest.approx(np.clip(expected, 1, 5))
+        if of_item.size:  # one rater, whoever it is
+            assert np.isclose(np.clip(baseline + of_item, 1, 5), predicted[at, 0]).any()
+    other, _ = predict(data, split, "uniform", (1, 50), seed=1)
+    assert not np.array_equal(predicted[:, 0], other[:, 0])
+    np.testing.assert_allclose(predicted[:, 1], other[:, 1])
+
+
+def test_mean_vectors_by_hand():
+    rng = np.random.default_rng(5)
+    X = rng.random((6, 4))
+    users, items = np.nonzero(rng.random((8, 6)) < 0.6)
+    ratings = Ratings.from_arrays(users, items, rng.integers(1, 6, users.size))
+    data = Dataset(ratings, ItemGeometry.from_vectors(ratings.items, X[ratings.items]))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    V = ratings.matrix.toarray() @ unit[ratings.items]
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    measure = mean_vector().measure
+    values = similarities(data, measure, ratings.users[[3, 1]], ratings.users[[0, 2, 3, 4]])
+    np.testing.assert_allclose(values, V[[3, 1]] @ V[[0, 2, 3, 4]].T, atol=1e-6)
+
+
+def test_mean_vectors_need_a_geometry():
+    _, data = small(0)
+    model = create(Method.parse("mean-vector"), Experiment(dataset="cinema"), 0, 1)
+    with pytest.raises(InputError, match="mean-vector"):
+        model.fit(Dataset(data.ratings))
+
+
+def test_without_neighbors():
+    split, data = small(2)
+    pairs = split.test_pairs()
+    mean = BaselineRecommender("user-mean").fit(data).predict(pairs)
+    bias = BaselineRecommender("bias").fit(data).predict(pairs)
+    centering = Centering.fit(split.train, "mean")
+    np.testing.assert_allclose(mean, centering.baseline(split.users, split.items))
+    assert not np.allclose(mean, bias)

@@ -1,0 +1,69 @@
+import json
+import os
+
+import pytest
+
+from prefmover.errors import InputError
+from prefmover.evaluation import Experiment, RunFolder, run_experiment
+from tests.messages import names
+
+BIAS = Experiment(dataset="cinema", recommenders="bias")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run_experiment(BIAS, tmp_path)
+    return tmp_path
+
+
+def test_two_runs_in_one_folder(tmp_path):
+    (tmp_path / "lock").write_text("process 1 on a machine that went away\n")  # stale: no process holds it
+    with RunFolder(tmp_path).locked():
+        assert str(os.getpid()) in (tmp_path / "lock").read_text()
+        with pytest.raises(InputError, match=names(tmp_path.name, os.getpid())):
+            run_experiment(BIAS, tmp_path)
+    with RunFolder(tmp_path).locked():
+        pass
+
+
+def test_other_data_are_refused(folder):
+    file = folder / "experiment.json"
+    content = json.loads(file.read_text())
+    content["data"]["ratings"] = "0" * 16
+    file.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=names("ratings")):
+        run_experiment(BIAS, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("cells.jsonl", '{"key": ', names("cells.jsonl", 1)),
+        ("cells.jsonl", "[]", names("cells.jsonl")),
+        ("cells.jsonl", '{"share": 0.8}', names("cells.jsonl", 1, "dataset")),
+        ("experiment.json", '{"format": 99}', names("experiment.json", 99)),
+        ("experiment.json", '{"format": 2, "settings": 1}', names("experiment.json")),
+        ("experiment.json", '{"format": 2, "settings": {}, "data": {}}', names("experiment.json")),
+        ("experiment.json", "nothing", names("experiment.json")),
+    ],
+)
+def test_damaged_folders(folder, name, content, message):
+    (folder / name).write_text(content)
+    with pytest.raises(InputError, match=message):
+        run_experiment(BIAS, folder)
+
+
+def test_records_without_settings(folder):
+    (folder / "experiment.json").unlink()
+    with pytest.raises(InputError, match=names("experiment.json")):
+        run_experiment(BIAS, folder)
+    with pytest.raises(InputError, match=names("experiment.json")):
+        RunFolder(folder).experiment()
+
+
+def test_a_folder_covers_all_its_runs(folder):
+    run_experiment(Experiment(dataset="cinema", recommenders="user-mean", train=0.5), folder)
+    merged = RunFolder(folder).experiment()
+    assert merged.recommenders == ("bias", "user-mean")
+    assert merged.train == (0.8, 0.5)
+    assert len(RunFolder(folder).records()) == 2  # not the combinations that nobody ran
