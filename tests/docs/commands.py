@@ -35,7 +35,7 @@ class Command:
 
 def commands_of(block: Block) -> list[Command]:
     """Return the commands of a block; a line that ends with a backslash continues in the next."""
-    assert block.code.startswith("$ "), f"{block.place}: a console block starts with '$ '"
+    assert block.code.startswith("$ "), f"{block.location}: a console block starts with '$ '"
     joined = block.code.replace("\\\n", " ")
     parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
     return [Command(*(part.split("\n", 1))) for part in parts]

@@ -1,4 +1,4 @@
-"""The examples run by themselves and draw the pictures that the pages show."""
+"""The examples run on their own and draw the pictures of the pages."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ from tests.docs.blocks import ROOT
 pytestmark = pytest.mark.slow
 
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-SMALLER = {"plot_map": {"viewers": 60, "perplexity": 5}}  # not the whole picture, for the sake of time
+SMALLER = {"plot_map": {"viewers": 60, "perplexity": 5}}  # a part of the picture, to save time
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _no_windows():
     pyplot.switch_backend("Agg")
     with pytest.importorskip("threadpoolctl").threadpool_limits(1):
         yield
-    assert pyplot.get_fignums() == [], "an example leaves figures open"
+    assert pyplot.get_fignums() == [], "an example leaves a figure open"
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda f: f.stem)
@@ -26,9 +26,9 @@ def test_example(file, tmp_path):
     spec = importlib.util.spec_from_file_location(file.stem, file)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    written = example.main(tmp_path, **SMALLER.get(file.stem, {}))
-    assert written
-    for path in written:
+    paths = example.main(tmp_path, **SMALLER.get(file.stem, {}))
+    assert paths
+    for path in paths:
         assert path.stat().st_size > 5_000
         assert (ROOT / "docs" / "pictures" / path.name).exists(), "run `make pictures`"
 

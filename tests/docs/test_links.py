@@ -1,4 +1,4 @@
-"""Links and pictures of the pages lead somewhere, and the figures on them are those of the code."""
+"""Links and pictures of the pages exist, and every page is in a table of contents."""
 
 import re
 
@@ -11,25 +11,25 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def prose(page):
-    """Return a page without its blocks and inline code, which may contain brackets."""
+    """Return a page without blocks and inline code, which may contain brackets."""
     text = re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_exist(page):
     for target in LINK.findall(prose(page)):
         if re.match(r"https?://|#", target):
             continue
         file, _, heading = target.partition("#")
-        place = (page.parent / file).resolve()
-        assert place.exists(), f"{page.name} links to {target}"
-        if heading and place.suffix == ".md":
-            assert heading in set(headings(place)), f"{page.name} links to {target}"
+        path = (page.parent / file).resolve()
+        assert path.exists(), f"{page.name} links to {target}"
+        if heading and path.suffix == ".md":
+            assert heading in set(headings(path)), f"{page.name} links to {target}"
 
 
 def headings(page):
-    """Yield the anchors of a page as GitHub and MyST make them."""
+    """Yield the anchors of a page, as GitHub and MyST form them."""
     for line in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-")
 

@@ -1,4 +1,4 @@
-"""Every block of every page is run, or says why not; then it is checked as far as that goes."""
+"""Every block of every page is run. A block marked "not run" is parsed and checked."""
 
 import ast
 import csv
@@ -16,20 +16,20 @@ from prefmover.measures import MEASURES
 from tests.docs.blocks import ROOT, Block, blocks_of, pages
 from tests.docs.commands import check, commands_of, run
 
-PROSE = {"text", "bibtex"}  # shown, not code
+PROSE = {"text", "bibtex"}  # not code
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.fixture(autouse=True)
 def _leave_no_trace(monkeypatch):
-    """Pages register measures, draw, and set up the terminal."""
+    """Undo what pages do: register measures, draw, set up the terminal."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     threadpoolctl = pytest.importorskip("threadpoolctl")
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     logger = logging.getLogger("prefmover")
     before, rows = (list(logger.handlers), logger.level), dict(MEASURES)
-    with threadpoolctl.threadpool_limits(1):  # t-SNE on two busy cores would wait for itself
+    with threadpoolctl.threadpool_limits(1):  # t-SNE with two threads is slow on two busy cores
         yield
     terminal.STATE.debug = terminal.STATE.quiet = False
     logger.handlers, logger.level = before
@@ -66,23 +66,23 @@ def do(block: Block, namespace, folder):
         json.loads(block.code)
     elif block.language == "csv":
         rows = list(csv.reader(io.StringIO(block.code)))
-        assert len({len(row) for row in rows}) == 1, f"{block.place}: rows of different lengths"
+        assert len({len(row) for row in rows}) == 1, f"{block.location}: rows of different lengths"
     else:
-        pytest.fail(f"{block.place}: a block of {block.language or 'no language'}; nobody would run it")
+        pytest.fail(f"{block.location}: a block of {block.language or 'no language'}; no test runs it")
 
 
 def do_python(block, namespace):
     if ">>> " in block.code:
-        test = doctest.DocTestParser().get_doctest(block.code, namespace, block.place, None, block.line - 1)
+        test = doctest.DocTestParser().get_doctest(block.code, namespace, block.location, None, block.line - 1)
         if not block.not_run:
-            said = []
+            output = []
             runner = doctest.DocTestRunner(optionflags=FLAGS)
-            runner.run(test, out=said.append, clear_globs=False)
-            assert runner.summarize(verbose=False).failed == 0, "".join(said)
+            runner.run(test, out=output.append, clear_globs=False)
+            assert runner.summarize(verbose=False).failed == 0, "".join(output)
             namespace.update(test.globs)
         return
     tree = ast.parse(block.code, str(block.page))
-    ast.increment_lineno(tree, block.line - 1)  # a traceback shows the page's own lines
+    ast.increment_lineno(tree, block.line - 1)  # tracebacks show the lines of the page
     if not block.not_run:
         exec(compile(tree, str(block.page), "exec"), namespace)
 
@@ -111,7 +111,7 @@ def test_page(page, tmp_path, monkeypatch):
         "```\nls\n```",
         "```toml\nk = \n```",
         "<!-- file: x.csv -->\n```csv\na,b\n1\n```",
-        "<!-- not run: this speaks of the next block only -->\nand not after prose\n```python\n1 / 0\n```",
+        "<!-- not run: applies to the next block only -->\nand not after prose\n```python\n1 / 0\n```",
     ],
 )
 def test_a_wrong_page_fails(text, tmp_path, monkeypatch):
