@@ -90,7 +90,7 @@ EVALUATE = ("evaluate", "--dataset", "cinema", "--out", "x")
         ((*EVALUATE, "--protocol", "k-fold", "--train", ".5"), names("train")),
         ((*EVALUATE, "--user-column", "who"), names("user_column", "'cinema'")),
         (("evaluate", "--out", "x"), names("dataset", "ratings")),
-        (("paper", "figures", "--peers", "SVD, KNN", "--out", "x"), names("peer", "'KNN'")),
+        (("paper", "figures", "--recommenders", "surprise:SVD, surprise:KNN", "--out", "x"), names("'surprise:KNN'", "KNNBaseline")),
         (("paper", "figures", "--panels", "z", "--out", "x"), names("a, b, c")),
         (("report", "nowhere"), names("nowhere")),
         (("evaluate",), "--out"),

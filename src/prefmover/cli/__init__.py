@@ -1,7 +1,7 @@
 """The command line: one module per verb, listed in the table below and imported when the verb is called.
 
 A verb's module has a function with the verb's name, whose parameters are the options, or a
-:class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines that its help shows, by
+:class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines in its help, by
 subcommand if there are any. Heavy imports go inside the functions. The table has the one-line help, so that
 ``prefmover --help`` imports no verb.
 

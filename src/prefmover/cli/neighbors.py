@@ -17,7 +17,7 @@ from prefmover.cli.options import (
     Threads,
     open_executor,
 )
-from prefmover.cli.source import SourceOptions, measure_of, parse_rated, user_id
+from prefmover.cli.source import SourceOptions, guest_name, measure_of, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
@@ -88,7 +88,7 @@ def neighbors(
             k,
             ids,
             row,
-            new=None if guest is None else guest_ratings(data.ratings, guest, "guest"),
+            new=None if guest is None else guest_ratings(data.ratings, guest, guest_name(data)),
             convention=convention,
             n_threads=threads,
             progress=callback,

@@ -74,7 +74,7 @@ def predict(
 
 
 def _read_pairs(path: str, source: SourceOptions) -> tuple[list[str], list[str]]:
-    from prefmover.data.delimited import read_pairs
+    from prefmover.data.columns import read_pairs
 
     with library_errors():
         return read_pairs(

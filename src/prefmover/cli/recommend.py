@@ -8,7 +8,7 @@ import typer
 
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import Json, Rated, Threads
-from prefmover.cli.source import SourceOptions, parse_rated, user_id
+from prefmover.cli.source import SourceOptions, guest_name, parse_rated, user_id
 from prefmover.cli.terminal import note
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
@@ -41,7 +41,7 @@ def recommend(
     known = user_id(data, user) if user else None
     ratings = parse_rated(data, rated) if rated else data.ratings[known]
     model = fitted(data, model, options, threads)
-    person = known if user else model.guest(ratings)
+    person = known if user else model.guest(ratings, name=guest_name(data))
     best = model.recommend(person, n)
     why = [
         reasons(contributions, lambda item: data.items.label(data.ratings.item_position(item)))

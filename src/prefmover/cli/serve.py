@@ -1,4 +1,4 @@
-"""``prefmover serve``: a model over HTTP, and pages to play with it."""
+"""``prefmover serve``: a model over HTTP, with an API and an explorer."""
 
 from __future__ import annotations
 
@@ -8,57 +8,56 @@ from typing import Annotated
 
 import typer
 
-from prefmover.cli.terminal import progress, tell
+from prefmover.cli.options import Threads
+from prefmover.cli.source import SourceOptions
+from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError, MissingExtraError
 
 __all__ = ["serve"]
 
 EXAMPLES = (
     "prefmover serve --dataset cinema",
-    "prefmover serve my-model --port 9000",
-    "prefmover serve my-model --host 0.0.0.0 --token-file token.txt",
+    "prefmover serve --ratings ratings.csv --items tags.csv",
+    "prefmover serve --model my-model --port 9000",
+    "prefmover serve --model my-model --host 0.0.0.0 --token-file token.txt",
 )
 
 TOKEN_VARIABLE = "PREFMOVER_TOKEN"
 
 
 def serve(
-    model: Annotated[str | None, typer.Argument(help="Folder of a saved model.", show_default=False)] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            "--dataset", "-d", help="Instead: a data set, fitted the first time. cinema, ml-100k, ..."
-        ),
-    ] = None,
+    source: SourceOptions,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than loopback need a token.")
+        str, typer.Option(help="Address to listen on; other machines can only connect with a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0 for any that is free.")] = 8000,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 for any free one.")
+    ] = 8000,
     token: Annotated[
-        str | None, typer.Option(help="What clients must send; others can see it in the list of processes.")
+        str | None, typer.Option(help="Token that clients must send; visible in the list of processes.")
     ] = None,
     token_file: Annotated[
-        str | None, typer.Option(help=f"A file with the token; or set {TOKEN_VARIABLE}.")
+        str | None,
+        typer.Option(metavar="FILE", help="File with the token.", show_default=f"${TOKEN_VARIABLE}"),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=256, help="Threads that compute; all cores by default."),
-    ] = None,
+    threads: Threads = None,
     queue: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Requests that may wait; the next gets 503.")
+        int, typer.Option(metavar="N", min=0, help="Requests that may wait; further ones get 503.")
     ] = 64,
-    seconds: Annotated[float, typer.Option(help="What a request may take.")] = 20.0,
+    seconds: Annotated[float, typer.Option(metavar="N", help="Time limit of a request.")] = 20.0,
+    cache: Annotated[int, typer.Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32,
+    item_noun: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Word for an item on the pages.", show_default="item")
+    ] = None,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the data set's model again rather than load the kept one.")
+        bool, typer.Option("--refit", help="New fit, even if the model of the data is in the cache.")
     ] = False,
-    cache: Annotated[int, typer.Option(metavar="N", min=0, help="MiB of answers that are kept.")] = 32,
 ) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
-    Stop it with Ctrl-C.
+    Without --model, the default model is fitted the first time and loaded from the cache afterward. Ctrl-C
+    stops the server.
     """
-    if (model is None) == (dataset is None):
-        raise InputError("say what to serve: the folder of a model, or --dataset cinema")
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
@@ -66,41 +65,42 @@ def serve(
         raise MissingExtraError(
             'serving needs FastAPI and uvicorn: pip install "prefmover[server]"'
         ) from None
-    from prefmover.server import loading as models
-    from prefmover.server.run import listen
-    from prefmover.server.run import serve as run
+    from prefmover.server import loading, run
     from prefmover.server.settings import MIB, Settings
 
+    source.check()
     settings = Settings(
         host=host,
         port=port,
         token=_token(token, token_file),
-        workers=workers,
+        n_threads=threads,
         queue=queue,
         seconds=seconds,
         cache=cache * MIB,
+        item_noun=item_noun,
     )
-    bound = listen(settings)  # before the model is fitted, which may take a while
-    if model is not None:
-        answers = models.of_folder(model)
-    else:
-        assert dataset is not None
+    bound = run.listen(settings)  # before the model is fitted, which may take a while
+    data, model = source.open(threads=1)  # requests run side by side, each on one thread
+    if model is None:
         with progress("comparing users") as callback:
-            answers = models.of_dataset(dataset, refit=refit, progress=callback)
+            model = loading.fitted(data, refit=refit, progress=callback)
+    elif refit:
+        raise InputError("--refit fits the model of a data set; --model is already fitted")
+    name = Path(source.model).resolve().name if source.model else data.name
 
     def started(address: str) -> None:
         typer.echo(address)
-        tell(f"serving {answers.name}; Ctrl-C stops")
+        note(f"serving {name}; press Ctrl-C to stop")
 
-    raise typer.Exit(run(answers, settings, bound, started))
+    raise typer.Exit(run.serve(model, settings, name=name, bound=bound, started=started))
 
 
-def _token(given: str | None, file: str | None) -> str | None:
-    """Return the token from the option, the file or the environment, whichever is given."""
-    if given is not None and file is not None:
+def _token(token: str | None, file: str | None) -> str | None:
+    """Return the token from the option, the file or the environment."""
+    if token is not None and file is not None:
         raise InputError("give --token or --token-file, not both")
-    if given is not None:
-        return given
+    if token is not None:
+        return token
     if file is not None:
         try:
             return Path(file).read_text(encoding="utf-8").strip()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prefmover.measures import Measure
     from prefmover.model import KNNRecommender, Recommender
 
-__all__ = ["SourceOptions", "item_id", "library_errors", "measure_of", "parse_rated", "user_id"]
+__all__ = ["SourceOptions", "guest_name", "item_id", "library_errors", "measure_of", "parse_rated", "user_id"]
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class SourceOptions:
 
     def open(self, threads: int | None = None) -> tuple[Dataset, Recommender | KNNRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
-        self._check()
+        self.check()
         with library_errors(), progress(f"reading {self.model or self.dataset or self.ratings}"):
             if self.model is not None:
                 from prefmover.model import storage
@@ -84,7 +84,8 @@ class SourceOptions:
                 return datasets.load(self.dataset), None
             return self._read_files(), None
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise an error unless the options name one source of data."""
         chosen = [f"--{name}" for name in ("model", "dataset", "ratings") if getattr(self, name) is not None]
         if len(chosen) != 1:
             raise InputError(
@@ -159,6 +160,14 @@ def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
             raise InputError(f"--rated: {data.items.label(data.item_position(title))} is rated twice")
         ratings[item] = rating
     return ratings
+
+
+def guest_name(data: Dataset) -> str:
+    """Return a name for a guest that is not the id of a user."""
+    users, name = {str(user) for user in data.ratings.users.tolist()}, "guest"
+    while name in users:
+        name += "'"
+    return name
 
 
 def measure_of(
