@@ -73,7 +73,9 @@ def do(block: Block, namespace, folder):
 
 def do_python(block, namespace):
     if ">>> " in block.code:
-        test = doctest.DocTestParser().get_doctest(block.code, namespace, block.location, None, block.line - 1)
+        test = doctest.DocTestParser().get_doctest(
+            block.code, namespace, block.location, None, block.line - 1
+        )
         if not block.not_run:
             output = []
             runner = doctest.DocTestRunner(optionflags=FLAGS)
