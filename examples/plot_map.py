@@ -1,8 +1,8 @@
 """A map of viewers: t-SNE on the sparse graph of nearest neighbors.
 
-No table of all distances is made. The search gives everybody's 91 nearest, ``to_graph`` the sparse matrix
-that scikit-learn takes as ``metric="precomputed"``, and t-SNE the map. Colors are the taste groups that the
-viewers were simulated from; neither search nor map has seen them.
+There is no table of all distances. ``nearest`` finds the 91 nearest of every viewer, ``to_graph`` returns the
+sparse matrix that scikit-learn takes as ``metric="precomputed"``, and t-SNE draws the map. The colors are the
+taste groups of the simulation, which neither the search nor the map has seen.
 
     python examples/plot_map.py [--out FOLDER]
 """
@@ -26,24 +26,23 @@ COLORS = (
 def main(out: Path, viewers: int = 800, perplexity: int = 30) -> list[Path]:
     """Draw map.png."""
     data, tastes = pm.datasets.load("cinema"), np.array(cinema.viewers().tastes[:viewers])
-    ratings = data.ratings.select(users=np.arange(viewers))
-    k = 3 * perplexity + 1  # so many neighbors does t-SNE ask for
-    graph = pm.nearest(ratings, data.geometry, k=k).to_graph()
+    data = data.with_ratings(data.ratings.take(users=np.arange(viewers)))
+    n_neighbors = 3 * perplexity + 1  # as many as t-SNE needs
+    graph = pm.nearest(data, k=n_neighbors).to_graph()
     tsne = TSNE(perplexity=perplexity, metric="precomputed", init="random", random_state=4)
     x, y = tsne.fit_transform(graph).T
-    n_rated = np.diff(ratings.matrix.indptr)
+    n_rated = np.diff(data.ratings.matrix.indptr)
 
     figure, ax = plt.subplots(figsize=(9, 6.4), layout="constrained")
-    for k, taste in enumerate(sorted(set(tastes))):
-        of = tastes == taste
-        size = 8 + 1.6 * n_rated[of]
-        ax.scatter(x[of], y[of], s=size, color=COLORS[k], label=taste, alpha=0.85, linewidths=0)
-    names = ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, title="simulated taste")
-    for dot in names.legend_handles:
+    for taste, color in zip(sorted(set(tastes)), COLORS, strict=False):
+        group = tastes == taste
+        size = 8 + 1.6 * n_rated[group]
+        ax.scatter(x[group], y[group], s=size, color=color, label=taste, alpha=0.85, linewidths=0)
+    legend = ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, title="simulated taste")
+    for dot in legend.legend_handles:
         dot.set_sizes([60])
-    ax.set_title(
-        f"{viewers} viewers by their {k} nearest; a larger dot has rated more films", fontsize=11, loc="left"
-    )
+    title = f"{viewers} viewers by their {n_neighbors} nearest; larger dots have rated more films"
+    ax.set_title(title, fontsize=11, loc="left")
     ax.axis("off")
     path = out / "map.png"
     figure.savefig(path, dpi=90)

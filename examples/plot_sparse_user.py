@@ -1,9 +1,9 @@
-"""Neighbors of somebody who has rated three films.
+"""The neighbors of a viewer with three ratings.
 
-nadia-l has rated three films. Most of the 799 other viewers have none of them in common with her: a measure
-of co-rated ratings can say nothing about those, and with the rest it has one film to go by. PMD compares her
-with everybody. Left: all distances, by films in common. Right: her ten nearest, and whether they are of her
-own taste group, which nobody told the measure.
+nadia-l has rated three films. Most of the 799 other viewers have rated none of them. A measure of co-rated
+items is undefined for those, and has a single film to go by for most others. PMD compares her with everyone.
+Left: all distances, by the number of films in common. Right: her ten nearest viewers, and whether they belong
+to her taste group, which the measure does not know.
 
     python examples/plot_sparse_user.py [--out FOLDER]
 """
@@ -24,13 +24,14 @@ NONE, ONE, MORE, INK = "#2c5aa0", "#7fc4bb", "#d9e8a8", "#26323f"
 def main(out: Path) -> list[Path]:
     """Draw sparse-user.png."""
     data = pm.datasets.load("cinema")
-    mine = data.ratings.of(VIEWER)
+    rated = data.ratings[VIEWER]
     taste = dict(zip(cinema.viewers().ids, cinema.viewers().tastes, strict=True))
 
     others = [user for user in data.ratings.users if user != VIEWER]
-    distance = pm.distances(data.ratings, data.geometry, users=[VIEWER], others=others)[0]
-    common = np.array([len(mine.keys() & data.ratings.of(user).keys()) for user in others])
-    nearest = pm.nearest(data.ratings, data.geometry, k=10, users=[VIEWER]).of(VIEWER)
+    distance = pm.distances(data, users=[VIEWER], others=others)[0]
+    n_common = {user: len(rated.keys() & data.ratings[user].keys()) for user in others}
+    common = np.array([n_common[user] for user in others])
+    nearest = pm.nearest(data, k=10, users=[VIEWER])[VIEWER]
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", width_ratios=(1, 1.1))
     bins = np.linspace(distance.min(), distance.max(), 31)
@@ -39,21 +40,20 @@ def main(out: Path) -> list[Path]:
     left.hist(parts, bins, stacked=True, color=[NONE, ONE, MORE], label=names)
     left.legend(title=f"films in common with {VIEWER}", frameon=False, loc="upper left")
     left.set(xlabel=f"distance from {VIEWER} (PMD)", ylabel="viewers")
-    rated = "\n".join(
-        f"{stars:g}  {data.items.label(film)}" for film, stars in sorted(mine.items(), key=lambda p: -p[1])
-    )
-    left.set_title(f"{VIEWER} rated\n{rated}", fontsize=10, loc="left")
+    lines = [
+        f"{stars:g}  {data.items.label(data.item_position(film))}"
+        for film, stars in sorted(rated.items(), key=lambda pair: -pair[1])
+    ]
+    left.set_title("\n".join([f"{VIEWER} rated", *lines]), fontsize=10, loc="left")
 
-    shades = {0: NONE, 1: ONE}
-    for row, (user, d) in enumerate(nearest):
-        n = len(mine.keys() & data.ratings.of(user).keys())
-        right.barh(row, d, color=shades.get(n, MORE), height=0.72)
-        same = taste[user] == taste[VIEWER]
-        says = f"{taste[user]}" + ("  ✓" if same else "")
-        right.text(
-            d + 0.012, row, says, va="center", fontsize=9, color=INK, weight="bold" if same else "normal"
-        )
-    right.set_yticks(range(len(nearest)), [user for user, _ in nearest])
+    colors = {0: NONE, 1: ONE}
+    for row, neighbor in enumerate(nearest):
+        right.barh(row, neighbor.distance, color=colors.get(n_common[neighbor.user], MORE), height=0.72)
+        same = taste[neighbor.user] == taste[VIEWER]
+        text = taste[neighbor.user] + ("  ✓" if same else "")
+        weight = "bold" if same else "normal"
+        right.text(neighbor.distance + 0.012, row, text, va="center", fontsize=9, color=INK, weight=weight)
+    right.set_yticks(range(len(nearest)), [neighbor.user for neighbor in nearest])
     right.invert_yaxis()
     right.set(xlim=(0, 1.6), xlabel="distance")
     right.set_title(f"The ten nearest, and their taste ({VIEWER}: {taste[VIEWER]})", fontsize=10, loc="left")

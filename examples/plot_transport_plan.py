@@ -1,8 +1,8 @@
-"""The transport plan of two viewers: what of mine corresponds to what of yours.
+"""The transport plan of two viewers: which films of one correspond to which films of the other.
 
-petra-h and bianca-b have not rated one film in common. The plan moves petra-h's preference onto bianca-b's
-with the least work: Aliens to Alien, The Lion King to The Jungle Book. The darker a ribbon, the nearer its
-two films; the thicker, the more preference it carries.
+petra-h and bianca-b have no rated film in common. The plan moves the preference of petra-h onto that of
+bianca-b at the least cost: Aliens to Alien, The Lion King to The Jungle Book. A ribbon is as thick as the
+preference it carries, and dark if its two films are similar.
 
     python examples/plot_transport_plan.py [--out FOLDER]
 """
@@ -13,16 +13,15 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import prefmover as pm
-from prefmover.predict.explanations import explain_users
+from prefmover.explain import explain_users
 
 
 def main(out: Path) -> list[Path]:
     """Draw transport-plan.png."""
     data = pm.datasets.load("cinema")  # built in: real films, simulated viewers
-    titles = data.items.labels()
-    why = explain_users(data.ratings, data.geometry, "petra-h", "bianca-b", titles)
-    print(why)
-    figure = why.plot().figure
+    explanation = explain_users(data, data.user_position("petra-h"), data.user_position("bianca-b"))
+    print(explanation)
+    figure = explanation.plot().figure
     path = out / "transport-plan.png"
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -51,7 +51,7 @@ def test_every_measure_is_explained(data, measure):
     assert ("distance" in content) != ("similarity" in content)
     assert all(list(flow) == FLOW_KEYS for flow in content["flows"])
     assert why.to_frame().num_rows == len(why.flows)
-    assert not unnamed(str(why), "ann", "bob", measure)
+    assert not unnamed(str(why), "ann", "bob", row.label)
 
 
 def test_undefined_values_have_a_reason(data):

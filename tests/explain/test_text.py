@@ -17,7 +17,7 @@ def test_lines_of_another_measure(data):
     why = explain_users(data, 0, 1, "jmsd")
     lines = text.user_lines(why)
     assert len(lines) == 1 + len(why.factors) + len(why.flows)
-    assert not unnamed(lines[0], "jmsd", "similarity", "1 item")
+    assert not unnamed(lines[0], "JMSD", "similarity", "1 item")
     assert not unnamed("\n".join(lines[1:]), *(factor.meaning for factor in why.factors))
 
 

@@ -11,7 +11,9 @@ def test_verdict_names_the_winners():
         verdict(only_table([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.8, 0.9))])), "2 of 2 points"
     )
     mixed = [make_record("pmd", (0.7, 0.6)), make_record("msd", (0.65, 0.7)), make_record("cos", (0.8, 0.5))]
-    assert not unnamed(verdict(only_table(mixed)), "3 measures", "0 of 2", "MSD at 1", "COS at 1", "0.1000")
+    assert not unnamed(
+        verdict(only_table(mixed)), "3 measures", "0 of 2", "MSD (1 point)", "COS (1 point)", "0.1000"
+    )
 
 
 def test_equal_errors_are_no_loss():
@@ -88,7 +90,7 @@ def test_one_measure_and_its_peers():
     assert panel[0] == trend(table)
     assert not unnamed(panel[-1], "Surprise's SVD", "2 peers", "1 of 2 points")
     rising = only_table([make_record("pmd", (0.6, 0.7)), records[2]])
-    assert not unnamed(trend(rising), "0 of 1 measure", "PMD at 5")
+    assert not unnamed(trend(rising), "PMD", "PMD at 5")
     assert not unnamed(panel_text(rising)[-1], "Surprise's SVD")
 
 

@@ -8,6 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover.execution.format import counted
+from prefmover.measures import MEASURES
 
 if TYPE_CHECKING:
     from prefmover.explain.plan import UserExplanation
@@ -34,9 +35,9 @@ Label = Callable[[Any], str]
 def user_title(explanation: UserExplanation) -> str:
     """Return the users, the value, and how much they have in common."""
     value = "undefined" if isnan(explanation.value) else f"{explanation.value:.4f}"
-    head = (
-        f"{explanation.user} and {explanation.other}: {explanation.measure} {explanation.value_name} {value}"
-    )
+    name = explanation.measure
+    label = MEASURES[name].label if name in MEASURES else name
+    head = f"{explanation.user} and {explanation.other}: {label} {explanation.value_name} {value}"
     if explanation.reason:
         return f"{head} ({explanation.reason})"
     share = explanation.common_share
@@ -58,20 +59,15 @@ def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
 
 def flow_text(flow: Flow, explanation: UserExplanation) -> str:
     """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
-    source = f"{explanation.label(flow.source)} ({flow.source_rating:g})"
-    target = f"{explanation.label(flow.target)} ({flow.target_rating:g})"
+    source = explanation.label(flow.source)
     if flow.source == flow.target:
-        items = (
-            f"both rated {explanation.label(flow.source)} ({flow.source_rating:g}, {flow.target_rating:g})"
-        )
+        items = f"both rated {source}, {flow.source_rating:g} and {flow.target_rating:g}"
     else:
-        items = f"{source} ↔ {target}"
-    size = f"{flow.value:+10.6g}" if flow.mass is None else f"{flow.mass:6.1%}"
-    return f"{size}  {items}, {flow.share:.1%} of the {_whole(flow)}"
-
-
-def _whole(flow: Flow) -> str:
-    return "sum" if flow.mass is None else "distance"
+        target = explanation.label(flow.target)
+        items = f"{source}, {flow.source_rating:g} ↔ {target}, {flow.target_rating:g}"
+    if flow.mass is None:
+        return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
+    return f"{flow.mass:6.1%}  {items}: {flow.share:.1%} of the distance"
 
 
 def user_html(explanation: UserExplanation, n: int = 15) -> str:
@@ -86,8 +82,8 @@ def user_html(explanation: UserExplanation, n: int = 15) -> str:
     )
     rows = [
         (
-            f"{explanation.label(flow.source)} ({flow.source_rating:g})",
-            f"{explanation.label(flow.target)} ({flow.target_rating:g})",
+            f"{explanation.label(flow.source)}, {flow.source_rating:g}",
+            f"{explanation.label(flow.target)}, {flow.target_rating:g}",
             "" if flow.similarity is None else f"{flow.similarity:.2f}",
             f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}",
             f"{flow.share:.1%}",

@@ -119,12 +119,14 @@ def verdict(table: PanelTable) -> str:
     if won == len(best):
         return claim
     lowest_at = Counter(method for method in best if method != OURS)
-    winners = ", ".join(f"{_line(table, method).label} at {n}" for method, n in lowest_at.most_common())
+    winners = [
+        f"{_line(table, method).label} ({counted(n, 'point')})" for method, n in lowest_at.most_common()
+    ]
     gap = max(float((ours.mean - _line(table, method).mean)[at]) for at, method in enumerate(best))
     losses = sum(table.head_to_head[method].losses for method in lowest_at)
     return (
-        f"{claim} Lowest elsewhere: {winners}, by {gap:.4f} at most. Significant losses to them in this "
-        f"panel: {losses} (p < {LEVEL:g}, paired over groups of users)."
+        f"{claim} Lowest at the others: {', '.join(winners)}, by {gap:.4f} at most. Significant losses to "
+        f"them in this panel: {losses} (p < {LEVEL:g}, paired over groups of users)."
     )
 
 
@@ -139,10 +141,11 @@ def trend(table: PanelTable) -> str:
         for line in measures
         if line.mean[-1] > line.mean.min()
     ]
-    text = (
-        f"From K = {table.heads[0]} to {table.heads[-1]}, the error falls for {len(falling)} of "
-        f"{counted(len(measures), 'measure')}"
-    )
+    text = f"From K = {table.heads[0]} to {table.heads[-1]}, the error "
+    if len(measures) == 1:
+        text += f"of {measures[0].label} {'falls' if falling else 'does not fall'}"
+    else:
+        text += f"falls for {len(falling)} of {len(measures)} measures"
     if falling and others:
         text += f" (not for {', '.join(others)})"
     if turning:
@@ -203,8 +206,8 @@ def notes(results: Results) -> list[str]:
     average = (
         "All methods predict the same test ratings from the same training ratings. For a measure, the "
         "prediction is the weighted average over the K nearest users who rated the item, with centering "
-        f"“{e.centering}”{shrinkage}, clipped to the scale; where no neighbor has a defined weight, it is "
-        "the baseline of the centering. Similarities serve as weights directly (with absolute values in the "
+        f"“{e.centering}”{shrinkage}, clipped to the scale; without a neighbor of defined weight, it is the "
+        "baseline. Similarities serve as weights directly (with absolute values in the "
         "denominator); the weight of PMD is exp(-4 D), that of MSD is 1 - MSD. All of this was fixed before "
         "the run; the factor 4 comes from a prototype on other splits of MovieLens-100K."
     )
