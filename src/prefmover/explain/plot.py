@@ -94,7 +94,7 @@ def draw_flows(
         ax.add_patch(Rectangle((1.0, bar.bottom), BAR, bar.height, facecolor=INK, linewidth=0))
         text = f"{target_ratings[item]:g}   {label(item)}"
         ax.text(1 + BAR + 0.015, bar.middle, text, ha="left", va="center", fontsize=9, color=INK)
-    heading = {"va": "bottom", "fontsize": 10, "fontweight": "bold", "color": INK}
+    heading: dict[str, Any] = {"va": "bottom", "fontsize": 10, "fontweight": "bold", "color": INK}
     ax.text(-BAR, 0.03, names[0], ha="right", **heading)
     ax.text(1 + BAR, 0.03, names[1], ha="left", **heading)
     lowest = min(bar.bottom for bar in [*left.values(), *right.values()])

@@ -48,7 +48,7 @@ SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, 
 def style(line: Line) -> tuple[str, str, str]:
     """Return color, dash and marker of a method."""
     if line.kind == "measure" and line.method in MEASURES:
-        return tuple(MEASURES[line.method].style)
+        return MEASURES[line.method].style
     return STYLES.get(line.method, OTHER)
 
 

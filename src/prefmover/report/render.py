@@ -182,8 +182,8 @@ def _number(x: float) -> str:
 
 
 def _convention(one: Line | Record) -> str:
-    several = isinstance(one, Line) and one.n_conventions > 1
-    return (one.convention or one.kind) + (f" (best of {one.n_conventions})" if several else "")
+    n = one.n_conventions if isinstance(one, Line) else 1
+    return (one.convention or one.kind) + (f" (best of {n})" if n > 1 else "")
 
 
 def _head_to_head_table(table: PanelTable) -> ReportTable:
