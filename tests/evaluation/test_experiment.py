@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 
@@ -19,7 +20,7 @@ MANY = Experiment(
     ks=(5, 10),
     centering="baseline",
     shrinkage=0.25,
-    panels=(Panel(name="a", over="k", train=(0.8,), ks=(5, 10), claim='PMD "wins" – always'),),
+    panels=(Panel(name="a", over="k", train=(0.8,), ks=(5, 10), claim='PMD "wins", always'),),
     title="Über alles",
 )
 
@@ -49,7 +50,7 @@ MANY = Experiment(
         ({"dataset": ""}, names("dataset", "ratings")),
         ({"user_column": "who"}, names("user_column", "'cinema'")),
         ({"ks": (5,), "panels": [{"name": "a", "over": "k", "train": 0.8, "ks": 10}]}, names("a", 10)),
-        ({"panels": [{"name": "a"}]}, names("panels.0.over")),
+        ({"panels": [{"name": "a"}]}, names("panels.0", "over")),
         ({"measure": "cos"}, names("'measure'")),
         ({"repeat": 3}, names("'repeat'", "'repeats'")),
     ],
@@ -86,10 +87,9 @@ def test_settings_survive_json_and_toml(tmp_path):
 
 
 def test_options_are_read_back():
-    import shlex
-
     words = shlex.split(" ".join(MANY.to_options()))
-    options = {key.removeprefix("--").replace("-", "_"): value for key, value in zip(*[iter(words)] * 2)}
+    pairs = zip(words[::2], words[1::2], strict=True)
+    options = {name.removeprefix("--").replace("-", "_"): value for name, value in pairs}
     assert Experiment(**options, panels=MANY.panels) == MANY
 
 
@@ -106,7 +106,7 @@ def test_experiments_merge():
     first = Experiment(
         recommenders="knn:cos", train=0.2, repeats=2, panels=(panel["b"],), title="both", **same
     )
-    later = Experiment(recommenders="knn:msd", train=0.1, panels=(panel["a"],), **same)
+    later = Experiment(recommenders="knn:msd", train=0.1, repeats=1, panels=(panel["a"],), **same)
     merged = first.merged(later)
     assert merged.recommenders == ("knn:cos", "knn:msd")
     assert (merged.train, merged.repeats, merged.title) == ((0.2, 0.1), 2, "both")

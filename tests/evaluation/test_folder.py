@@ -7,7 +7,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, RunFolder, run_experiment
 from tests.messages import names
 
-BIAS = Experiment(dataset="cinema", recommenders="bias")
+BIAS = Experiment(dataset="cinema", recommenders="bias", repeats=1)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_records_without_settings(folder):
 
 
 def test_a_folder_covers_all_its_runs(folder):
-    run_experiment(Experiment(dataset="cinema", recommenders="user-mean", train=0.5), folder)
+    run_experiment(Experiment(dataset="cinema", recommenders="user-mean", train=0.5, repeats=1), folder)
     merged = RunFolder(folder).experiment()
     assert merged.recommenders == ("bias", "user-mean")
     assert merged.train == (0.8, 0.5)

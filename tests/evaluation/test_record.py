@@ -56,7 +56,7 @@ def test_rows_are_flat():
         ({"share": 1.5}, names("share", 1.5)),
         ({"kind": "other"}, names("kind", "'other'")),
         ({"extra": 1}, names("'extra'")),
-        ({"run": {}}, names("run.seconds")),
+        ({"run": {}}, names("run", "seconds")),
         ({"groups": {"n": [1], "error": [[1.0]]}}, names("groups.error")),
         ({"groups": {"n": [1, 1], "error": [[1.0], [1.0]]}}, names("groups.error")),
         ({"ranking": [{}]}, names("'ranking'")),

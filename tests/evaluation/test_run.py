@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -136,7 +137,7 @@ def test_killed_and_resumed(finished, tmp_path):
 
 def test_an_experiment_may_grow_but_not_change(tmp_path):
     same = {"dataset": "cinema", "ks": (5,)}
-    run_experiment(Experiment(recommenders="knn:cos", train=0.2, **same), tmp_path)
+    run_experiment(Experiment(recommenders="knn:cos", train=0.2, repeats=1, **same), tmp_path)
     more = Experiment(recommenders="knn:cos, knn:msd, bias", repeats=2, train=(0.2, 0.1), **same)
     lines = []
     assert len(run_experiment(more, tmp_path, tell=lines.append)) == 12
@@ -150,7 +151,7 @@ def test_settings_without_records_may_change(tmp_path):
     """A run that failed at once does not block its folder."""
     file = tmp_path / "ratings.csv"
     file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},3\n" for k in range(40)))
-    same = {"ratings": str(file), "recommenders": "bias"}
+    same = {"ratings": str(file), "recommenders": "bias", "repeats": 1}
     with pytest.raises(InputError, match="top_n"):
         run_experiment(Experiment(top_n=3, **same), tmp_path / "run")
     assert len(run_experiment(Experiment(**same), tmp_path / "run")) == 1
@@ -187,7 +188,7 @@ def test_folds_and_a_geometry_from_ratings(tmp_path):
 class Recorder:
     """Predicts the mean, and remembers its input."""
 
-    seen = []
+    seen: ClassVar[list] = []
 
     def fit(self, data):
         self.mean = data.ratings.matrix.data.mean()

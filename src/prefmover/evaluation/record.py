@@ -41,8 +41,9 @@ class FrozenModel(BaseModel):
     def _explain(cls, error: ValidationError) -> str:
         first = error.errors(include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
-        if first["type"] == "value_error":  # raised by a validator of ours, which names what is wrong
-            return str(first["ctx"]["error"])
+        if first["type"] == "value_error":  # raised by a validator of ours, or by a model inside this one
+            message = str(first["ctx"]["error"])
+            return message if not first["loc"] or str(first["loc"][0]) in message else f"{name}: {message}"
         if first["type"] == "extra_forbidden":
             close = close_names(name, cls.model_fields, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(cls.model_fields)}"

@@ -155,8 +155,8 @@ def evaluate(
     tell
         Called with a line about each finished record, with an estimate of the time left.
     **settings
-        Fields of :class:`~prefmover.evaluation.Experiment`: ``train``, ``repeats``, ``protocol``, ``seed``,
-        ``ks``, ``centering``, ``shrinkage``, ``top_n``, ...
+        Fields of :class:`~prefmover.evaluation.Experiment`: ``train``, ``repeats`` (here one by default),
+        ``protocol``, ``seed``, ``ks``, ``centering``, ``shrinkage``, ``top_n``, ...
 
     Examples
     --------
@@ -172,7 +172,8 @@ def evaluate(
     [('Constant', None, 0.98), ('bias', None, 0.77), ('Jaccard', 5, 0.8), ('Jaccard', 40, 0.78)]
     """
     names, objects = name_objects(recommenders)
-    experiment = Experiment.from_dict({"dataset": data.name or "data", "recommenders": names, **settings})
+    settings = {"dataset": data.name or "data", "repeats": 1, **settings, "recommenders": names}
+    experiment = Experiment(**settings)
     return _evaluate(experiment, data, objects, folder, executor, n_threads, progress, tell)
 
 
@@ -189,7 +190,7 @@ def run_experiment(
 
     Examples
     --------
-    >>> experiment = Experiment(dataset="cinema", recommenders="bias, knn:jaccard", ks=(5, 40))
+    >>> experiment = Experiment(dataset="cinema", recommenders="bias, knn:jaccard", repeats=1, ks=(5, 40))
     >>> [(record.key, record.ks) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
@@ -258,14 +259,14 @@ def compute_record(
     method: Method,
     recommender: FitPredict | None = None,
     *,
-    threads: int = 1,
+    n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Record:
     """Return the record of one recommender on one split: a function of its arguments, times excepted."""
     e, split, geometry = part.experiment, part.split, part.data.geometry
     start = time.perf_counter()
     if recommender is None:
-        recommender = create(method, e, e.seed + part.repeat, threads)
+        recommender = create(method, e, e.seed + part.repeat, n_threads)
     else:
         recommender = copy.deepcopy(recommender)
     recommender.fit(part.data)
@@ -304,7 +305,7 @@ def compute_record(
             n=np.bincount(group, minlength=N_GROUPS).tolist(),
             error=[np.bincount(group, column, N_GROUPS).round(3).tolist() for column in errors.T],
         ),
-        run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=threads, versions=versions()),
+        run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=n_threads, versions=versions()),
     )
 
 
