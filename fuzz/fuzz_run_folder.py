@@ -1,4 +1,4 @@
-"""Folders of experiments from somebody else: settings and records, and the tables made of them."""
+"""Damaged folders of experiments: settings and records, and the results made of them."""
 
 import json
 import tempfile
@@ -11,11 +11,10 @@ oracle.load()
 from fuzz_model import tampered
 
 from prefmover.evaluation.folder import RunFolder
-from prefmover.report.results import Book
+from prefmover.report.results import Results
 
 CUT = b"\x00\x00"
-CELL = {
-    "key": "a",
+RECORD = {
     "dataset": "cinema",
     "geometry": "g",
     "protocol": "random",
@@ -27,14 +26,15 @@ CELL = {
     "n_test": 2,
     "new_users": 0,
     "new_items": 0,
+    "recommender": "knn:pmd",
     "method": "pmd",
     "label": "PMD",
     "kind": "measure",
-    "convention": "",
+    "convention": "published",
     "weight": "as-is",
     "centering": "mean",
     "shrinkage": 0.0,
-    "k": [5, 10],
+    "ks": [5, 10],
     "mae": [0.7, 0.6],
     "rmse": [0.9, 0.8],
     "coverage": [1.0, 1.0],
@@ -43,32 +43,32 @@ CELL = {
     "run": {"seconds": 1.0, "solved": 3, "threads": 1, "versions": {"python": "3.11"}},
 }
 SETTINGS = {
-    "format": 1,
-    "settings": {"dataset": "cinema", "measures": ["pmd"], "ks": [5, 10]},
-    "data": {"ratings": "x"},
+    "format": 2,
+    "settings": {"dataset": "cinema", "recommenders": ["knn:pmd"], "ks": [5, 10]},
+    "data": {"ratings": "x", "distances": "y", "geometry": "g"},
 }
 
 
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
-    settings, cell = json.dumps(SETTINGS).encode(), json.dumps(CELL).encode()
+    settings, record = json.dumps(SETTINGS).encode(), json.dumps(RECORD).encode()
     kind = choices.below(4)
     if kind == 0:
-        settings, _, cell = choices.rest().partition(CUT)
+        settings, _, record = choices.rest().partition(CUT)
     elif kind == 1:
         settings = json.dumps(tampered(SETTINGS, choices)).encode()
     else:
-        cell = json.dumps(tampered(CELL, choices)).encode()
+        record = json.dumps(tampered(RECORD, choices)).encode()
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "experiment.json").write_bytes(settings)
-        Path(folder, "cells.jsonl").write_bytes(cell)
+        Path(folder, "cells.jsonl").write_bytes(record)
         run = RunFolder(folder)
         run.experiment()
-        Book.open(run)
+        Results.open(run)
 
 
 def seeds() -> list[bytes]:
-    whole = json.dumps(SETTINGS).encode() + CUT + json.dumps(CELL).encode()
+    whole = json.dumps(SETTINGS).encode() + CUT + json.dumps(RECORD).encode()
     return [b"\x00" + whole, *(bytes((kind, *range(k, k + 8))) for kind in (1, 2) for k in (0, 30, 60))]
 
 

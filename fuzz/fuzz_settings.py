@@ -1,4 +1,4 @@
-"""Experiments as TOML, and the short ways to write numbers of neighbors and shares."""
+"""Experiments in TOML, and short texts for numbers of neighbors and shares."""
 
 import tempfile
 from pathlib import Path
@@ -22,17 +22,22 @@ def target(data: bytes) -> None:
             path = Path(folder, "experiment.toml")
             path.write_bytes(choices.rest())
             experiment = Experiment.read(path)
-        assert Experiment.from_dict(experiment.to_dict()) == experiment
+            assert Experiment.from_dict(experiment.to_dict()) == experiment
+            path.write_text(experiment.to_toml(), encoding="utf-8")
+            assert Experiment.read(path) == experiment
 
 
 def seeds() -> list[bytes]:
     return [
-        b'\x00dataset = "cinema"\nmeasures = "pmd,jmsd"\ntrain = [0.1, 0.8]\nks = "5:60:5"\nrepeats = 2\n',
+        (
+            b'\x00dataset = "cinema"\nrecommenders = "knn:pmd,knn:jmsd"\ntrain = [0.1, 0.8]\n'
+            b'ks = "5:60:5"\nrepeats = 2\n'
+        ),
         (
             b'\x00dataset = "ml-100k"\nprotocol = "k-fold"\nks = [5, 10]\n[[panels]]\nname = "a"\n'
             b'over = "k"\ntrain = [0.8]\nks = [5, 10]\n'
         ),
-        b'\x00dataset = "x"\nshrinkage = 1e3\nseed = -0\ntop_n = 1_0\ncontrols = "all"\npeers = "none"\n',
+        b'\x00dataset = "x"\nshrinkage = 1e3\nseed = -0\ntop_n = 1_0\nrecommenders = ["controls"]\n',
         b"\x021, 5:20:5",
         b"\x03.1, 4:1, 1:9",
     ]

@@ -181,7 +181,7 @@ def create(method: Method, experiment: Experiment, seed: int, n_threads: int | N
     from prefmover.evaluation import baselines, peers
     from prefmover.model import KNNRecommender, Recommender
 
-    average = {
+    average: dict[str, Any] = {
         "k": experiment.ks[-1],
         "centering": experiment.centering,
         "shrinkage": experiment.shrinkage,

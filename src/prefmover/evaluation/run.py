@@ -18,8 +18,9 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Floats, Progress
 from prefmover.data.splits import Split, hashed, k_fold, random_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -249,7 +250,7 @@ class Outcome(NamedTuple):
     ks: tuple[int | None, ...]
     ratings: Floats
     """(n_test, len(ks))"""
-    n_neighbors: Ints
+    n_neighbors: npt.NDArray[np.integer[Any]]
     """(n_test, len(ks))"""
     solved: int | None = None
 
@@ -296,14 +297,14 @@ def compute_record(
         centering=e.centering if by_neighbors else "",
         shrinkage=e.shrinkage if by_neighbors else 0.0,
         ks=outcome.ks,
-        mae=[round(metrics.mae(split.ratings, column), 8) for column in columns],
-        rmse=[round(metrics.rmse(split.ratings, column), 8) for column in columns],
-        coverage=[round(metrics.coverage(used), 8) for used in outcome.n_neighbors.T],
-        neighbors=[round(float(used.mean()), 8) for used in outcome.n_neighbors.T],
-        ranking=[_ranking(split, column, e.top_n) for column in columns] if e.top_n else None,
+        mae=tuple(round(metrics.mae(split.ratings, column), 8) for column in columns),
+        rmse=tuple(round(metrics.rmse(split.ratings, column), 8) for column in columns),
+        coverage=tuple(round(metrics.coverage(used), 8) for used in outcome.n_neighbors.T),
+        neighbors=tuple(round(float(used.mean()), 8) for used in outcome.n_neighbors.T),
+        ranking=tuple(_ranking(split, column, e.top_n) for column in columns) if e.top_n else None,
         groups=Groups(
-            n=np.bincount(group, minlength=N_GROUPS).tolist(),
-            error=[np.bincount(group, column, N_GROUPS).round(3).tolist() for column in errors.T],
+            n=tuple(np.bincount(group, minlength=N_GROUPS).tolist()),
+            error=tuple(tuple(np.bincount(group, column, N_GROUPS).round(3)) for column in errors.T),
         ),
         run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=n_threads, versions=versions()),
     )

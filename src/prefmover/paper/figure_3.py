@@ -55,7 +55,7 @@ def figure_3(
     wrong = [name for name in chosen if name not in names]
     if wrong or not chosen:
         raise InputError(f"panel {', '.join(wrong) or '(none)'}: {dataset} has the panels {', '.join(names)}")
-    rows = [
+    chosen_panels = tuple(
         Panel(
             name=row["name"],
             over=row["over"],
@@ -65,15 +65,15 @@ def figure_3(
         )
         for row in known
         if row["name"] in chosen
-    ]
+    )
     return Experiment(
         dataset=dataset,
-        train=[share for panel in rows for share in panel.train],
+        train=tuple(share for panel in chosen_panels for share in panel.train),
         repeats=paper["repeats"] if repeats is None else repeats,
         seed=seed,
         ks=paper["ks"],
-        recommenders=recommenders,
+        recommenders=tuple(recommenders),
         centering=paper["centering"],
-        panels=rows,
+        panels=chosen_panels,
         title=f"Figure 3 of the paper on {dataset}",
     )
