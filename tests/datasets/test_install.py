@@ -2,12 +2,13 @@
 
 import errno
 import json
-import os
+import threading
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, install
@@ -15,9 +16,10 @@ from prefmover.errors import InputError
 from tests.messages import names
 
 
-def nothing_left(folder: Path, name: str = "ml-1m") -> bool:
-    """Whether neither the data set nor any half of it is in the data folder."""
-    return not (folder / "data").exists() or not list((folder / "data").iterdir())
+def contents(folder: Path) -> list[str]:
+    """Return what is in the data folder, except for the locks."""
+    data = folder / "data"
+    return sorted(p.name for p in data.iterdir() if p.suffix != ".lock") if data.exists() else []
 
 
 def test_a_folder_is_copied(made_up, own_folders):
@@ -51,8 +53,8 @@ def test_another_hash_is_verified_by_its_contents(made_up, monkeypatch):
 
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 def test_links(made_up, own_folders, packed):
-    place = made_up.zip("ml-1m") if packed else made_up.write("ml-1m")
-    done = install.add("ml-1m", place, link=True)
+    copy = made_up.zip("ml-1m") if packed else made_up.write("ml-1m")
+    done = install.add("ml-1m", copy, link=True)
     assert any(p.is_symlink() for p in Path(done.path).iterdir())
     assert datasets.load("ml-1m").ratings.n_ratings == 7
 
@@ -62,7 +64,7 @@ def test_the_genome_and_tags_can_be_added(made_up, own_folders):
     (made_up.folder / "t").mkdir()
     (made_up.folder / "t" / "tags.csv").write_text("movieId,tag,count,source\n1,dark,2,us\n")
     install.add("movie-tags", made_up.folder / "t")
-    assert sorted(p.name for p in (own_folders / "data").iterdir()) == ["movie-tags", "tag-genome"]
+    assert contents(own_folders) == ["movie-tags", "tag-genome"]
 
 
 def test_a_damaged_copy_leaves_nothing_and_keeps_what_was_there(made_up, own_folders):
@@ -72,14 +74,14 @@ def test_a_damaged_copy_leaves_nothing_and_keeps_what_was_there(made_up, own_fol
     (home / "ratings.dat").write_bytes(bad)
     with pytest.raises(InputError, match=names("ratings.dat", 1, 6)):
         install.add("ml-1m", home)
-    assert nothing_left(own_folders)
+    assert contents(own_folders) == []
     (home / "ratings.dat").write_bytes(good)
     install.add("ml-1m", home)
     (home / "ratings.dat").write_bytes(bad)
     with pytest.raises(InputError):
         install.add("ml-1m", home)
     assert datasets.load("ml-1m").ratings.n_ratings == 7
-    assert [p.name for p in (own_folders / "data").iterdir()] == ["ml-1m"]
+    assert contents(own_folders) == ["ml-1m"]
 
 
 def test_a_new_copy_replaces_the_old_one(made_up, own_folders):
@@ -88,7 +90,7 @@ def test_a_new_copy_replaces_the_old_one(made_up, own_folders):
     (home / "ratings.dat").write_text("1::10::3::0\n")
     install.add("ml-1m", home)
     assert datasets.load("ml-1m").ratings.n_ratings == 1
-    assert [p.name for p in (own_folders / "data").iterdir()] == ["ml-1m"]
+    assert contents(own_folders) == ["ml-1m"]
 
 
 @pytest.mark.parametrize("entry", ["../evil.txt", "/etc/evil.txt", "ml-1m/../../evil.txt", "C:\\evil.txt"])
@@ -98,7 +100,7 @@ def test_an_archive_that_points_out_of_itself(made_up, own_folders, entry):
         out.writestr(entry, "boo")
     with pytest.raises(InputError):
         install.add("ml-1m", archive)
-    assert nothing_left(own_folders)
+    assert contents(own_folders) == []
     assert not list(own_folders.rglob("evil.txt"))
 
 
@@ -110,7 +112,7 @@ def test_a_zip_bomb(made_up, own_folders, monkeypatch):
     assert archive.stat().st_size < 1 << 15
     with pytest.raises(InputError, match=names("1,048,576")):
         install.add("ml-1m", archive)
-    assert nothing_left(own_folders)
+    assert contents(own_folders) == []
     # Nor can an archive that announces less than it holds grow beyond the limit.
     files = made_up.files("ml-1m", archive)
     with pytest.raises(InputError, match=names("users.dat", "1,048,576")):
@@ -141,7 +143,7 @@ def test_a_full_disk_or_no_permission(made_up, own_folders, monkeypatch, number,
     monkeypatch.setattr(Path, "open", failing)
     with pytest.raises(InputError, match=words):
         install.add("ml-1m", home)
-    assert nothing_left(own_folders)
+    assert contents(own_folders) == []
 
 
 def test_the_disk_is_full_in_the_middle_of_a_file(made_up, own_folders, monkeypatch):
@@ -169,7 +171,7 @@ def test_the_disk_is_full_in_the_middle_of_a_file(made_up, own_folders, monkeypa
     monkeypatch.setattr(Path, "open", failing)
     with pytest.raises(InputError, match=names("No space left on device")):
         install.add("ml-1m", home)
-    assert nothing_left(own_folders)
+    assert contents(own_folders) == []
 
 
 def test_what_cannot_be_added(made_up, own_folders, tmp_path):
@@ -198,19 +200,23 @@ def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):
         install.add("ml-1m", made_up.folder / "g")
     assert datasets.load("ml-1m").ratings.n_ratings == 7
     install.add("ml-1m", made_up.folder / "ml-1m")
-    assert [p.name for p in home.parent.iterdir()] == ["ml-1m"]
+    assert contents(own_folders) == ["ml-1m"]
 
 
-def test_halves_of_the_killed_are_removed_and_those_at_work_are_not(made_up, own_folders):
-    (own_folders / "data").mkdir()
-    dead, busy = (own_folders / "data" / f".ml-1m-{name}" for name in ("deaddead", "busybusy"))
-    for folder in (dead, busy):
-        (folder / "ml-1m").mkdir(parents=True)
-    held = install._hold(busy)
-    if held is None:
-        pytest.skip("folders cannot be held here")
+def test_halves_of_the_killed_are_removed(made_up, own_folders):
+    (own_folders / "data" / ".ml-1m-deaddead" / "ml-1m").mkdir(parents=True)
     install.add("ml-1m", made_up.write("ml-1m"))
-    assert sorted(p.name for p in busy.parent.iterdir()) == [".ml-1m-busybusy", "ml-1m"]
-    os.close(held)
-    install.add("ml-1m", made_up.folder / "ml-1m")
-    assert [p.name for p in busy.parent.iterdir()] == ["ml-1m"]
+    assert contents(own_folders) == ["ml-1m"]
+
+
+def test_two_installations_of_one_data_set_do_not_overlap(made_up, own_folders):
+    home = made_up.write("ml-1m")
+    install.add("ml-1m", home)
+    lock = FileLock(own_folders / "data" / ".ml-1m.lock")
+    other = threading.Thread(target=install.add, args=("ml-1m", home))
+    with lock:
+        other.start()
+        other.join(0.2)
+        assert other.is_alive()  # it waits
+    other.join()
+    assert contents(own_folders) == ["ml-1m"]

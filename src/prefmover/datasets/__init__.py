@@ -14,12 +14,10 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from prefmover.data.ids import close_names
 from prefmover.dataset import Dataset
 from prefmover.datasets.install import add, get
-from prefmover.datasets.registry import BUILT_IN, SOURCES
+from prefmover.datasets.registry import BUILT_IN, SOURCES, find_source
 from prefmover.datasets.synthetic import synthetic
-from prefmover.errors import InputError
 
 __all__ = ["BUILT_IN", "SOURCES", "add", "get", "load", "synthetic"]
 
@@ -48,13 +46,6 @@ def load(name: str | PathLike[str]) -> Dataset:
         return cinema.load()
     if folded == "synthetic":
         return synthetic()
-    if folded in SOURCES:
-        return movielens.load(SOURCES[folded])
-    if Path(name).exists():
+    if folded not in SOURCES and Path(name).exists():
         return Dataset.from_files(name)
-    names = (*SOURCES, *BUILT_IN)
-    close = close_names(str(name), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise InputError(
-        f"{str(name)!r} is neither a data set nor a file{hint} (data sets: {', '.join(names)})"
-    )
+    return movielens.load(find_source(str(name), "data set or file"))

@@ -1,7 +1,7 @@
-"""Data sets into the data folder of the user: verified first, then there at once or not at all.
+"""Install data sets in the user's data folder: verified first, and complete or not at all.
 
-A copy is made and verified in a hidden folder beside its place, and then renamed. Whatever goes
-wrong on the way, nothing is left behind and what was installed before stays.
+A copy is made and verified in a hidden folder beside its destination, which is then renamed. If anything
+goes wrong, nothing is left behind, and a data set that was installed before stays.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
+from prefmover._typing import Progress
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files, writing
-from prefmover.datasets.fetch import Progress, digest_of, fetch
+from prefmover.datasets.fetch import digest_of, fetch, has_digest
 from prefmover.datasets.movielens import check_counts, read, read_movie_tags
-from prefmover.datasets.registry import BUILT_IN, Source, source
+from prefmover.datasets.registry import BUILT_IN, Source, find_source
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
 
@@ -28,15 +31,19 @@ RECORD = "installed.json"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What was installed, where, and how far it was verified.
+    """The record of an installed data set.
 
     Attributes
     ----------
+    path : str
+        The folder of the data set.
+    origin : str
+        The address, folder or archive that it came from.
     verified : str
-        ``"hash"``: it is the publisher's archive, bit for bit. ``"contents"``: it was read to the
-        end, and has the published numbers of ratings, users and items where those are known.
+        ``"hash"``: it is the publisher's archive, bit for bit. ``"contents"``: all files were read, and
+        they have the published numbers of ratings, users and items, if these are known.
     sha256 : str
-        Of the archive; empty for a folder.
+        Hash of the archive; empty for a folder.
     """
 
     name: str
@@ -52,18 +59,18 @@ def get(name: str, *, progress: Progress | None = None, force: bool = False) -> 
     Parameters
     ----------
     name : str
-        Such as ``"ml-1m"``.
+        Name of the data set, such as ``"ml-1m"``.
     progress : callable, optional
         Called with (bytes so far, bytes in all).
     force : bool
-        Download again even if the data set is here.
+        Download the data set again if it is installed already.
     """
-    known = _known(name)
-    if not force and (here := folders.find(known)) is not None:
-        return Installed(known.name, str(here.path), "already here", "", "")
-    archive = fetch(known, folders.cache_folder() / "downloads", progress)
+    source = _installable(name)
+    if not force and (files := folders.find(source)) is not None:
+        return Installed(source.name, str(files.path), "already here", "", "")
+    archive = fetch(source, folders.cache_folder() / "downloads", progress)
     try:
-        return _install(known, archive, origin=known.url)
+        return _install(source, archive, origin=source.url)
     finally:
         archive.unlink(missing_ok=True)
 
@@ -73,106 +80,85 @@ def add(name: str, path: str | os.PathLike[str], *, link: bool = False) -> Insta
 
     Parameters
     ----------
+    name : str
+        Name of the data set, such as ``"ml-1m"``.
+    path : path
+        The archive or folder.
     link : bool
-        Link to the folder or archive instead of copying it; it has to stay where it is.
+        Link to the archive or folder, which must then stay, instead of copying it.
     """
-    known = _known(name)
-    place = Path(path).expanduser()
-    if not place.exists():
-        raise InputError(f"there is no file or folder {place}")
-    return _install(known, place.resolve(), origin=str(place.resolve()), link=link)
+    source = _installable(name)
+    copy = Path(path).expanduser()
+    if not copy.exists():
+        raise InputError(f"there is no file or folder {copy}")
+    return _install(source, copy.resolve(), origin=str(copy.resolve()), link=link)
 
 
-def _known(name: str) -> Source:
+def _installable(name: str) -> Source:
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in: there is nothing to install")
-    return source(name)
+    return find_source(name)
 
 
-def _install(known: Source, place: Path, *, origin: str, link: bool = False) -> Installed:
-    files = Files.open(place, (*known.needs, *known.takes)).require(known.needs)
-    files.within(known.limit)
-    sha256 = "" if files.is_folder else digest_of(place)
-    same = bool(known.digest) and not files.is_folder and _has_digest(place, known.digest)
-    home = folders.data_folder() / known.name
+def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> Installed:
+    files = Files.open(path, (*source.needs, *source.takes)).require(source.needs)
+    files.within(source.limit)
+    is_published = not files.is_folder and has_digest(path, source.digest)
+    home = folders.data_folder() / source.name
+    record = Installed(
+        source.name,
+        str(home),
+        origin,
+        "hash" if is_published else "contents",
+        "" if files.is_folder else digest_of(path),
+    )
     with writing(home):
         home.parent.mkdir(parents=True, exist_ok=True)
+    with writing(home), FileLock(home.with_name(f".{source.name}.lock")):
         _clear(home)
-        partial = Path(tempfile.mkdtemp(dir=home.parent, prefix=f".{known.name}-"))
-    held = _hold(partial)
-    try:
-        made = partial / known.name
-        if link:
-            _verify(known, files)
-            with writing(home):
-                made.mkdir()
-                target = made / (f"{known.name}.zip" if not files.is_folder else known.name)
-                target.symlink_to(place, target_is_directory=files.is_folder)
-        else:
-            with writing(home):
-                made.mkdir()
-            files.copy_to(made, known.limit)
-            _verify(known, Files.open(made, files.places))
-        verified = "hash" if same else "contents"
-        record = Installed(known.name, str(home), origin, verified, sha256)
-        with writing(home):
-            (made / RECORD).write_text(json.dumps(asdict(record), indent=2) + "\n", "utf-8")
-            _swap(made, home, partial / "before")
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if held is not None:
-            os.close(held)
+        temporary = Path(tempfile.mkdtemp(dir=home.parent, prefix=f".{source.name}-"))
+        try:
+            complete = temporary / source.name
+            complete.mkdir()
+            if link:
+                _verify(source, files)
+                target = complete / (source.name if files.is_folder else f"{source.name}.zip")
+                target.symlink_to(path, target_is_directory=files.is_folder)
+            else:
+                files.copy_to(complete, source.limit)
+                _verify(source, Files.open(complete, files.paths))
+            (complete / RECORD).write_text(json.dumps(asdict(record), indent=2) + "\n", "utf-8")
+            _swap(complete, home, temporary / "before")
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     return record
 
 
 def _clear(home: Path) -> None:
-    """Put back, or remove, what an install that was killed left behind."""
+    """Put back, or remove, what a killed installation left behind."""
     for before in folders.replaced(home):
         before.rename(home)
-    for left in home.parent.glob(f".{home.name}-????????"):
-        held = _hold(left)
-        if held is not None:  # nobody is at work there
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(held)
+    for folder in home.parent.glob(f".{home.name}-????????"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _hold(folder: Path) -> int | None:
-    """Return a handle that holds a folder while this process lives; None if another does."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: what is left behind stays
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-def _verify(known: Source, files: Files) -> None:
-    """Read everything once; the error says what is wrong."""
-    if known.form == "genome":
+def _verify(source: Source, files: Files) -> None:
+    """Read everything once; an error describes the defect."""
+    if source.form == "genome":
         with tempfile.TemporaryDirectory() as scratch:
             read_genome(files, cache=Path(scratch))
-    elif known.form == "tags":
+    elif source.form == "tags":
         read_movie_tags(files)
     else:
-        check_counts(known, read(known, files))
+        check_counts(source, read(source, files))
 
 
-def _has_digest(place: Path, digest: str) -> bool:
-    algorithm, _, digits = digest.partition(":")
-    return digest_of(place, algorithm) == digits
-
-
-def _swap(made: Path, home: Path, before: Path) -> None:
-    """Put the new folder in its place; the old one, if any, goes to ``before``, or back on failure."""
+def _swap(complete: Path, home: Path, before: Path) -> None:
+    """Rename the new folder to its destination; an old one goes to ``before``, and back on failure."""
     if home.exists() or home.is_symlink():
         home.rename(before)
     try:
-        made.rename(home)
+        complete.rename(home)
     except OSError:
         if before.exists():
             before.rename(home)

@@ -1,8 +1,7 @@
-"""The data sets that prefmover knows: where they come from, what is in them, and on what terms.
+"""The data sets that prefmover knows: their origin, their contents and their terms.
 
-None of them is packaged. Hashes are the publisher's own (the ``.md5`` files beside the archives);
-where the publisher replaces an archive from time to time there is none, and a copy is verified by its
-structure.
+None of them is packaged. Hashes are the publisher's (the ``.md5`` files beside the archives). An archive that
+the publisher replaces from time to time has none, and a copy is verified by its contents.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Literal
 from prefmover.data.ids import close_names
 from prefmover.errors import InputError
 
-__all__ = ["BUILT_IN", "SOURCES", "Counts", "Source", "source"]
+__all__ = ["BUILT_IN", "SOURCES", "Counts", "Source", "find_source"]
 
 MOVIELENS = "https://files.grouplens.org/datasets/movielens"
 
@@ -38,7 +37,7 @@ FOLDS = tuple(f"u{k}.{part}" for k in range(1, 6) for part in ("base", "test"))
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many ratings, users with ratings, and items with ratings the published files hold."""
+    """The published numbers of ratings, of users with ratings, and of items with ratings."""
 
     ratings: int
     users: int
@@ -47,22 +46,24 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a data set comes from and how to recognize it.
+    """The origin of a data set, and how to recognize it.
 
     Attributes
     ----------
     form : str
-        Which reader reads it: ``"u"`` (ml-100k), ``"dat"``, ``"csv"``, ``"genome"`` or ``"tags"``.
+        The layout of its files: ``"u"`` (ml-100k), ``"dat"``, ``"csv"``, ``"genome"`` or ``"tags"``.
     url : str
-        Of the publisher's archive; empty if there is none to download.
+        Address of the publisher's archive; empty if it cannot be downloaded.
     digest : str
-        ``"md5:..."`` or ``"sha256:..."`` of the archive; empty if it is not fixed.
+        ``"md5:..."`` or ``"sha256:..."`` of the archive; empty if the archive may change.
     needs, takes : tuple of str
-        Files that must be there, and files that are used if they are.
+        Required files, and files that are used if they are present.
     limit : int
-        Bytes that the unpacked files may take; an archive that wants more is refused.
+        Largest number of bytes of the unpacked files; a larger archive is refused.
     counts : Counts, optional
-        To verify a copy with.
+        Numbers to verify a copy with.
+    half_stars : bool
+        Whether the scale has half stars.
     """
 
     name: str
@@ -191,17 +192,18 @@ SOURCES: dict[str, Source] = {
 }
 
 
-def source(name: str) -> Source:
-    """Return the source of a data set by its name, whatever the case.
+def find_source(name: str, what: str = "data set") -> Source:
+    """Return the source of a data set by its name, in any case; an error suggests a similar name.
 
-    >>> source("ML-1M").counts
+    >>> find_source("ML-1M").counts
     Counts(ratings=1000209, users=6040, items=3706)
-    >>> source("ml1m")
+    >>> find_source("ml1m")
     Traceback (most recent call last):
-    prefmover.errors.InputError: there is no data set 'ml1m'; did you mean 'ml-1m'? ...
+    prefmover.errors.InputError: there is no data set 'ml1m'; did you mean 'ml-1m'? (data sets: ...
     """
     if name.casefold() in SOURCES:
         return SOURCES[name.casefold()]
-    close = close_names(name, SOURCES, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    raise InputError(f"there is no data set {name!r}{hint} known: {', '.join((*SOURCES, *BUILT_IN))}")
+    names = (*SOURCES, *BUILT_IN)
+    close = close_names(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"there is no {what} {name!r}{hint} (data sets: {', '.join(names)})")
