@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ UNFINISHED = re.compile(r"^\..+\.unfinished-(?P<host>.*)-(?P<process>\d+)$")
 
 
 def write(file: Path, content: bytes) -> None:
-    """Write a file under a temporary name, wait for the disk, and rename: a kill leaves the old or the new.
+    """Write a file under a temporary name, flush it to disk, and rename it: a kill leaves the old or the new file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -36,28 +36,30 @@ def write(file: Path, content: bytes) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what processes of this machine that were killed left unfinished in a folder."""
+    """Remove unfinished files of killed processes of this machine from a folder."""
     for file in folder.glob(".*.unfinished-*"):
-        left = UNFINISHED.match(file.name)
-        if left and left["host"] == _host() and not _alive(int(left["process"])):
+        match = UNFINISHED.match(file.name)
+        if match and match["host"] == _host() and not _alive(int(match["process"])):
             file.unlink(missing_ok=True)
 
 
 @contextmanager
-def writing(place: object, remedy: str = "make room, or change the rights, and try again") -> Iterator[None]:
-    """Turn what the system has against writing into an InputError that names the place.
+def writing(
+    path: object, remedy: str = "free some space, or change the permissions, and try again"
+) -> Iterator[None]:
+    """Turn an error of the system while writing into an InputError that names the path.
 
     >>> with writing("out/report.html"):
     ...     raise OSError(28, "No space left on device")
     Traceback (most recent call last):
-    prefmover.errors.InputError: out/report.html cannot be written: No space left on device; make room, ...
+    prefmover.errors.InputError: out/report.html cannot be written: No space left on device; free some space, ...
     """
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # not from the system: damaged gzip, or a connection that broke
+        if error.errno is None:  # not from the system: damaged gzip, or a broken connection
             raise
-        raise InputError(f"{place} cannot be written: {error.strerror}; {remedy}") from error
+        raise InputError(f"{path} cannot be written: {error.strerror}; {remedy}") from error
 
 
 def _host() -> str:
@@ -66,11 +68,11 @@ def _host() -> str:
 
 def _alive(process: int) -> bool:
     if os.name == "nt":
-        return True  # a signal there would end it
+        return True  # a signal would end the process there
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # the process of another user
         return True
     return True

@@ -1,9 +1,9 @@
-"""The one place that sets Numba's flags, and where its compiled code is kept.
+"""Numba's flags, and the cache of its compiled code.
 
-Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can turn a valid lower bound into a wrong
-prune), no GIL, division by zero as in NumPy. Compiled code is cached in the user's cache folder (or in
-``NUMBA_CACHE_DIR``, if set), in a sub-folder named by the content of all kernel files: Numba does not
-notice when a callee in another file has changed, a new name does.
+Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower bound invalid), no GIL, division by
+zero as in NumPy. Compiled code is cached in the user's cache folder (or in ``NUMBA_CACHE_DIR``, if set), in a
+sub-folder named after a digest of all kernel files. Numba does not notice a change of a callee in another
+file; the new name takes care of that.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ logger = logging.getLogger("prefmover")
 
 @cache
 def cache_folder() -> Path:
-    """Return the folder that compiled kernels go to.
+    """Return the folder of compiled kernels.
 
-    A folder that cannot be made (a read-only home) is replaced by one in the temporary folder.
+    If it cannot be created (a read-only home), a folder in the temporary folder takes its place.
     """
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
@@ -52,13 +52,13 @@ def _writable(folder: Path) -> Path:
 
 
 def _temporary_folder() -> Path:
-    """Return a folder of this user alone: compiled code must not be read from where others can write."""
-    if not hasattr(os, "getuid"):  # Windows: the temporary folder is the user's own
+    """Return a folder that only this user can write: compiled code must not come from others."""
+    if not hasattr(os, "getuid"):  # on Windows every user has a temporary folder
         return Path(tempfile.gettempdir()) / "prefmover"
     folder = Path(tempfile.gettempdir()) / f"prefmover-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o022 or folder.is_symlink():
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022 or folder.is_symlink():
         return Path(tempfile.mkdtemp(prefix="prefmover-"))
     return folder
 
@@ -66,8 +66,8 @@ def _temporary_folder() -> Path:
 def kernel(function: F) -> F:
     """Compile ``function`` with the project's flags.
 
-    Numba fixes a function's cache folder when the decorator runs, so the setting is changed for that
-    moment only; other packages' caches stay where they are.
+    Numba fixes a function's cache folder when the decorator runs, so the setting is changed only for that
+    moment. The caches of other packages stay where they are.
     """
     announce_compilation()
     before = config.CACHE_DIR
@@ -80,24 +80,24 @@ def kernel(function: F) -> F:
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Hears when Numba begins to compile: a function that is loaded from the cache makes no such event."""
+    """Logs the first compilation; Numba sends no such event for a function that it loads from the cache."""
 
-    said = False
+    logged = False
 
     def on_start(self, event: Any) -> None:
         module = event.data["dispatcher"].py_func.__module__
-        if not self.said and module.startswith("prefmover."):
-            self.said = True
+        if not self.logged and module.startswith("prefmover."):
+            self.logged = True
             logger.warning(
-                "prefmover: first use on this machine, compiling for some 20 seconds (kept in %s)",
+                "prefmover: first use on this machine, compiling for some 20 seconds (cached in %s)",
                 cache_folder(),
             )
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
 
 @cache
 def announce_compilation() -> None:
-    """See to it that the log says, once, when one of our kernels has to be compiled."""
+    """Log, once, that one of our kernels has to be compiled."""
     event.register("numba:compile", _Announcement())

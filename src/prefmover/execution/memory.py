@@ -1,8 +1,8 @@
-"""Memory: what there is, and a word beforehand where a job would not fit.
+"""Free memory, and an error in advance if a job would not fit.
 
-A job that outgrows its machine is killed without a word, hours after it was started. What grows with the
-square of users or items is therefore reckoned up first; ``PREFMOVER_MEMORY`` (such as ``8G``) sets another
-limit than what the system says is free, and ``PREFMOVER_MEMORY=off`` none.
+The system kills a process that outgrows the machine without a message, perhaps hours after its start. So
+:func:`require` checks jobs that grow with the square of users or items. ``PREFMOVER_MEMORY`` (such as ``8G``)
+sets another limit than the free memory, and ``PREFMOVER_MEMORY=off`` removes it.
 """
 
 import os
@@ -10,11 +10,12 @@ import re
 from pathlib import Path
 
 from prefmover.errors import InputError
+from prefmover.execution.format import size
 
-__all__ = ["available", "require", "size"]
+__all__ = ["available", "require"]
 
 SMALL = 2**26
-"""Bytes that are not asked about: reading what is free takes longer than most small jobs."""
+"""Bytes that are not checked: reading the free memory takes longer than most small jobs."""
 
 VARIABLE = "PREFMOVER_MEMORY"
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -24,73 +25,62 @@ GROUP_ROOT = Path("/sys/fs/cgroup")
 
 
 def require(n_bytes: float, what: str, remedy: str) -> None:
-    """Raise an error if a job needs more memory than there is.
+    """Raise an error if a job needs more memory than is free.
 
     Parameters
     ----------
     n_bytes
-        What the job will hold at once.
+        Bytes that the job holds at once.
     what
-        The job, as the beginning of a sentence: ``"all distances of 1,000,000 x 1,000,000 users"``.
+        The job, as the subject of a sentence: ``"all distances of 1,000,000 x 1,000,000 users"``.
     remedy
-        What to do instead.
+        An instruction for the reader.
 
     Examples
     --------
     >>> require(2**70, "a matrix of everything", "take a part of it")
     Traceback (most recent call last):
-    prefmover.errors.InputError: a matrix of everything would take 1,099,511,627,776 GB of memory...
+    prefmover.errors.InputError: a matrix of everything needs 1,099,511,627,776 GB of memory...
     """
     if n_bytes <= SMALL:
         return
     free = available()
     if free is not None and n_bytes > free:
         raise InputError(
-            f"{what} would take {size(n_bytes)} of memory, and {size(free)} is free; {remedy}, or set "
+            f"{what} needs {size(n_bytes)} of memory, and {size(free)} is free; {remedy}, or set "
             f"{VARIABLE} (such as 64G, or off) if that is wrong"
         )
 
 
 def available() -> int | None:
-    """Return how many bytes this process may still take; None where that is not known.
+    """Return the number of bytes that this process may still take; None if that is not known.
 
-    The least of what the machine has free and what the limits of the process and of its container leave.
+    This is the least of the machine's free memory and the rest of the limits of process and container.
     """
-    named = os.environ.get(VARIABLE, "").strip()
-    if named:
-        return _given(named)
-    found = [free for free in (_machine(), _group(), _process()) if free is not None]
-    return max(0, min(found)) if found else None
+    setting = os.environ.get(VARIABLE, "").strip()
+    if setting:
+        return _parse(setting)
+    limits = [free for free in (_machine(), _group(), _process()) if free is not None]
+    return max(0, min(limits)) if limits else None
 
 
-def size(n_bytes: float) -> str:
-    """Return bytes for people.
-
-    >>> size(3 * 2**30), size(200 * 2**20)
-    ('3.0 GB', '200 MB')
-    """
-    if n_bytes < 2**30:
-        return f"{n_bytes / 2**20:,.0f} MB"
-    return f"{n_bytes / 2**30:,.1f} GB" if n_bytes < 2**37 else f"{n_bytes / 2**30:,.0f} GB"
-
-
-def _given(text: str) -> int | None:
+def _parse(text: str) -> int | None:
     if text.casefold() == "off":
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.casefold())
-    if not found:
-        raise InputError(f"{VARIABLE} is {text!r}; give a size such as 8G or 500M, or off")
-    return int(float(found[1]) * UNITS[found[2]])
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.casefold())
+    if not match:
+        raise InputError(f"{VARIABLE} is {text!r}; set it to a size such as 8G or 500M, or to off")
+    return int(float(match[1]) * UNITS[match[2]])
 
 
 def _machine() -> int | None:
-    """Return what the machine has free, or all it has where that is all it tells."""
+    """Return the free memory of the machine, or all of its memory if only that is known."""
     try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.MULTILINE)
+        match = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    if found:
-        return int(found[1]) * 2**10
+        match = None
+    if match:
+        return int(match[1]) * 2**10
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -98,7 +88,7 @@ def _machine() -> int | None:
 
 
 def _group() -> int | None:
-    """Return what the control groups that this process is in leave, version 2 or 1."""
+    """Return the rest of the limits of this process's control groups, version 2 or 1."""
     try:
         lines = [line.split(":", 2) for line in GROUPS.read_text().splitlines()]
     except OSError:
@@ -113,9 +103,9 @@ def _group() -> int | None:
             if parts[1]
             else ("memory.max", "memory.current", "inactive_file")
         )
-        own = base / parts[2].lstrip("/")
-        # Every group above has a limit too; within a container the path may lead nowhere, the base does not.
-        for folder in (own, *own.parents):
+        group = base / parts[2].lstrip("/")
+        # Every group above has a limit too. Within a container, the path may not exist, but the base does.
+        for folder in (group, *group.parents):
             if folder == base.parent:
                 break
             left.append(_left(folder, *names))
@@ -125,16 +115,16 @@ def _group() -> int | None:
 
 def _left(folder: Path, most: str, used: str, cache: str) -> int | None:
     try:
-        limit = int((folder / most).read_text())  # "max" is no number: no limit
+        limit = int((folder / most).read_text())  # "max", not a number, means no limit
         usage = int((folder / used).read_text())
-        kept = re.search(rf"^{cache} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+        cached = re.search(rf"^{cache} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
     except (OSError, ValueError):
         return None
-    return limit - usage + (int(kept[1]) if kept else 0)  # cached files give way
+    return limit - usage + (int(cached[1]) if cached else 0)  # the system drops cached files first
 
 
 def _process() -> int | None:
-    """Return what ``ulimit -v`` leaves."""
+    """Return the rest of the limit that ``ulimit -v`` sets."""
     try:
         import resource
 

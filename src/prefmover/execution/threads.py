@@ -1,40 +1,41 @@
 """Threads over blocks of work: one driver for every kernel that runs without the GIL.
 
-A block is an index; ``work(block)`` computes it and writes its own part of the result, so the outcome
-does not depend on the number of threads or on the order in which blocks end.
+``work(block)`` computes a block and writes its part of the result. So the result does not depend on the number
+of threads or on the order in which blocks end.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from operator import index
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
+from prefmover._typing import Progress
 from prefmover.errors import InputError
 
-__all__ = ["Progress", "resolve_jobs", "run"]
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with (done, total) from the thread that started the work."""
+__all__ = ["resolve_threads", "run"]
 
 Block = TypeVar("Block")
 
 
-def resolve_jobs(n_threads: int | None) -> int:
-    """Return the number of threads: all the cores this process may use, or what was asked for.
+def resolve_threads(n_threads: int | None) -> int:
+    """Return the number of threads; None means all cores that this process may use.
 
-    >>> resolve_jobs(3)
+    >>> resolve_threads(3)
     3
     """
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        jobs = index(n_threads)
+        number = index(n_threads)
     except TypeError:
-        jobs = 0
-    if jobs < 1:
-        raise InputError(f"n_threads is {n_threads!r}; give a whole number from 1, or None for all cores")
-    return jobs
+        number = 0
+    if number < 1:
+        raise InputError(
+            f"n_threads is {n_threads!r}; pass a whole number from 1 up, or None for all cores",
+            argument="n_threads",
+        )
+    return number
 
 
 def run(
@@ -50,14 +51,14 @@ def run(
     Parameters
     ----------
     work
-        Writes its block's part of the result; the first exception it raises ends the run, as does an
-        interrupt: blocks under way are waited for, no others are begun.
+        Writes its block's part of the result. Its first exception ends the run, as an interrupt does: blocks
+        in progress are finished, no others are started.
     blocks
-        Handed out in the order given: put the heavy ones first.
+        Started in this order: put the heavy ones first.
     sizes
-        What each block counts for in ``progress`` (1 by default).
+        The weight of each block in ``progress`` (1 by default).
     progress
-        Called with (done, total) after each block.
+        Called with (done, total) after each block, from the thread that called this function.
 
     Examples
     --------
@@ -71,22 +72,21 @@ def run(
     todo = list(blocks)
     counts = [1] * len(todo) if sizes is None else list(sizes)
     total, done = sum(counts), 0
-    jobs = min(resolve_jobs(n_threads), len(todo))
-    if jobs <= 1:
+    number = min(resolve_threads(n_threads), len(todo))
+    if number <= 1:
         for block, count in zip(todo, counts, strict=True):
             work(block)
             done += count
             if progress is not None:
                 progress(done, total)
         return
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(number) as pool:
         pending: dict[Future[object], int] = {}
-        queue = iter(zip(todo, counts, strict=True))
         try:
-            # A few blocks ahead of the threads: an interrupt then has little left to wait for.
-            for block, count in queue:
+            # Only one block more than threads is submitted: after an interrupt, little is left to finish.
+            for block, count in zip(todo, counts, strict=True):
                 pending[pool.submit(work, block)] = count
-                if len(pending) < jobs + 1:
+                if len(pending) < number + 1:
                     continue
                 done = _collect(pending, done, total, progress)
             while pending:

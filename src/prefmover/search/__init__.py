@@ -1,34 +1,32 @@
-"""Exact nearest users, while solving few of the transport problems.
+"""Exact nearest users, with few of the transport problems solved.
 
 ::
 
-    NeighborIndex ─ one query at a time, on threads (index.py)
+    NeighborIndex ─ one query per thread at a time (index.py)
         │
-        ├─ everybody: RWMD, two sums a user                           _bounds.py
-        ├─ the crowd: one set of prices bounds all who are left       _cascade.py
-        ├─ each: dual steps on the pair, abandoned once too far
-        └─ the last few: exact, by simplex                            transport/
+        ├─ all users: RWMD, two sums a user                           _bounds.py
+        ├─ all users: one set of shared prices bounds everyone left   _cascade.py
+        ├─ each user: dual steps on the pair, abandoned once too far  _climb.py
+        └─ the last few: exact, by simplex                            ot/
                                         │
-            sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (neighbors.py)
+            sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (result.py)
 
-``shard.py`` is one query against some of the users; ``blocks.py`` spreads many queries over shards and over
-machines. ``find.py`` has the functions for all measures; ``exhaustive.py`` the reference that computes every
-pair. With PMD both give the same answer, bit for bit: distances are exact, ties go to the earlier user.
+``shard.py`` runs queries against some of the users; ``distributed.py`` spreads many queries over shards and
+machines, and ``checkpoint.py`` saves their results. ``nearest.py`` has the functions for all measures,
+``exhaustive.py`` the reference that computes every pair. With PMD both give the same result, bit for bit:
+distances are exact, and ties go to the earlier user.
 """
 
-from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.search.index import NeighborIndex, RaterNeighbors
+from prefmover.search.index import NeighborIndex
 from prefmover.search.nearest import nearest, nearest_raters, within
-from prefmover.search.result import Neighbor, Neighbors, SearchStats
+from prefmover.search.result import Neighbor, NeighborList, Neighbors, SearchStats
 
 __all__ = [
     "Neighbor",
     "NeighborIndex",
+    "NeighborList",
     "Neighbors",
-    "RaterNeighbors",
     "SearchStats",
-    "exhaustive",
-    "exhaustive_raters",
     "nearest",
     "nearest_raters",
     "within",

@@ -1,7 +1,8 @@
 """Kernels of the cascade: one query against all users. ``cascade.py`` calls them in turn.
 
-Everything is in units of the item grid. A user is passed over only if a lower bound, less a margin for
-the rounding of its sum, exceeds what can still enter a list: the lists are those of exhaustive search.
+Everything is in units of the item grid. A user is skipped only if a lower bound, less a margin for the
+rounding of its sum, exceeds the distance that can still enter a list. So the lists are those of exhaustive
+search.
 """
 
 from typing import NamedTuple
@@ -15,26 +16,28 @@ from prefmover.ot._dual import ascend, copy, transform_columns
 from prefmover.ot._simplex import OPTIMAL, Workspace, finish, solve, workspace
 from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
 from prefmover.search._climb import climb
-from prefmover.search._queue import sift
-from prefmover.search._topk import offer_to, reach_of
+from prefmover.search._topk import offer_to, reach_of, sift
 
-# What the sums of a bound can be off by, relative: thousands of terms at 2^-53 each.
+# Relative error of the sums of a bound: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
-# And absolutely, in grid units: prices of up to 2^30 on either side cancel where the distance is tiny.
+# Absolute error in grid units: prices of up to 2^30 on either side cancel where the distance is tiny.
 SLACK = 2.0**-6
 
-STEPS = np.array([6])  # dual steps on one pair, in place; a second go costs more than it saves;
-EXACT_STEPS = 16  # further ones, on what is left after canceling, to start the simplex from
+# Dual steps that raise the bound of a pair, once; a second round costs more than it saves.
+STEPS = 6
+# Dual steps before the simplex, on the mass that is left after canceling.
+EXACT_STEPS = 16
 EXACT_RATE = 0.4
 
-ROWS = 512  # pairs whose prices are kept between goes; others begin with the crowd's
+# Pairs whose prices are remembered; other pairs start from the shared prices.
+ROWS = 512
 NO_ROW = -1
 
-# Where a user was dealt with.
+# The step that dealt with a user.
 RWMD, PRICES, ABANDONED, SOLVED, KNOWN, UNDEFINED, PIVOTS = range(7)
 
 
-class Users(NamedTuple):
+class Candidates(NamedTuple):
     """Preferences of the users searched, as CSR; and their distances to items, if there is room."""
 
     indptr: npt.NDArray[np.int64]
@@ -45,7 +48,7 @@ class Users(NamedTuple):
 
 
 class Query(NamedTuple):
-    """The user who asks: preferences, and distances from every item to theirs (query-major)."""
+    """The query: its preferences, and the distances from every item to its items (query-major)."""
 
     items: npt.NDArray[np.int32]
     mass: npt.NDArray[np.int64]
@@ -57,12 +60,12 @@ class Query(NamedTuple):
     radius: float
 
 
-class Lists(NamedTuple):
-    """Nearest users found, one sorted list a row; which lists a user belongs to, as CSR."""
+class TopLists(NamedTuple):
+    """The nearest users so far, one sorted list a row; and the lists that a user belongs to, as CSR."""
 
     users: npt.NDArray[np.int64]
     distances: npt.NDArray[np.float64]
-    found: npt.NDArray[np.int64]  # length of each list
+    counts: npt.NDArray[np.int64]  # length of each list
     first: npt.NDArray[np.int64]
     member: npt.NDArray[np.int32]
 
@@ -72,21 +75,21 @@ class Scratch(NamedTuple):
 
     bound: npt.NDArray[np.float64]
     other: npt.NDArray[np.float64]
-    known: npt.NDArray[np.float64]  # exact distances found from the other side; negative if none
+    known: npt.NDArray[np.float64]  # distances solved from the other side; negative if none
     alive: npt.NDArray[np.int64]
     f: npt.NDArray[np.int32]
     crowd: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int32]
     columns: npt.NDArray[np.int32]
-    places: npt.NDArray[np.int32]  # 0, 1, 2, ...
+    sequence: npt.NDArray[np.int32]  # 0, 1, 2, ...
     g: npt.NDArray[np.int32]
     best_g: npt.NDArray[np.int32]
     p: npt.NDArray[np.int64]
     q: npt.NDArray[np.int64]
     excess: npt.NDArray[np.float64]
     way: npt.NDArray[np.float64]  # the direction of the last dual step
-    stage: npt.NDArray[np.int8]  # how often a user's bound was raised by steps on the pair
-    row: npt.NDArray[np.int32]  # where the prices of the pair with a user are kept, or NO_ROW
+    raised: npt.NDArray[np.bool_]  # whether a user's bound was raised by steps on the pair
+    row: npt.NDArray[np.int32]  # row of ``prices`` for the pair with a user, or NO_ROW
     prices: npt.NDArray[np.int32]
     free: npt.NDArray[np.int32]  # rows of prices without a user
     buffer: npt.NDArray[np.int32]
@@ -107,14 +110,14 @@ def scratch(n_users: int, n_items: int, longest: int, crowd_items: int) -> Scrat
         crowd=np.empty(n_items),
         rows=np.empty(L, np.int32),
         columns=np.empty(L, np.int32),
-        places=np.arange(L, dtype=np.int32),
+        sequence=np.arange(L, dtype=np.int32),
         g=np.empty(L, np.int32),
         best_g=np.empty(L, np.int32),
         p=np.empty(wide, np.int64),
         q=np.empty(L, np.int64),
         excess=np.empty(wide),
         way=np.empty(wide),
-        stage=np.empty(n_users, np.int8),
+        raised=np.empty(n_users, np.bool_),
         row=np.empty(n_users, np.int32),
         prices=np.empty((min(ROWS, n_users), L), np.int32),
         free=np.empty(min(ROWS, n_users), np.int32),
@@ -127,7 +130,7 @@ def scratch(n_users: int, n_items: int, longest: int, crowd_items: int) -> Scrat
 
 @kernel
 def membership(targets, raters_first, raters, itself, first, member):
-    """Fill the CSR that says which lists a user belongs to: list a holds the raters of targets[a]."""
+    """Fill the CSR of the lists that a user belongs to: list a ranks the raters of targets[a]."""
     first[:] = 0
     for a in range(targets.size):
         for t in range(raters_first[targets[a]], raters_first[targets[a] + 1]):
@@ -147,7 +150,7 @@ def membership(targets, raters_first, raters, itself, first, member):
 
 @kernel
 def enlist(query, users, lists, s, stats):
-    """Offer those whose distance is known, and leave all others in s.alive; return how many."""
+    """Offer the users whose distance is known, put all others into s.alive, and return their number."""
     n = 0
     for v in range(users.total.size):
         if v == query.itself:
@@ -190,16 +193,16 @@ def bound_everybody(query, users, s):
 
 @kernel
 def drop(query, lists, s, n, reason, stats):
-    """Keep of the first n alive those whose bound is within reach; return how many."""
-    kept = 0
+    """Keep those of the first n alive whose bound is within reach; return their number."""
+    left = 0
     for k in range(n):
         v = s.alive[k]
         if exceeds(s.bound[v], reach_of(v, lists, query.radius) / query.unit):
             stats[reason] += 1
         else:
-            s.alive[kept] = v
-            kept += 1
-    return kept
+            s.alive[left] = v
+            left += 1
+    return left
 
 
 @kernel
@@ -217,7 +220,7 @@ def mix(users, chosen, crowd):
 def shape_prices(query, popular, s):
     """Set s.g and s.f to the prices of the transport between the query and the crowd's popular items."""
     n, m = popular.size, query.items.size
-    c = gather(query.distance, popular, s.places, n, m, s.buffer)
+    c = gather(query.distance, popular, s.sequence, n, m, s.buffer)
     total = np.int64(0)
     for i in range(n):  # whole masses in proportion, about 2^40 in all and none zero
         s.p[i] = max(1, np.int64(s.crowd[popular[i]] * 2.0**32))
@@ -253,18 +256,18 @@ def apply_prices(query, users, s, n):
 
 @kernel
 def visit(query, users, lists, n, solved, s, stats):
-    """Abandon or solve the first n alive, sorted by bound; return how many are solved by now, or -1 - v.
+    """Abandon or solve the first n alive, sorted by bound; return the number solved so far, or -1 - v.
 
-    Best first: whoever has the least bound has it raised by a few dual steps on the pair and goes back into
-    the queue; and is solved if it is the least still. So nobody is solved whose raised bound is beyond the
-    final reach.
+    Best first: the user with the least bound has it raised by a few dual steps on the pair and goes back into
+    the queue, and is solved if the bound is still the least. So no user is solved whose raised bound is
+    beyond the final reach.
     Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
     """
     free = s.prices.shape[0]
     for k in range(free):
         s.free[k] = k
     for k in range(n):
-        s.stage[s.alive[k]] = 0
+        s.raised[s.alive[k]] = False
         s.row[s.alive[k]] = NO_ROW
     while n > 0:
         v = s.alive[0]  # sorted, and thereby a heap
@@ -273,10 +276,10 @@ def visit(query, users, lists, n, solved, s, stats):
         prices = s.g if row == NO_ROW else s.prices[row]
         waits = False
         if exceeds(s.bound[v], limit):
-            stats[PRICES if s.stage[v] == 0 else ABANDONED] += 1
-        elif limit < np.inf and s.stage[v] < STEPS.size:
-            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS[s.stage[v]], limit, query, users, s))
-            s.stage[v] += 1
+            stats[ABANDONED if s.raised[v] else PRICES] += 1
+        elif limit < np.inf and not s.raised[v]:
+            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS, limit, query, users, s))
+            s.raised[v] = True
             waits = True
             if row == NO_ROW and free > 0:
                 free -= 1
@@ -304,7 +307,7 @@ def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
     theirs = slice(users.indptr[v], users.indptr[v + 1])
     n, m = reduce_pair(
         users.items[theirs], users.mass[theirs], users.total[v],
-        query.items, s.places, query.mass, query.total, query.cancel, s.rows, s.columns, s.p, s.q,
+        query.items, s.sequence, query.mass, query.total, query.cancel, s.rows, s.columns, s.p, s.q,
     )  # fmt: skip
     distance = 0.0
     if n > 0:

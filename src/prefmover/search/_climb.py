@@ -1,21 +1,25 @@
-"""Dual steps on one pair of users, aimed at a limit: how a pair is shown to be too far without solving it."""
+"""Dual steps on one pair of users, aimed at a limit: they show that a pair is too far, without solving it."""
 
 import numpy as np
 
 from prefmover.execution.jit import kernel
 from prefmover.ot._dual import copy, row_minimum
 
-AIM = 1.005  # of the limit: steps aim a little beyond it,
-BEYOND = 1.0 + 1e-8  # and end as soon as they are; with one unit, more than the margins of `exceeds`
-ASKED_FOR = -3.0  # times its mass, at most, counts against an item: few are asked for by many
-FARTHEST = 2.0**28  # of a price: distances have 26 bits, so that differences stay within 32
+# Steps aim at this multiple of the limit, a little beyond it.
+AIM = 1.005
+# They end at this multiple of the limit plus one unit, which is more than the margins of `exceeds`.
+BEYOND = 1.0 + 1e-8
+# Least imbalance of an item, in multiples of its mass: few items are demanded by many.
+LEAST_IMBALANCE = -3.0
+# Largest price: distances have 26 bits, so that differences stay within 32.
+LARGEST_PRICE = 2.0**28
 
 
 @kernel
 def climb(v, prices, steps, limit, query, users, s):
     """Raise the dual bound of the pair with user v from these prices of the query's items; return it.
 
-    The steps go along the imbalance of masses, as in ``transport._dual.ascend``, on the query's own rows
+    The steps go along the imbalance of masses, as in ``ot._dual.ascend``, on the query's rows
     without a copy. Since all that matters is whether the bound gets beyond the limit, their length is
     Polyak's: as far as the limit would be if the dual were linear. A direction that turns back on the
     last one is mixed with it (Camerini, Fratta and Maffioli, 1975), which keeps them from zigzagging. Ends
@@ -56,7 +60,7 @@ def climb(v, prices, steps, limit, query, users, s):
         along = 0.0
         for i in range(n):
             mass = users.mass[start + i] * inverse_v
-            s.excess[i] = max(ASKED_FOR, s.excess[i] / mass)
+            s.excess[i] = max(LEAST_IMBALANCE, s.excess[i] / mass)
             along += mass * s.excess[i] * way[i]
         turn = max(0.0, -1.5 * along / length) if length > 0.0 else 0.0
         length = 0.0
@@ -67,5 +71,5 @@ def climb(v, prices, steps, limit, query, users, s):
             break  # in balance: this is the distance
         step = (AIM * limit - value) / length
         for i in range(n):
-            f[i] = narrow(max(-FARTHEST, min(FARTHEST, f[i] + step * way[i])))
+            f[i] = narrow(max(-LARGEST_PRICE, min(LARGEST_PRICE, f[i] + step * way[i])))
     return best

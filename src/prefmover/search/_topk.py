@@ -1,7 +1,7 @@
-"""Short sorted lists of the nearest users found so far.
+"""Sorted lists of the k nearest users so far, and the queue of users that are still candidates.
 
-Order: by distance, then by user. A list is two rows of an array, so that one query can keep many (one for
-each item whose raters are ranked).
+Lists are ordered by distance, then by user. A list is two rows of an array, so that one query can fill many
+(one for each item whose raters are ranked). The queue is a heap of users, ordered by bound, then by user.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ def offer(users, distances, count, k, user, distance):
     """Insert a user into a sorted list of at most k; return the new count."""
     if count == k and not comes_before(distance, user, distances[k - 1], users[k - 1]):
         return count
-    place = count if count < k else k - 1
-    while place > 0 and comes_before(distance, user, distances[place - 1], users[place - 1]):
-        users[place] = users[place - 1]
-        distances[place] = distances[place - 1]
-        place -= 1
-    users[place] = user
-    distances[place] = distance
+    at = count if count < k else k - 1
+    while at > 0 and comes_before(distance, user, distances[at - 1], users[at - 1]):
+        users[at] = users[at - 1]
+        distances[at] = distances[at - 1]
+        at -= 1
+    users[at] = user
+    distances[at] = distance
     return min(count + 1, k)
 
 
@@ -43,11 +43,11 @@ def reach_of(user, lists, radius):
     ``lists.first`` empty means that there is one list and everybody belongs to it.
     """
     if lists.first.size == 0:
-        return reach(lists.distances[0], lists.found[0], lists.distances.shape[1], radius)
+        return reach(lists.distances[0], lists.counts[0], lists.distances.shape[1], radius)
     most = -np.inf
     for t in range(lists.first[user], lists.first[user + 1]):
         a = lists.member[t]
-        most = max(most, reach(lists.distances[a], lists.found[a], lists.distances.shape[1], radius))
+        most = max(most, reach(lists.distances[a], lists.counts[a], lists.distances.shape[1], radius))
     return most
 
 
@@ -58,8 +58,29 @@ def offer_to(user, distance, lists, radius):
         return
     k = lists.distances.shape[1]
     if lists.first.size == 0:
-        lists.found[0] = offer(lists.users[0], lists.distances[0], lists.found[0], k, user, distance)
+        lists.counts[0] = offer(lists.users[0], lists.distances[0], lists.counts[0], k, user, distance)
         return
     for t in range(lists.first[user], lists.first[user + 1]):
         a = lists.member[t]
-        lists.found[a] = offer(lists.users[a], lists.distances[a], lists.found[a], k, user, distance)
+        lists.counts[a] = offer(lists.users[a], lists.distances[a], lists.counts[a], k, user, distance)
+
+
+@kernel
+def goes_first(v, u, bound):
+    """Whether v comes before u: by bound, then in user order."""
+    return bound[v] < bound[u] or (bound[v] == bound[u] and v < u)
+
+
+@kernel
+def sift(queue, n, bound):
+    """Restore a heap of n after the bound of its first user has grown, or another user was put first."""
+    v, at = queue[0], 0
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and goes_first(queue[child + 1], queue[child], bound):
+            child += 1
+        if not goes_first(queue[child], v, bound):
+            break
+        queue[at] = queue[child]
+        at = child
+    queue[at] = v

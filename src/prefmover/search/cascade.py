@@ -2,31 +2,30 @@
 
 ::
 
-    RWMD, all users ─ prices for the crowd ─ a few solved ─ prices for the survivors ─ in order of bound:
-      one pass        (one set of prices       (how near       (again, while that     dual steps on the pair,
-                       bounds everybody)        is near?)       pays)                 abandoned or solved
+    RWMD, all users ─ shared prices ─── a few solved ─ shared prices again ─ in order of bound:
+      one pass        (one set bounds    (a first        (while they pay)      dual steps on the pair,
+                       all users)         limit)                               abandoned or solved
 
-The crowd is the mean of the likeliest users left. The prices that maximize the *sum* of their bounds are
-those of the transport from the query to that mean; it is solved on the items that carry most of it.
+Shared prices are good for the *crowd*, the mean of the likeliest users left. The prices that maximize the sum
+of these users' bounds are those of the transport from the query to that mean. It is solved on the items that
+carry most of the mass.
 """
 
 import time
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Ints
 from prefmover.search import _cascade as kernels
-from prefmover.search._cascade import Lists, Query, Scratch, Users
+from prefmover.search._cascade import Candidates, Query, Scratch, TopLists
 
 __all__ = ["CROWD_ITEMS", "WidePairError", "cascade"]
 
-Index = npt.NDArray[np.int64]
-
-CROWD = 256  # how many of the likeliest users shape the prices
-CROWD_ITEMS = 512  # and how many items they are shaped on
+CROWD = 256  # likeliest users that form the crowd
+CROWD_ITEMS = 512  # items on which the crowd's prices are solved
 PAYS = 16  # users that new prices must rule out for another round
-FEW = 40  # users for whom prices do not pay
+FEW = 40  # number of users for which shared prices do not pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +36,19 @@ class WidePairError(Exception):
 
 
 def cascade(
-    query: Query, users: Users, lists: Lists, solve_first: int, s: Scratch
+    query: Query, users: Candidates, lists: TopLists, solve_first: int, s: Scratch
 ) -> tuple[int, list[int], dict[str, float]]:
     """Fill the lists with the query's nearest users.
 
     Parameters
     ----------
     solve_first
-        How many pairs to solve before the survivors are counted.
+        Number of pairs to solve before the survivors are counted.
 
     Returns
     -------
     solved
-        How many pairs were solved; they are left in the scratch, for the other side's query.
+        Number of solved pairs; they are left in the scratch, for the other side's query.
     counts
         Users by the step that dealt with them, as in :class:`~prefmover.search.SearchStats`.
     seconds
@@ -93,8 +92,8 @@ def _sort(s: Scratch, n: int) -> None:
     s.alive[:n] = alive[np.argsort(s.bound[alive], kind="stable")]
 
 
-def _shape_prices(query: Query, users: Users, s: Scratch, crowd: Index) -> None:
-    """Find prices that are good, on the whole, for some users."""
+def _shape_prices(query: Query, users: Candidates, s: Scratch, crowd: Ints) -> None:
+    """Set prices that are good for some users on the whole."""
     kernels.mix(users, crowd, s.crowd)
     popular = np.flatnonzero(s.crowd)
     if popular.size > CROWD_ITEMS:
@@ -102,7 +101,9 @@ def _shape_prices(query: Query, users: Users, s: Scratch, crowd: Index) -> None:
     kernels.shape_prices(query, popular, s)
 
 
-def _visit(query: Query, users: Users, lists: Lists, n: int, solved: int, s: Scratch, counts: Index) -> int:
+def _visit(
+    query: Query, users: Candidates, lists: TopLists, n: int, solved: int, s: Scratch, counts: Ints
+) -> int:
     reached: int = kernels.visit(query, users, lists, n, solved, s, counts)
     if reached < 0:
         raise WidePairError(-1 - reached)

@@ -1,74 +1,66 @@
-"""Everybody's nearest users in blocks of work, which any executor runs: threads here, or a cluster.
+"""A search divided into blocks of work, which any executor runs: threads of this process, or a cluster.
 
 ::
 
-            shard 0    shard 1   ...        a task is one block of askers against one shard of users:
-    block 0    ■ ── lists ──► ■ ── lists ──►      their lists so far in, the lists out
-    block 1    ■              ■              its distances, known ─► the blocks that have yet to ask
+            shard 0    shard 1   ...        a task is one block of queries against one shard of users:
+    block 0    ■ ── lists ──► ■ ── lists ──►      it takes the lists so far, and returns them improved
+    block 1    ■              ■              its solved pairs ─► the tasks of the other side
     ...
 
-A block visits one shard after the other and carries its lists along, so that what is near enough on one
-rules out most of the next; blocks begin at different shards. A block holds as many askers as make up one
-share of the estimated cost (its ratings times those of the users), heavy ones first. Finished blocks are
-written as parts. Neither the cut nor who ran what when changes a distance or a neighbor.
+A block visits one shard after the other and carries its lists along, so that the near users of one shard rule
+out most of the next. Blocks begin at different shards. A block has as many queries as make up one share of
+the estimated cost (its ratings times those of the users), heavy ones first. Finished blocks are written to the
+checkpoint. The division does not change any distance or neighbor, nor does the order of the tasks.
 """
 
 import hashlib
 import json
 import logging
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from prefmover._typing import Ints, Progress
 from prefmover.data.preferences import Preferences
-from prefmover.errors import InputError
-from prefmover.execution import Executor, Local, Task
-from prefmover.execution.threads import Progress
+from prefmover.data.ratings import Ratings
+from prefmover.execution import Executor, LocalExecutor, Task
 from prefmover.items.geometry import ItemGeometry
-from prefmover.search.checkpoint import Part, PartsFolder
-from prefmover.search.index import MANY, Asked, NeighborIndex, new_ratings
-from prefmover.search.result import Floats, Index, Neighbors, SearchStats
+from prefmover.measures.pairs import entries_of_rows
+from prefmover.search.checkpoint import Checkpoint
+from prefmover.search.index import MANY, NeighborIndex
+from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import (
     NO_TABLE,
-    Askers,
     Exchange,
-    Pairs,
+    Queries,
     Scratches,
     Shard,
+    SolvedPairs,
     Table,
-    ask,
     empty_lists,
-    nearest_items,
+    nearest_item_table,
+    search_shard,
 )
 
-__all__ = ["Answer", "Lists", "cut_askers", "cut_users", "in_blocks", "search_block"]
+__all__ = ["divide_queries", "divide_users", "search_block", "search_blocks"]
 
 logger = logging.getLogger("prefmover")
 
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
-LEAST_TASKS = 16  # for each slot of the executor, so that the last ones end together
+LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end together
 BYTES_PER_RATING, BYTES_PER_USER = 12, 16
-KNOWN_BYTES = 2**29  # of solved pairs that wait for the other side to ask
+PAIR_BYTES = 24
+KNOWN_BYTES = 2**29  # memory for solved pairs that wait for the other side's task
 
 
-class Lists(NamedTuple):
-    """The nearest users found so far, of each asker of a block: (n,) counts, (n, k) positions, distances."""
+class BlockResult(NamedTuple):
+    """The result of a task: the lists, with the statistics of this task, and the pairs that were solved."""
 
-    counts: Index
-    users: Index
-    distances: Floats
-
-
-class Answer(NamedTuple):
-    """What a task returns: the lists, the pairs that were solved, and what it took."""
-
-    lists: Lists
-    solved: Pairs
-    stats: SearchStats
+    lists: NeighborPositions
+    solved: SolvedPairs
 
 
 _SCRATCHES = Scratches()  # of the threads of a worker, from task to task
@@ -78,90 +70,88 @@ def search_block(
     geometry: ItemGeometry,
     shard: Shard,
     table: Table,
-    askers: Askers,
-    lists: Lists,
-    known: Pairs,
+    queries: Queries,
+    lists: NeighborPositions,
+    k: int,
+    known: SolvedPairs,
     *,
-    threads: int = 1,
+    n_threads: int = 1,
     progress: Progress | None = None,
-) -> Answer:
-    """Search one shard for the nearest users of a block of askers, from the lists so far.
+) -> BlockResult:
+    """Search one shard for the k nearest users of a block of queries, starting from the lists so far.
 
-    A function of its arguments alone: this is what runs on a worker.
+    Workers run this. It depends on its arguments alone.
     """
     shard = replace(shard, table=table)
-    n, k = lists.users.shape
+    n = queries.positions.size
 
-    def lists_for(row: int, place: int) -> Any:
-        mine, count = empty_lists(1, k), lists.counts[row]
-        # By place in the shard, which others than its users may have too: all that counts is the order.
-        mine.users[0, :count] = lists.users[row, :count] - shard.first
-        mine.distances[0, :count] = lists.distances[row, :count]
-        mine.found[0] = count
-        return mine
+    def lists_for(row: int, itself: int) -> Any:
+        top = empty_lists(1, k)
+        neighbors, distances = lists.row(row)
+        # Rows of the shard, also for users of other shards: only the order matters.
+        top.users[0, : neighbors.size] = neighbors - shard.first
+        top.distances[0, : neighbors.size] = distances
+        top.counts[0] = neighbors.size
+        return top
 
-    exchange = Exchange(shard, set(askers.positions.tolist()) - {-1}, known, keep=True)
-    found, stats = ask(
-        shard, geometry, askers, np.arange(n), lists_for, k, np.inf, exchange, _SCRATCHES,
-        n_threads=threads, progress=progress,
+    exchange = Exchange(shard, set(queries.positions.tolist()) - {-1}, known, record=True)
+    results, stats = search_shard(
+        shard, geometry, queries, np.arange(n), lists_for, k, np.inf, exchange, _SCRATCHES,
+        n_threads=n_threads, progress=progress,
     )  # fmt: skip
-    out = Lists(np.zeros(n, np.int64), np.zeros((n, k), np.int64), np.zeros((n, k)))
-    for row, answer in found.items():
-        count = int(answer.counts[0])
-        out.counts[row] = count
-        out.users[row, :count], out.distances[row, :count] = answer.users, answer.distances
-    return Answer(out, Pairs.join(exchange.kept or []), stats)
+    ordered = [results[row] for row in range(n)]
+    joined = NeighborPositions.from_lists(
+        (part.neighbors for part in ordered), (part.values for part in ordered), stats
+    )
+    return BlockResult(joined, SolvedPairs.concatenate(exchange.recorded or []))
 
 
-def in_blocks(
+def search_blocks(
     index: NeighborIndex,
-    users: Asked,
+    users: Ints,
     k: int,
     executor: Executor,
     folder: str | PathLike[str] | None = None,
     *,
+    new: Ratings | None = None,
     progress: Progress | None = None,
     blocks: int | None = None,
-) -> Neighbors:
-    """Return ``index.nearest(users, k)``, computed by an executor, block by block.
+) -> NeighborPositions:
+    """Return ``index.nearest_positions(users, k)``, computed by an executor, block by block.
 
     Parameters
     ----------
     folder
-        For finished parts; a run that was killed goes on from there, with whatever executor.
+        A folder for finished parts. A run that was killed resumes from there, with any executor.
     blocks
-        How many at least; by default as many as keep the executor busy to the end.
+        Least number of blocks; by default as many as keep the executor busy to the end.
     """
-    new = new_ratings(users)
-    if new is not None and folder is not None:
-        raise InputError("a checkpoint is for the users of the ratings; new users are soon answered")
-    ratings, askers = index.askers(new)
-    asking = ratings.user_positions(None if new is not None else cast(Iterable[Any] | None, users))
-    rows = np.unique(asking)
-    run = _Run(index, askers, rows, k, executor, progress, ratings.users, new is None)
+    rows = np.unique(users)
+    run = _BlockSearch(index, index.queries(new), rows, k, executor, progress)
     least = blocks or executor.slots * max(2, LEAST_TASKS // len(run.ranges))
-    parts = None
+    checkpoint = None
     if folder is not None:
-        parts = PartsFolder(folder, index.ratings)
-        about = {"k": int(k), "inputs": _digest(index, rows)}
-        least = parts.claim(about, least)
-    return run.all(parts, least, asking)
+        checkpoint = Checkpoint(folder, index.data.ratings)
+        least = checkpoint.claim({"k": int(k), "inputs": _digest(index, rows)}, least)
+    return run.run(checkpoint, least, users)
 
 
-def cut_users(everyone: Preferences, shard_bytes: int | None, table_bytes: int = 0) -> list[tuple[int, int]]:
-    """Return shards of the users as ranges of positions, of about equally many bytes.
+def divide_users(
+    everyone: Preferences, shard_bytes: int | None, table_bytes: int = 0
+) -> list[tuple[int, int]]:
+    """Return shards of the users as ranges of positions, with about the same number of bytes each.
 
     Parameters
     ----------
     table_bytes
-        Of a user's column of the table of distances to items; 0 without a table.
+        Size of a user's column in the table of distances to items; 0 without a table.
 
     Examples
     --------
     >>> from prefmover.data.ratings import Ratings
     >>> from prefmover.data.preferences import preferences
     >>> everyone = preferences(Ratings.from_arrays([1, 2, 3, 4], list("abcd"), [1, 1, 1, 1]))
-    >>> cut_users(everyone, None), cut_users(everyone, 60)
+    >>> divide_users(everyone, None), divide_users(everyone, 60)
     ([(0, 4)], [(0, 2), (2, 4)])
     """
     n = everyone.total.size
@@ -172,151 +162,147 @@ def cut_users(everyone: Preferences, shard_bytes: int | None, table_bytes: int =
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
-def cut_askers(sizes: Index, shard_ratings: int, least: int) -> list[Index]:
-    """Return blocks of askers, by place: heavy ones first, of about equal cost each.
+def divide_queries(sizes: Ints, shard_ratings: int, least: int) -> list[Ints]:
+    """Return blocks of queries, by position in ``sizes``: heavy ones first, with about the same cost each.
 
     Parameters
     ----------
     sizes
-        Ratings of each asker.
+        Number of ratings of each query.
     shard_ratings
-        Ratings of the users of a shard, all of whom an asker meets.
+        Number of ratings in a shard.
     least
-        How many blocks at least, if there are so many askers.
+        Least number of blocks, if there are as many queries.
 
     Examples
     --------
-    >>> [block.tolist() for block in cut_askers(np.array([1, 6, 1, 2, 2]), 10, least=3)]
+    >>> [block.tolist() for block in divide_queries(np.array([1, 6, 1, 2, 2]), 10, least=3)]
     [[1], [3], [4, 0, 2]]
     """
     order = np.argsort(-sizes, kind="stable")
-    cost = np.cumsum(sizes[order].astype(np.float64) + 1.0)  # and 1: what an asker costs anyway
+    cost = np.cumsum(sizes[order].astype(np.float64) + 1.0)  # 1 is the fixed cost of a query
     if not order.size:
         return []
     count = max(least, int(np.ceil(cost[-1] * shard_ratings / TASK_COST)))
-    # An asker belongs to the share that the middle of their cost falls into.
+    # A query belongs to the share that the middle of its cost falls into.
     share = ((cost - (sizes[order] + 1.0) / 2) / cost[-1] * count).astype(np.int64)
     return np.split(order, np.flatnonzero(np.diff(share)) + 1)
 
 
 @dataclass(slots=True)
 class _Block:
-    """A block under way: who asks (rows), which shards are left, and the lists so far."""
+    """A block in progress: its queries, the shards that are left, and the lists so far."""
 
-    rows: Index
-    askers: Askers
+    queries: Queries
     left: deque[int]
-    lists: Lists
-    stats: SearchStats
+    lists: NeighborPositions
 
 
-class _Run:
+class _BlockSearch:
     """One search in blocks."""
 
     def __init__(
         self,
         index: NeighborIndex,
-        askers: Askers,
-        rows: Index,
+        queries: Queries,
+        rows: Ints,
         k: int,
         executor: Executor,
         progress: Progress | None,
-        ids: Any,
-        own: bool,
     ) -> None:
-        self.index, self.askers, self.rows, self.k = index, askers, rows, k
-        self.executor, self.progress, self.ids, self.own = executor, progress, ids, own
+        self.index, self.queries, self.rows, self.k = index, queries, rows, k
+        self.executor, self.progress = executor, progress
         many = rows.size >= MANY and index.has_room_for_table(1)
         self.table = many and (
-            executor.shard_bytes is not None or index.has_room_for_table(index.ratings.n_users)
+            executor.shard_bytes is not None or index.has_room_for_table(index.data.n_users)
         )
-        self.table_bytes = 4 * index.ratings.n_items if self.table else 0
-        self.ranges = cut_users(index.preferences, executor.shard_bytes, self.table_bytes)
+        self.table_bytes = 4 * index.data.n_items if self.table else 0
+        self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
-    def all(self, parts: PartsFolder | None, least: int, asking: Index) -> Neighbors:
-        ratings_before = self.index.preferences.indptr
-        most = max(int(ratings_before[stop] - ratings_before[start]) for start, stop in self.ranges)
-        sizes = np.diff(self.askers.preferences.indptr)[self.rows]
-        blocks = [self.rows[places] for places in cut_askers(sizes, most, least)]
-        answers = {} if parts is None else parts.load(len(blocks), self.ids, blocks)
-        if len(answers) < len(blocks):
-            self._search(blocks, answers, parts)
-        return self._join(blocks, answers, asking)
+    def run(self, checkpoint: Checkpoint | None, least: int, users: Ints) -> NeighborPositions:
+        indptr = self.index.data.preferences.indptr
+        most = max(int(indptr[stop] - indptr[start]) for start, stop in self.ranges)
+        sizes = np.diff(self.queries.preferences.indptr)[self.rows]
+        blocks = [self.rows[chosen] for chosen in divide_queries(sizes, most, least)]
+        parts = {} if checkpoint is None else checkpoint.load(blocks)
+        if len(parts) < len(blocks):
+            self._search(blocks, parts, checkpoint)
+        return self._join(blocks, parts, users)
 
-    def _search(self, blocks: list[Index], answers: dict[int, Part], parts: PartsFolder | None) -> None:
+    def _search(
+        self, blocks: list[Ints], parts: dict[int, NeighborPositions], checkpoint: Checkpoint | None
+    ) -> None:
         from prefmover.execution.jit import announce_compilation
 
         announce_compilation()
         executor, index, ranges = self.executor, self.index, self.ranges
-        todo = [number for number in range(len(blocks)) if number not in answers]
+        ready = deque(number for number in range(len(blocks)) if number not in parts)
         executor.begin(*self._bytes())
-        executor.summary.resumed = len(answers)
+        executor.summary.resumed = len(parts)
         # Ids stay here: workers know items and users by position.
-        geometry = replace(index.geometry, items=np.arange(index.geometry.n_items))
-        shared_geometry, shards, tables = executor.share(geometry), [], []
+        geometry = executor.share(replace(index.geometry, items=np.arange(index.geometry.n_items)))
+        shards, tables = [], []
         for start, stop in ranges:
-            shard = executor.share(Shard.of(index.preferences, start, stop))
+            shard = executor.share(Shard.from_preferences(index.data.preferences, start, stop))
             shards.append(shard)
-            tables.append(executor.derive(nearest_items, shared_geometry, shard) if self.table else NO_TABLE)
-        inbox = _Inbox(blocks, ranges, self.rows.size and int(self.rows.max()) + 1, self.own)
-        for part_answer in answers.values():
-            inbox.deliver(part_answer.pairs(self.askers.positions))
-        under_way: dict[int, _Block] = {}
-        ready = deque(todo)
-        finished = sum(blocks[number].size for number in answers) * len(ranges)
+            tables.append(executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE)
+        known = _KnownPairs(blocks, ranges, self.queries.positions)
+        for number, part in parts.items():
+            positions = np.repeat(self.queries.positions[blocks[number]], part.counts)
+            known.add(SolvedPairs(positions, part.neighbors, part.values))
+        in_progress: dict[int, _Block] = {}
+        finished = sum(blocks[number].size for number in parts) * len(ranges)
         steps = self.rows.size * len(ranges)
 
-        def take() -> Task | None:
+        def next_task() -> Task | None:
             if not ready:
                 return None
             number = ready.popleft()
-            block = under_way.get(number)
+            block = in_progress.get(number)
             if block is None:
-                turn = deque(range(len(ranges)))
-                turn.rotate(-number)
-                block = under_way[number] = self._begin(blocks[number], turn)
+                block = in_progress[number] = self._begin(blocks[number], number)
             at = block.left[0]
-            known = inbox.collect(number, at)
-            arguments = shared_geometry, shards[at], tables[at], block.askers, block.lists, known
+            arguments = geometry, shards[at], tables[at], block.queries, block.lists, self.k
 
             def report(done: int, _: int, before: int = finished) -> None:
                 if self.progress is not None:
                     self.progress((before + done) // len(ranges), self.rows.size)
 
-            return Task((number, at), search_block, arguments, report)
+            return Task((number, at), search_block, (*arguments, known.take(number, at)), report)
 
-        for done in executor.run(take):
+        for done in executor.run(next_task):
             number, at = done.key
-            block, answer = under_way[number], cast(Answer, done.value)
-            executor.summary.record(done.node, answer.stats.seconds, answer.stats.solved)
-            inbox.deliver(answer.solved)
-            block.lists, block.stats = answer.lists, block.stats + answer.stats
+            block, result = in_progress[number], cast(BlockResult, done.value)
+            stats = result.lists.stats
+            executor.summary.record(done.node, stats.seconds, stats.solved)
+            known.add(result.solved)
+            block.lists = result.lists._replace(stats=block.lists.stats + stats)
             block.left.remove(at)
-            finished += block.rows.size
+            finished += blocks[number].size
             if block.left:
                 ready.appendleft(number)
             else:
-                part = answers[number] = Part(*block.lists, block.stats, block.rows)
-                if parts is not None:
-                    parts.save(number, part, self.ids)
-                del under_way[number]
+                parts[number] = block.lists
+                if checkpoint is not None:
+                    checkpoint.save(number, block.lists, blocks[number])
+                del in_progress[number]
             if self.progress is not None:
                 self.progress(min(finished, steps) // len(ranges), self.rows.size)
-        if not isinstance(executor, Local):
+        if not isinstance(executor, LocalExecutor):
             logger.info("prefmover: %s", executor.summary)
 
-    def _begin(self, rows: Index, turn: deque[int]) -> _Block:
-        p, n = self.askers.preferences, rows.size
-        lengths = np.diff(p.indptr)[rows]
-        indptr = np.concatenate(([0], np.cumsum(lengths)))
-        at = np.repeat(p.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        some = Preferences(indptr, p.indices[at].astype(np.int32), p.mass[at], p.total[rows])
-        none = Lists(np.zeros(n, np.int64), np.zeros((n, self.k), np.int64), np.zeros((n, self.k)))
-        return _Block(rows, Askers(some, self.askers.positions[rows]), turn, none, SearchStats())
+    def _begin(self, rows: Ints, number: int) -> _Block:
+        p = self.queries.preferences
+        _, entries = entries_of_rows(p.indptr, rows)
+        indptr = np.concatenate(([0], np.cumsum(np.diff(p.indptr)[rows])))
+        some = Preferences(indptr, p.indices[entries].astype(np.int32), p.mass[entries], p.total[rows])
+        turn = deque(range(len(self.ranges)))
+        turn.rotate(-number)
+        return _Block(Queries(some, self.queries.positions[rows]), turn, NeighborPositions.empty(rows.size))
 
     def _bytes(self) -> tuple[int, int]:
         """Return the bytes of all shared values, and of those that one task reads."""
-        geometry, indptr = self.index.geometry, self.index.preferences.indptr
+        geometry, indptr = self.index.geometry, self.index.data.preferences.indptr
         held = geometry.grid if geometry.grid is not None else geometry.vectors
         assert held is not None
         of_shard = [
@@ -325,42 +311,39 @@ class _Run:
         ]
         return held.nbytes + sum(of_shard), held.nbytes + max(of_shard)
 
-    def _join(self, blocks: list[Index], answers: dict[int, Part], asking: Index) -> Neighbors:
-        counts = np.zeros(int(self.rows.max(initial=-1)) + 1, np.int64)
-        home = np.zeros((counts.size, 2), np.int64)
-        total = SearchStats()
+    def _join(
+        self, blocks: list[Ints], parts: dict[int, NeighborPositions], users: Ints
+    ) -> NeighborPositions:
+        """Return the lists in the order of the users."""
+        lists = {
+            row: parts[number].row(k)
+            for number, rows in enumerate(blocks)
+            for k, row in enumerate(rows.tolist())
+        }
+        stats = sum((parts[number].stats for number in range(len(blocks))), SearchStats())
+        ordered = [lists[user] for user in users.tolist()]
+        return NeighborPositions.from_lists((x for x, _ in ordered), (x for _, x in ordered), stats)
+
+
+class _KnownPairs:
+    """Distances solved from one side, waiting for the task of the other side."""
+
+    def __init__(self, blocks: list[Ints], ranges: list[tuple[int, int]], positions: Ints) -> None:
+        self.block_of = np.full(int(positions.max(initial=-1)) + 1, -1)  # empty if all queries are new
         for number, rows in enumerate(blocks):
-            counts[rows] = answers[number].counts
-            home[rows, 0], home[rows, 1] = number, np.arange(rows.size)
-            total = total + answers[number].stats
-        indptr = np.concatenate(([0], np.cumsum(counts[asking])))
-        neighbors, values = np.empty(indptr[-1], np.int64), np.empty(indptr[-1])
-        for place, (number, at) in enumerate(home[asking].tolist()):
-            answer, slot = answers[number], slice(indptr[place], indptr[place + 1])
-            count = indptr[place + 1] - indptr[place]
-            neighbors[slot], values[slot] = answer.users[at, :count], answer.distances[at, :count]
-        return Neighbors(self.ids[asking], self.index.ratings.users, indptr, neighbors, values, stats=total)
-
-
-class _Inbox:
-    """Distances solved from one side, kept for the task that will ask from the other."""
-
-    def __init__(self, blocks: list[Index], ranges: list[tuple[int, int]], n: int, own: bool) -> None:
-        self.block_of = np.full(n, -1)
-        if own:  # else those who ask are nobody's neighbors
-            for number, rows in enumerate(blocks):
-                self.block_of[rows] = number
+            if self.block_of.size:
+                self.block_of[positions[rows]] = number
         self.starts = np.array([start for start, _ in ranges])
-        self.waiting: dict[tuple[int, int], list[Pairs]] = {}
-        self.closed: set[tuple[int, int]] = set()
-        self.held = 0
+        self.waiting: dict[tuple[int, int], list[SolvedPairs]] = {}
+        self.taken: set[tuple[int, int]] = set()
+        self.bytes = 0
 
-    def deliver(self, solved: Pairs) -> None:
-        """Keep pairs for the tasks that can use them: turned round, the user asks and the asker is known."""
-        turned = Pairs(solved.users, solved.askers, solved.distances)
-        pairs = turned.at(turned.askers < self.block_of.size)
+    def add(self, solved: SolvedPairs) -> None:
+        """Keep pairs for the tasks that can use them: those in which the two users have changed roles."""
+        turned = SolvedPairs(solved.users, solved.queries, solved.distances)
+        pairs = turned.take(turned.queries < self.block_of.size)
         shards = np.searchsorted(self.starts, pairs.users, "right") - 1
-        tasks = np.stack((self.block_of[pairs.askers], shards))
+        tasks = np.stack((self.block_of[pairs.queries], shards))
         order = np.lexsort(tasks)
         tasks = tasks[:, order]
         edges = np.flatnonzero(np.any(np.diff(tasks, axis=1), axis=0)) + 1
@@ -368,26 +351,26 @@ class _Inbox:
             if not part.size:
                 continue
             key = int(tasks[0, part[0]]), int(tasks[1, part[0]])
-            size = 24 * part.size
-            if key[0] >= 0 and key not in self.closed and self.held + size <= KNOWN_BYTES:
-                self.waiting.setdefault(key, []).append(pairs.at(order[part]))
-                self.held += size
+            size = PAIR_BYTES * part.size
+            if key[0] >= 0 and key not in self.taken and self.bytes + size <= KNOWN_BYTES:
+                self.waiting.setdefault(key, []).append(pairs.take(order[part]))
+                self.bytes += size
 
-    def collect(self, block: int, shard: int) -> Pairs:
-        """Return what is known to a task that begins now."""
-        self.closed.add((block, shard))
-        found = Pairs.join(self.waiting.pop((block, shard), []))
-        self.held -= 24 * found.askers.size
-        return found
+    def take(self, block: int, shard: int) -> SolvedPairs:
+        """Return the pairs that are known to a task which starts now."""
+        self.taken.add((block, shard))
+        pairs = SolvedPairs.concatenate(self.waiting.pop((block, shard), []))
+        self.bytes -= PAIR_BYTES * pairs.queries.size
+        return pairs
 
 
-def _digest(index: NeighborIndex, rows: Index) -> str:
+def _digest(index: NeighborIndex, rows: Ints) -> str:
     digest = hashlib.sha256()
-    p, geometry = index.preferences, index.geometry
+    p, geometry = index.data.preferences, index.geometry
     exact = geometry.grid if geometry.grid is not None else geometry.vectors
     assert exact is not None
     for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact):
         digest.update(np.ascontiguousarray(values).data)
-    ids = [index.ratings.users.tolist(), geometry.unit, bool(geometry.is_metric)]
+    ids = [index.data.ratings.users.tolist(), geometry.unit, bool(geometry.is_metric)]
     digest.update(json.dumps(ids).encode())
     return digest.hexdigest()

@@ -1,27 +1,22 @@
 """The reference: compute every pair, then sort. For any measure.
 
-What the cascade is checked against, what measures without bounds use, and the baseline of benchmarks.
+The tests compare the cascade with it, measures without bounds are searched by it, and benchmarks start from it.
 """
-
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError
+from prefmover.dataset import Dataset
 from prefmover.execution.memory import require
-from prefmover.execution.threads import Progress
-from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import Measure, blocks, find_measure
-from prefmover.search.index import RaterNeighbors
-from prefmover.search.result import Floats, Index, Neighbors, SearchStats
+from prefmover.measures import Measure, value_blocks
+from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = ["exhaustive", "exhaustive_raters", "rank"]
 
 
-def rank(values: Floats, candidates: Index, k: int, larger_is_closer: bool) -> Index:
-    """Return the k closest of the candidates by their values: ties in user order, NaN never.
+def rank(values: Floats, candidates: Ints, k: int, larger_is_closer: bool) -> Ints:
+    """Return the k closest candidates by their values: ties in user order, never those without a value.
 
     >>> rank(np.array([0.5, np.nan, 0.2, 0.5]), np.array([3, 2, 1, 0]), 2, larger_is_closer=True)
     array([0, 3])
@@ -34,117 +29,105 @@ def rank(values: Floats, candidates: Index, k: int, larger_is_closer: bool) -> I
 
 
 def exhaustive(
-    ratings: Ratings,
-    measure: str | Measure = "pmd",
+    data: Dataset,
+    measure: Measure,
+    convention: str | None = None,
+    users: Ints | None = None,
     *,
-    geometry: ItemGeometry | None = None,
+    new: Ratings | None = None,
     k: int | None = None,
     radius: float | None = None,
-    users: Iterable[Any] | None = None,
-    convention: str | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
-) -> Neighbors:
-    """Return the k closest users of each asker, or all within a radius, from all pairs.
+) -> NeighborPositions:
+    """Return the k closest users of each query, or all within a radius, from all pairs.
 
     Parameters
     ----------
+    users
+        Positions of the queries; None means all users of the data, or all of ``new``.
+    new
+        Ratings of new users, over the same items: the queries, in place of users of the data.
     k, radius
         One or both. A radius is a greatest distance, or a least similarity.
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3], list("xyyzz"), [5, 3, 3, 1, 2])
-    >>> exhaustive(ratings, "jaccard", k=1).of(3)
-    [Neighbor(id=2, distance=0.5)]
+    >>> from prefmover import Dataset, MEASURES
+    >>> data = Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("xyyzz"), [5, 3, 3, 1, 2]))
+    >>> exhaustive(data, MEASURES["jaccard"], k=1).neighbors
+    array([1, 2, 1])
     """
-    row = find_measure(measure)
-    most = ratings.n_users if k is None else k
-    if most < 1:
-        raise InputError(f"k is {k!r}; give a whole number from 1")
-    everyone = np.arange(ratings.n_users)
-    if users is not None and not isinstance(users, np.ndarray):
-        users = list(users)
+    n, most = data.n_users, data.n_users if k is None else k
+    compared, queries = _with_new(data, measure, new, users)
     if radius is None:
-        n = len(ratings.user_positions(users))
         require(
-            16 * n * min(most, ratings.n_users),
-            f"the {most:,} closest of {n:,} users",
+            16 * queries.size * min(most, n),
+            f"the {most:,} closest of {queries.size:,} users",
             "ask for a smaller k, or for fewer users",
         )
-    asked, neighbors, values, undefined = [], [], [], 0
-    for positions, block in blocks(
-        ratings, row, geometry=geometry, users=users, convention=convention, n_threads=n_threads, progress=progress
+    everyone = np.arange(n)
+    neighbors, values, undefined = [], [], 0
+    for positions, block in value_blocks(
+        compared, measure, convention, queries, everyone, n_threads=n_threads, progress=progress
     ):
         for u, line in zip(positions.tolist(), block, strict=True):
-            others = everyone[everyone != u]
-            undefined += int(np.isnan(line[others]).sum())
+            candidates = everyone[everyone != u]
+            undefined += int(np.isnan(line[candidates]).sum())
             if radius is not None:
-                near = line[others] >= radius if row.larger_is_closer else line[others] <= radius
-                others = others[near]
-            closest = rank(line, others, most, row.larger_is_closer)
-            asked.append(u)
+                value = line[candidates]
+                candidates = candidates[value >= radius if measure.larger_is_closer else value <= radius]
+            closest = rank(line, candidates, most, measure.larger_is_closer)
             neighbors.append(closest)
             values.append(line[closest])
-    pairs = len(asked) * (ratings.n_users - 1)
-    return Neighbors(
-        ratings.users[asked],
-        ratings.users,
-        np.concatenate(([0], np.cumsum([len(part) for part in neighbors], dtype=np.int64))),
-        np.concatenate([np.empty(0, np.int64), *neighbors]),
-        np.concatenate([np.empty(0), *values]),
-        row.larger_is_closer,
-        SearchStats(solved=pairs - undefined, undefined=undefined),
+    pairs = queries.size * (n - (new is None))
+    return NeighborPositions.from_lists(
+        neighbors, values, SearchStats(solved=pairs - undefined, undefined=undefined)
     )
 
 
 def exhaustive_raters(
-    ratings: Ratings,
-    users: Iterable[Any],
-    items: Iterable[Any],
-    k: int = 60,
-    measure: str | Measure = "pmd",
+    data: Dataset,
+    measure: Measure,
+    convention: str | None,
+    users: Ints,
+    items: Ints,
+    k: int,
     *,
-    geometry: ItemGeometry | None = None,
-    convention: str | None = None,
+    new: Ratings | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
-) -> RaterNeighbors:
-    """Return, for each pair (user, item), the k closest among the raters of the item, from all pairs."""
-    row = find_measure(measure)
-    who = ratings.user_positions(users)
-    wanted = items.tolist() if isinstance(items, np.ndarray) else list(items)
-    place = {item: at for at, item in enumerate(ratings.items.tolist())}
-    by_item = ratings.matrix.tocsc()
-    asking = np.unique(who)
-    found: list[Index] = [np.empty(0, np.int64)] * len(wanted)
-    values: list[Floats] = [np.empty(0)] * len(wanted)
+) -> NeighborPositions:
+    """Return, for each pair (user, item), the k closest raters of the item, from all pairs of users."""
+    n = data.n_users
+    compared, positions_of_pairs = _with_new(data, measure, new, users)
+    queries = np.unique(positions_of_pairs)
+    by_item = data.ratings.matrix.tocsc()
+    neighbors: list[Ints] = [np.empty(0, np.int64)] * len(items)
+    values: list[Floats] = [np.empty(0)] * len(items)
     pairs_of: dict[int, list[int]] = {}
-    for pair, u in enumerate(who.tolist()):
+    for pair, u in enumerate(positions_of_pairs.tolist()):
         pairs_of.setdefault(u, []).append(pair)
-    for positions, block in blocks(
-        ratings,
-        row,
-        geometry=geometry,
-        users=ratings.users[asking],
-        convention=convention,
-        n_threads=n_threads,
-        progress=progress,
+    for positions, block in value_blocks(
+        compared, measure, convention, queries, np.arange(n), n_threads=n_threads, progress=progress
     ):
         for u, line in zip(positions.tolist(), block, strict=True):
             for pair in pairs_of[u]:
-                at = place.get(wanted[pair])
-                if at is not None:
-                    raters = by_item.indices[by_item.indptr[at] : by_item.indptr[at + 1]].astype(np.int64)
-                    found[pair] = rank(line, raters[raters != u], k, row.larger_is_closer)
-                    values[pair] = line[found[pair]]
-    return RaterNeighbors(
-        ratings.users[who],
-        np.asarray(wanted, dtype=object),
-        ratings.users,
-        np.concatenate(([0], np.cumsum([len(part) for part in found], dtype=np.int64))),
-        np.concatenate([np.empty(0, np.int64), *found]),
-        np.concatenate([np.empty(0), *values]),
-        row.larger_is_closer,
-        SearchStats(solved=asking.size * (ratings.n_users - 1)),
+                i = int(items[pair])
+                raters = by_item.indices[by_item.indptr[i] : by_item.indptr[i + 1]].astype(np.int64)
+                neighbors[pair] = rank(line, raters[raters != u], k, measure.larger_is_closer)
+                values[pair] = line[neighbors[pair]]
+    return NeighborPositions.from_lists(
+        neighbors, values, SearchStats(solved=queries.size * (n - (new is None)))
     )
+
+
+def _with_new(
+    data: Dataset, measure: Measure, new: Ratings | None, users: Ints | None
+) -> tuple[Dataset, Ints]:
+    """Return a data set that has the new users too, behind all others, and the queries' positions in it."""
+    if new is None:
+        return data, np.arange(data.n_users) if users is None else users
+    queries = np.arange(new.n_users) if users is None else users
+    geometry = data.geometry if measure.needs_geometry else None
+    return Dataset(data.ratings.stack(new), geometry, data.items), queries + data.n_users

@@ -1,183 +1,211 @@
-"""Nearest users by any measure: the cascade for PMD, every pair for the others."""
+"""Nearest users by any measure: by the cascade of bounds where the measure has bounds, else from every pair."""
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Literal, cast
+from typing import Any
 
+import numpy as np
+
+from prefmover._typing import Ids, Ints, Progress
 from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor
-from prefmover.execution.threads import Progress
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure
 from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.search.index import Asked, NeighborIndex, RaterNeighbors, new_ratings
-from prefmover.search.result import Neighbors
+from prefmover.search.index import NeighborIndex, checked_k, checked_new
+from prefmover.search.result import NeighborPositions, Neighbors
 
-__all__ = ["nearest", "nearest_raters", "within"]
+__all__ = ["nearest", "nearest_positions", "nearest_raters", "raters_positions", "within"]
 
 
 def nearest(
-    ratings: Ratings,
-    geometry: ItemGeometry | None = None,
+    data: Dataset,
     k: int = 10,
+    users: Iterable[Any] | None = None,
     measure: str | Measure = "pmd",
-    users: Asked = None,
     *,
+    new: Ratings | None = None,
     convention: str | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    missing: Literal["error", "drop"] = "error",
     executor: str | Executor | None = None,
 ) -> Neighbors:
-    """Return the k nearest users of each asker, exactly.
+    """Return the k nearest users of each query, exactly.
 
     Parameters
     ----------
-    ratings
-        Whom to search.
-    geometry
-        The distance between items, for the measures that need one.
+    data
+        The users to search.
     k
-        How many; fewer where there are not so many.
-    measure, convention
-        A row of the table of measures; :func:`~prefmover.measures.similarities` tells more.
+        Number of neighbors.
     users
-        Who asks: ids, or None for everybody; for PMD also a new user's ratings, ``{item: rating}`` or a
-        frame with columns item and rating, or a :class:`~prefmover.data.ratings.Ratings` of new users.
+        Ids of the queries; None means all users.
+    measure, convention
+        A row of the table of measures; see :func:`~prefmover.measures.similarities`.
+    new
+        Ratings of new users over the data's items: the queries, in place of users of the data.
     n_threads
-        Threads; None means all cores. The answer does not depend on it.
+        Number of threads; None means all cores. The result does not depend on it.
     progress
-        Called with (askers done, askers in all).
+        Called with (queries done, all queries).
     checkpoint
-        A folder for finished parts, as Parquet: a run that was killed goes on from there, to the same answer.
-    missing
-        Rated items that the geometry does not know: ``"error"``, or ``"drop"`` their ratings.
+        A folder for finished parts, as Parquet. A run that was killed resumes from there, with the same
+        result.
     executor
-        Who does the work: ``"threads"`` of this process, ``"ray"``, or a
-        :class:`~prefmover.execution.RayExecutor` with the address of a cluster. The answer does not depend
-        on it.
+        ``"threads"`` of this process, ``"ray"``, or a :class:`~prefmover.execution.RayExecutor` with the
+        address of a cluster. The result does not depend on it.
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3])
-    >>> geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]])
-    >>> nearest(ratings, geometry, k=1).ids.tolist()  # nobody has an item in common
+    >>> from prefmover import ItemGeometry
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
+    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
+    ... )
+    >>> nearest(data, k=1).ids.tolist()  # no two users have an item in common
     [['bob'], ['ann'], ['bob']]
     """
     row = find_measure(measure)
-    if not _has_bounds(row, convention):
-        for option, value in (("checkpoint", checkpoint), ("executor", executor)):
-            if value is not None:
-                raise InputError(f"{option} is for PMD; {row.label} computes every pair and is soon done")
-        return exhaustive(
-            ratings,
-            row,
-            geometry=geometry,
-            k=k,
-            users=_ids_only(users, row),
-            convention=convention,
-            n_threads=n_threads,
-            progress=progress,
-        )
-    index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.nearest(users, k, n_threads=n_threads, progress=progress, executor=executor, checkpoint=checkpoint)
+    if checkpoint is None and executor is None:
+        queries = _queries(data, users, new)
+        lists = nearest_positions(data, row, convention, queries, new, k, n_threads, progress)
+        return _neighbors(lists, data, row, _ids(data, new)[queries])
+    if not row.searches_by_bounds(convention):
+        option = "executor" if checkpoint is None else "checkpoint"
+        raise InputError(f"{option} works with PMD only; {row.label} is computed for every pair")
+    index = NeighborIndex(data)
+    return index.nearest(
+        users, k, new=new, n_threads=n_threads, progress=progress, executor=executor, checkpoint=checkpoint
+    )
 
 
 def within(
-    ratings: Ratings,
-    geometry: ItemGeometry | None,
+    data: Dataset,
     radius: float,
+    users: Iterable[Any] | None = None,
     measure: str | Measure = "pmd",
-    users: Asked = None,
     *,
+    new: Ratings | None = None,
     convention: str | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
-    missing: Literal["error", "drop"] = "error",
 ) -> Neighbors:
-    """Return all users within a distance of each asker (or of at least a similarity), exactly.
+    """Return all users within a distance of each query (or with at least a similarity), exactly.
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3])
-    >>> geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]])
-    >>> within(ratings, geometry, 0.5).counts
+    >>> from prefmover import ItemGeometry
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
+    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
+    ... )
+    >>> within(data, 0.5).counts
     array([1, 1, 0])
     """
     row = find_measure(measure)
-    if not _has_bounds(row, convention):
-        return exhaustive(
-            ratings,
-            row,
-            geometry=geometry,
-            radius=radius,
-            users=_ids_only(users, row),
-            convention=convention,
-            n_threads=n_threads,
-            progress=progress,
-        )
-    index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.within(radius, users, n_threads=n_threads, progress=progress)
+    if row.searches_by_bounds(convention):
+        return NeighborIndex(data).within(radius, users, new=new, n_threads=n_threads, progress=progress)
+    if np.isnan(radius):
+        raise InputError(f"radius is {radius!r}; pass a number")
+    queries = _queries(data, users, new)
+    lists = exhaustive(
+        data, row, convention, queries, new=new, radius=radius, n_threads=n_threads, progress=progress
+    )
+    return _neighbors(lists, data, row, _ids(data, new)[queries])
 
 
 def nearest_raters(
-    ratings: Ratings,
-    geometry: ItemGeometry | None,
+    data: Dataset,
     users: Iterable[Any],
     items: Iterable[Any],
-    k: int = 60,
+    k: int = 10,
     measure: str | Measure = "pmd",
     *,
+    new: Ratings | None = None,
     convention: str | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
-    missing: Literal["error", "drop"] = "error",
-) -> RaterNeighbors:
+) -> Neighbors:
     """Return, for each pair (user, item), the k nearest users among the raters of the item.
 
-    This is what predicting a rating needs. The first j of the k are the j nearest, for every j.
+    The first j of the k are the j nearest, for every j.
 
     Examples
     --------
-    >>> ratings = Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3])
-    >>> geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]])
-    >>> nearest_raters(ratings, geometry, ["ann", "ann"], ["y", "z"]).neighbors
-    array([1, 2])
+    >>> from prefmover import ItemGeometry
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
+    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
+    ... )
+    >>> nearest_raters(data, ["ann", "ann"], ["y", "z"])["ann", "z"]
+    [Neighbor('cid', distance 1.5708)]
     """
     row = find_measure(measure)
-    if not _has_bounds(row, convention):
-        return exhaustive_raters(
-            ratings,
-            users,
-            items,
-            k,
-            row,
-            geometry=geometry,
-            convention=convention,
-            n_threads=n_threads,
-            progress=progress,
-        )
-    index = NeighborIndex(ratings, _needed(geometry), missing=missing)
-    return index.raters(users, items, k, n_threads=n_threads, progress=progress)
+    queries, columns = _queries(data, users, new), data.ratings.item_positions(items)
+    if queries.size != columns.size:
+        raise InputError(f"{queries.size} users but {columns.size} items; pass one item for each user")
+    lists = raters_positions(data, row, convention, queries, columns, k, new, n_threads, progress)
+    return _neighbors(lists, data, row, _ids(data, new)[queries], data.ratings.items[columns])
 
 
-def _has_bounds(row: Measure, convention: str | None) -> bool:
-    return row is find_measure("pmd") and row.convention(convention) == row.default
+def nearest_positions(
+    data: Dataset,
+    measure: Measure,
+    convention: str | None,
+    users: Ints | None,
+    new: Ratings | None,
+    k: int,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    index: NeighborIndex | None = None,
+) -> NeighborPositions:
+    """Return :func:`nearest` of queries by position: of the data's users, or of ``new``.
+
+    Parameters
+    ----------
+    index
+        An index of the data, to search it again without preparing it again.
+    """
+    k, new = min(checked_k(k), data.n_users), checked_new(data, new)
+    if measure.searches_by_bounds(convention):
+        index = index or NeighborIndex(data)
+        return index.nearest_positions(users, k, new=new, n_threads=n_threads, progress=progress)
+    return exhaustive(data, measure, convention, users, new=new, k=k, n_threads=n_threads, progress=progress)
 
 
-def _ids_only(users: Asked, row: Measure) -> Iterable[Any] | None:
-    if users is not None and new_ratings(users) is not None:
-        raise InputError(
-            f"{row.label} searches for users of the ratings only; add the new user's ratings to them"
-        )
-    return cast(Iterable[Any] | None, users)
+def raters_positions(
+    data: Dataset,
+    measure: Measure,
+    convention: str | None,
+    users: Ints,
+    items: Ints,
+    k: int,
+    new: Ratings | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    index: NeighborIndex | None = None,
+) -> NeighborPositions:
+    """Return :func:`nearest_raters` by position; users are those of ``new``, if there are new ones."""
+    k, new = min(checked_k(k), data.n_users), checked_new(data, new)
+    if measure.searches_by_bounds(convention):
+        index = index or NeighborIndex(data)
+        return index.raters_positions(users, items, k, new=new, n_threads=n_threads, progress=progress)
+    return exhaustive_raters(
+        data, measure, convention, users, items, k, new=new, n_threads=n_threads, progress=progress
+    )
 
 
-def _needed(geometry: ItemGeometry | None) -> ItemGeometry:
-    if geometry is None:
-        raise InputError(
-            "PMD needs the distances between items: pass geometry=ItemGeometry.from_vectors(...)"
-        )
-    return geometry
+def _queries(data: Dataset, users: Iterable[Any] | None, new: Ratings | None) -> Ints:
+    return (data.ratings if new is None else new).user_positions(users)
+
+
+def _ids(data: Dataset, new: Ratings | None) -> Ids:
+    return data.ratings.users if new is None else new.users
+
+
+def _neighbors(
+    lists: NeighborPositions, data: Dataset, row: Measure, users: Ids, items: Ids | None = None
+) -> Neighbors:
+    return Neighbors.from_positions(lists, users, data.ratings.users, row.larger_is_closer, items)

@@ -1,38 +1,31 @@
-"""What a search returns: neighbors with their distances, and what it took to find them."""
+"""The results of a search: neighbors with their values, and the work that finding them took."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.ids import IdIndex
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Neighbor", "Neighbors", "SearchStats"]
+__all__ = ["Neighbor", "NeighborList", "NeighborPositions", "Neighbors", "SearchStats"]
 
-Index = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-
-class Neighbor(NamedTuple):
-    """A user and their distance from the one who asked (or the similarity, for such a measure)."""
-
-    id: Any
-    distance: float
+ValueName = Literal["distance", "similarity"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStats:
-    """How many pairs each step dealt with, and how long it took.
+    """The number of pairs that each step dealt with, and the time it took.
 
     Attributes
     ----------
     rwmd, prices, abandoned
-        Pairs ruled out by RWMD, by the prices for the crowd, and by dual steps on the pair.
+        Pairs ruled out by RWMD, by prices shared by many users, and by dual steps on the pair.
     solved
         Pairs whose distance was computed exactly.
     known
@@ -66,112 +59,304 @@ class SearchStats:
         return [getattr(self, f.name) for f in fields(self) if f.name != "seconds"]
 
     @classmethod
-    def of(cls, counts: list[int], seconds: dict[str, float]) -> Self:
+    def from_counts(cls, counts: list[int], seconds: dict[str, float]) -> Self:
         """Return statistics from counts in the order of the attributes."""
         names = [f.name for f in fields(cls) if f.name != "seconds"]
         return cls(**dict(zip(names, counts, strict=True)), seconds=seconds)
 
     def __add__(self, other: Self) -> Self:
-        """Add up two searches."""
         stages = {**self.seconds, **other.seconds}
         seconds = {name: self.seconds.get(name, 0.0) + other.seconds.get(name, 0.0) for name in stages}
-        return self.of([a + b for a, b in zip(self.counts, other.counts, strict=True)], seconds)
+        return self.from_counts([a + b for a, b in zip(self.counts, other.counts, strict=True)], seconds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class NeighborPositions(NamedTuple):
+    """Lists of neighbors by position, as CSR: nearest first, ties in the order of the users.
+
+    List k is ``neighbors[indptr[k]:indptr[k + 1]]``, with the values of the measure.
+    """
+
+    indptr: Ints
+    neighbors: Ints
+    values: Floats
+    stats: SearchStats = SearchStats()
+
+    @classmethod
+    def from_lists(
+        cls, neighbors: Iterable[Ints], values: Iterable[Floats], stats: SearchStats | None = None
+    ) -> Self:
+        """Return one CSR from separate lists."""
+        lists = list(neighbors)
+        indptr = np.concatenate(([0], np.cumsum([len(part) for part in lists], dtype=np.int64)))
+        joined = np.concatenate([np.empty(0, np.int64), *lists])
+        return cls(indptr, joined, np.concatenate([np.empty(0), *values]), stats or SearchStats())
+
+    @classmethod
+    def empty(cls, n: int) -> Self:
+        """Return n empty lists."""
+        return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+
+    @property
+    def counts(self) -> Ints:
+        """Length of each list."""
+        return np.diff(self.indptr)
+
+    def row(self, k: int) -> tuple[Ints, Floats]:
+        """Return list k: neighbors and values."""
+        part = slice(self.indptr[k], self.indptr[k + 1])
+        return self.neighbors[part], self.values[part]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Neighbor:
+    """A neighbor, and the value of the measure between them and the query.
+
+    Attributes
+    ----------
+    user
+        Id.
+    value
+        The distance or the similarity.
+    value_name
+        ``"distance"`` or ``"similarity"``. The attribute of that name has the value as well.
+
+    Examples
+    --------
+    >>> near = Neighbor("bob", 0.25, "distance")
+    >>> near.distance
+    0.25
+    >>> near.similarity
+    Traceback (most recent call last):
+    AttributeError: the value of this neighbor is a distance, not a similarity
+    """
+
+    user: Any
+    value: float
+    value_name: ValueName
+
+    @property
+    def distance(self) -> float:
+        """The value, if the measure is a distance."""
+        return self._value("distance")
+
+    @property
+    def similarity(self) -> float:
+        """The value, if the measure is a similarity."""
+        return self._value("similarity")
+
+    def _value(self, name: ValueName) -> float:
+        if self.value_name != name:
+            raise AttributeError(f"the value of this neighbor is a {self.value_name}, not a {name}")
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Neighbor({self.user!r}, {self.value_name} {self.value:.6g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NeighborList(Sequence[Neighbor]):
+    """The neighbors of one user, nearest first: a sequence of :class:`Neighbor`.
+
+    Attributes
+    ----------
+    user
+        Id of the query.
+    users
+        Ids of the neighbors.
+    values
+        Their distances or similarities.
+    value_name
+        ``"distance"`` or ``"similarity"``.
+    """
+
+    user: Any
+    users: Ids
+    values: Floats
+    value_name: ValueName
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    @overload
+    def __getitem__(self, index: int) -> Neighbor: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Neighbor | Self:
+        """Return the neighbor at a rank from 0, or the list of a slice."""
+        if isinstance(index, slice):
+            return type(self)(self.user, self.users[index], self.values[index], self.value_name)
+        user = self.users[index : index + 1 or None].tolist()[0] if -len(self) <= index < len(self) else None
+        return Neighbor(user, float(self.values[index]), self.value_name)
+
+    def __iter__(self) -> Iterator[Neighbor]:
+        for user, value in zip(self.users.tolist(), self.values.tolist(), strict=True):
+            yield Neighbor(user, value, self.value_name)
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table` with columns rank (from 1), neighbor, and distance or similarity."""
+        import pyarrow as pa
+
+        ranks = np.arange(1, len(self) + 1)
+        return pa.table({"rank": ranks, "neighbor": self.users.tolist(), self.value_name: self.values})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python, ready for JSON."""
+        return {
+            "user": self.user,
+            "neighbors": [{"user": near.user, self.value_name: near.value} for near in self],
+        }
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Neighbors:
-    """The neighbors of some users: nearest first, ties in the order of the users.
+    """The neighbors of many users: nearest first, ties in the order of the users.
 
     Attributes
     ----------
     users
-        Ids of those who asked.
+        Ids of the queries.
     reference
-        Ids of all users among whom neighbors were looked for.
+        Ids of the users that were searched.
     indptr, neighbors, values
-        CSR: the neighbors of the k-th asker are ``neighbors[indptr[k]:indptr[k + 1]]`` (positions in
-        ``reference``), at distances ``values[...]``.
+        CSR: the neighbors of query k are ``neighbors[indptr[k]:indptr[k + 1]]`` (positions in
+        ``reference``), with distances or similarities ``values[...]``.
     larger_is_closer
-        False for distances; True if the measure is a similarity and ``values`` are similarities.
+        True if the values are similarities, False if they are distances.
     stats
-        What the search did.
+        The work that the search did.
+    items
+        For searches among the raters of an item: the item ids, one for each query.
 
     Examples
     --------
-    >>> from prefmover import ItemGeometry, Ratings, nearest
-    >>> ratings = Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3])
-    >>> geometry = ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]])
-    >>> found = nearest(ratings, geometry, k=2)
-    >>> found.of("ann")
-    [Neighbor(id='bob', distance=0.4636...), Neighbor(id='cid', distance=1.5707...)]
-    >>> found.ids[0].tolist(), found.distances[0].round(2).tolist()
+    >>> from prefmover import Dataset, ItemGeometry, Ratings, nearest
+    >>> data = Dataset(
+    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
+    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
+    ... )
+    >>> neighbors = nearest(data, k=2)
+    >>> neighbors["ann"]
+    [Neighbor('bob', distance 0.463648), Neighbor('cid', distance 1.5708)]
+    >>> neighbors.ids[0].tolist(), neighbors.values_table[0].round(2).tolist()
     (['bob', 'cid'], [0.46, 1.57])
-    >>> found.to_graph().shape  # sparse; for scikit-learn
+    >>> neighbors.to_frame().slice(0, 2).to_pylist()[0]
+    {'user': 'ann', 'rank': 1, 'neighbor': 'bob', 'distance': 0.4636...}
+    >>> neighbors.to_graph().shape  # sparse; for scikit-learn
     (3, 3)
     """
 
-    users: npt.NDArray[Any]
-    reference: npt.NDArray[Any]
-    indptr: Index
-    neighbors: Index
+    users: Ids
+    reference: Ids
+    indptr: Ints
+    neighbors: Ints
     values: Floats
     larger_is_closer: bool = False
     stats: SearchStats = field(default_factory=SearchStats)
+    items: Ids | None = None
+
+    @classmethod
+    def from_positions(
+        cls,
+        lists: NeighborPositions,
+        users: Ids,
+        reference: Ids,
+        larger_is_closer: bool,
+        items: Ids | None = None,
+    ) -> Self:
+        """Return the lists with ids."""
+        indptr, neighbors, values, stats = lists
+        return cls(users, reference, indptr, neighbors, values, larger_is_closer, stats, items)
 
     @property
-    def counts(self) -> Index:
-        """How many neighbors each asker has; fewer than k where there are not so many."""
+    def value_name(self) -> ValueName:
+        """Whether a value is a ``"distance"`` or a ``"similarity"``."""
+        return "similarity" if self.larger_is_closer else "distance"
+
+    @property
+    def counts(self) -> Ints:
+        """Number of neighbors of each query; less than k if there are not as many users."""
         return np.diff(self.indptr)
 
     @property
-    def ids(self) -> npt.NDArray[Any]:
+    def ids(self) -> Ids:
         """(n, longest) neighbor ids; None where a list is shorter."""
         out = np.full((len(self.users), int(self.counts.max(initial=0))), None, dtype=object)
-        out[self._slots()] = self.reference[self.neighbors]
+        out[self._cells()] = self.reference[self.neighbors]
         return out
 
     @property
-    def distances(self) -> Floats:
-        """(n, longest) distances (or similarities); NaN where a list is shorter."""
+    def values_table(self) -> Floats:
+        """(n, longest) distances or similarities; NaN where a list is shorter."""
         out = np.full((len(self.users), int(self.counts.max(initial=0))), np.nan)
-        out[self._slots()] = self.values
+        out[self._cells()] = self.values
         return out
 
-    def of(self, user: Any) -> list[Neighbor]:
-        """Return one asker's neighbors with their distances."""
-        k = IdIndex("user", self.users).position(user)
-        part = slice(self.indptr[k], self.indptr[k + 1])
-        ids = self.reference[self.neighbors[part]].tolist()
-        return [Neighbor(*pair) for pair in zip(ids, self.values[part].tolist(), strict=True)]
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def __getitem__(self, query: Any) -> NeighborList:
+        """Return the neighbors of a user id; or of (user id, item id), for searches among raters."""
+        if self.items is None:
+            k = IdIndex("user", self.users).position(query)
+        else:
+            pairs = list(zip(self.users.tolist(), self.items.tolist(), strict=True))
+            if query not in pairs:
+                raise InputError(f"{query!r} is not one of the (user, item) pairs that were searched")
+            k = pairs.index(query)
+        return self._list(k)
+
+    def __iter__(self) -> Iterator[NeighborList]:
+        """Iterate over the queries' lists."""
+        return map(self._list, range(len(self.users)))
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table` with columns user, rank (from 1), neighbor, and distance or similarity.
+
+        Searches among the raters of an item have a column item as well.
+        """
+        import pyarrow as pa
+
+        rows, ranks = self._cells()
+        columns: dict[str, Any] = {"user": self.users[rows].tolist()}
+        if self.items is not None:
+            columns["item"] = self.items[rows].tolist()
+        columns |= {"rank": ranks + 1, "neighbor": self.reference[self.neighbors].tolist()}
+        return pa.table({**columns, self.value_name: self.values})
 
     def to_graph(self, *, include_self: bool = True) -> "csr_array":
-        """Return the distances as a sparse graph (askers x reference), as scikit-learn expects it.
+        """Return the distances as a sparse graph (queries x reference), as scikit-learn expects it.
 
-        Rows are sorted by distance, zeros are stored. With ``include_self`` every asker who is in the
-        reference is there at distance 0, first, which scikit-learn's ``metric="precomputed"`` counts on
-        (and takes out again where it means *other* users).
+        Rows are sorted by distance, and zeros are stored. With ``include_self``, every query that is one of
+        the searched users comes first in its own row, at distance 0. scikit-learn's
+        ``metric="precomputed"`` relies on it (and removes it where it needs *other* users).
         """
         from scipy.sparse import csr_array
 
         if self.larger_is_closer:
-            raise InputError("a graph is made of distances; this measure is a similarity")
-        place = {user: k for k, user in enumerate(self.reference.tolist())}
-        own = np.array([place.get(user, -1) for user in self.users.tolist()], dtype=np.int64)
-        first = (own >= 0) if include_self else np.zeros(len(own), bool)
+            raise InputError("a graph needs distances; this measure is a similarity")
+        position = IdIndex("user", self.reference).get(self.users)
+        first = (position >= 0) if include_self else np.zeros(len(position), bool)
         indptr = self.indptr + np.concatenate(([0], np.cumsum(first)))
         indices, data = np.empty(indptr[-1], np.int64), np.zeros(indptr[-1])
         rest = np.ones(indptr[-1], bool)
         rest[indptr[:-1][first]] = False
-        indices[~rest], indices[rest] = own[first], self.neighbors
+        indices[~rest], indices[rest] = position[first], self.neighbors
         data[rest] = self.values
         return csr_array((data, indices, indptr), shape=(len(self.users), len(self.reference)))
 
-    def _slots(self) -> tuple[Index, Index]:
+    def _list(self, k: int) -> NeighborList:
+        part = slice(self.indptr[k], self.indptr[k + 1])
+        user = self.users[k : k + 1].tolist()[0]
+        return NeighborList(user, self.reference[self.neighbors[part]], self.values[part], self.value_name)
+
+    def _cells(self) -> tuple[Ints, Ints]:
         rows = np.repeat(np.arange(len(self.users)), self.counts)
         return rows, np.arange(len(self.neighbors)) - self.indptr[rows]
 
     def __repr__(self) -> str:
-        """Askers, neighbors, and the share of pairs that was solved."""
         share = self.stats.solved / self.stats.pairs if self.stats.pairs else 0.0
         return (
             f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbors, "

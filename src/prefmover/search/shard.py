@@ -1,9 +1,9 @@
-"""Some of the users, and the search among them: arrays in, lists out, no ids and no state.
+"""A shard of the users, and the search in it: arrays in, lists out, no ids and no state.
 
-A shard holds the reference users at positions ``first``, ``first + 1``, ...; a whole search has one, a
-search that is spread over machines has several. A list that was begun on other shards goes on here: its
-last distance rules out whom it would have ruled out there, and ties are broken by position, so that the
-lists are those of one search whatever the cut.
+A shard holds the users at positions ``first``, ``first + 1``, ... A search in one process has one shard, a
+search that is spread over machines has several. A list that was begun on other shards continues here: its last
+distance rules out the same users as in a search of one shard, and ties are broken by position. So the lists do
+not depend on how the users are divided into shards.
 """
 
 import threading
@@ -11,47 +11,47 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences
-from prefmover.execution.threads import Progress, run
+from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import query_major, wide_distance
-from prefmover.search.result import Floats, Index, SearchStats
+from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = [
-    "Askers",
     "Exchange",
-    "Found",
-    "Pairs",
+    "Queries",
     "Scratches",
     "Shard",
-    "ask",
+    "SolvedPairs",
     "empty_lists",
-    "nearest_items",
+    "nearest_item_table",
+    "search_shard",
 ]
 
 Table = npt.NDArray[np.int32]
 NO_TABLE: Table = np.empty((0, 0), np.int32)
 NO_TABLE.flags.writeable = False
-EVERYONE, NOBODY = np.empty(0, np.int64), np.empty(0, np.int32)
+ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shard:
-    """Users searched: those at positions ``first`` and following.
+    """The users at positions ``first`` and following.
 
     Attributes
     ----------
     first
         Position of the first one among all users.
     preferences
-        Theirs; ``items`` are its indices in four bytes.
+        Their preferences; ``items`` are its indices in four bytes.
     longest
-        Ratings of the user who has most.
+        Largest number of ratings of a user.
     table
         (n_items, n_users) distance from an item to the nearest of a user's, in units; or empty.
     """
@@ -63,7 +63,7 @@ class Shard:
     table: Table = field(default_factory=lambda: NO_TABLE)
 
     @classmethod
-    def of(cls, everyone: Preferences, start: int = 0, stop: int | None = None) -> "Shard":
+    def from_preferences(cls, everyone: Preferences, start: int = 0, stop: int | None = None) -> Self:
         """Return the users from ``start`` to before ``stop``."""
         stop = everyone.total.size if stop is None else stop
         part = slice(everyone.indptr[start], everyone.indptr[stop])
@@ -75,56 +75,44 @@ class Shard:
 
     @property
     def n_users(self) -> int:
-        """How many."""
+        """Number of users."""
         return self.preferences.total.size
 
-    def users(self) -> Any:
-        """Return what the kernels search."""
+    def candidates(self) -> Any:
+        """Return the users as the kernels take them."""
         from prefmover.search import _cascade as kernels
 
         p = self.preferences
-        return kernels.Users(p.indptr, self.items, p.mass, p.total, self.table)
+        return kernels.Candidates(p.indptr, self.items, p.mass, p.total, self.table)
 
 
-class Askers(NamedTuple):
-    """Those who ask: preferences, and positions among all users searched; -1 for new ones."""
+class Queries(NamedTuple):
+    """Preferences of the queries, and their positions among all users searched; -1 for new users."""
 
     preferences: Preferences
-    positions: Index
+    positions: Ints
 
 
-class Found(NamedTuple):
-    """What one query gives: its lists, one after the other; positions among all users."""
+class SolvedPairs(NamedTuple):
+    """Pairs of users, by position, whose distance is known."""
 
-    counts: Index
-    users: Index
+    queries: Ints
+    users: Ints
     distances: Floats
 
-
-class Pairs(NamedTuple):
-    """Distances that are known: of askers and users by position."""
-
-    askers: Index
-    users: Index
-    distances: Floats
+    def take(self, chosen: npt.NDArray[Any]) -> Self:
+        """Return some of the pairs, by a mask or by positions."""
+        return type(self)(self.queries[chosen], self.users[chosen], self.distances[chosen])
 
     @classmethod
-    def none(cls) -> "Pairs":
-        """Return no pairs."""
-        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-
-    def at(self, chosen: npt.NDArray[Any]) -> "Pairs":
-        """Return some of the pairs, by a mask or by places."""
-        return Pairs(self.askers[chosen], self.users[chosen], self.distances[chosen])
-
-    @classmethod
-    def join(cls, parts: "list[Pairs]") -> "Pairs":
-        """Return all pairs of some."""
-        return cls(*(np.concatenate(column) for column in zip(cls.none(), *parts, strict=True)))
+    def concatenate(cls, parts: "list[SolvedPairs]") -> Self:
+        """Return the pairs of all parts."""
+        none = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return cls(*(np.concatenate(column) for column in zip(none, *parts, strict=True)))
 
 
 class Scratches(threading.local):
-    """The scratch of each thread, made when it is first needed and as large as was ever needed."""
+    """The scratch of each thread: made when first needed, as large as was ever needed."""
 
     size = (-1, -1)
     longest = -1
@@ -143,68 +131,70 @@ class Scratches(threading.local):
 
 
 class Exchange:
-    """Pairs solved from one side, kept until the other side asks. Twelve bytes a pair.
+    """Hands a distance that one query solved to the query of the other user. Twelve bytes a pair.
 
     Parameters
     ----------
     shard
-        Whose users may be known to an asker.
+        The users searched.
     waiting
-        Positions of those who have yet to ask, here.
+        Positions of the queries that have not run yet.
     known
-        Pairs that were solved elsewhere.
-    keep
-        Whether to keep all pairs that are solved, for others than those who wait here.
+        Pairs that other tasks solved.
+    record
+        Whether to record all pairs that are solved here, for other tasks.
     """
 
     def __init__(
-        self, shard: Shard, waiting: set[int], known: Pairs | None = None, keep: bool = False
+        self, shard: Shard, waiting: set[int], known: SolvedPairs | None = None, record: bool = False
     ) -> None:
         self.first, self.stop = shard.first, shard.first + shard.n_users
         self.waiting = waiting
         self.lock = threading.Lock()
         self.users: dict[int, array[int]] = {}
         self.distances: dict[int, array[float]] = {}
-        self.kept: list[Pairs] | None = [] if keep else None
+        self.recorded: list[SolvedPairs] | None = [] if record else None
         if known is not None:
             for u, v, distance in zip(*(column.tolist() for column in known), strict=True):
                 self._add(u, v - self.first, distance)
 
-    def take(self, u: int) -> tuple[Index, Floats]:
-        """Return whom asker u has a known distance to, by place in the shard, and the distances."""
+    def take(self, u: int) -> tuple[Ints, Floats]:
+        """Return the users to whom query u has a known distance, by row of the shard, and the distances."""
         with self.lock:
             self.waiting.discard(u)
             users, distances = self.users.pop(u, array("i")), self.distances.pop(u, array("d"))
         return np.array(users, dtype=np.int64), np.array(distances, dtype=np.float64)
 
-    def give(self, u: int, solved: Index, distances: Floats) -> None:
-        """Leave the distances of asker u to users, by place in the shard, for those who wait."""
+    def give(self, u: int, solved: Ints, distances: Floats) -> None:
+        """Leave the distances from query u to users, by row of the shard, for the queries that wait."""
         with self.lock:
-            if self.kept is not None and solved.size:
-                self.kept.append(Pairs(np.full(solved.size, u), solved + self.first, distances))
+            if self.recorded is not None and solved.size:
+                self.recorded.append(SolvedPairs(np.full(solved.size, u), solved + self.first, distances))
             if not self.first <= u < self.stop:
                 return
             for v, distance in zip(solved.tolist(), distances.tolist(), strict=True):
                 if v + self.first in self.waiting:
                     self._add(v + self.first, u - self.first, distance)
 
-    def _add(self, asker: int, place: int, distance: float) -> None:
-        self.users.setdefault(asker, array("i")).append(place)
-        self.distances.setdefault(asker, array("d")).append(distance)
+    def _add(self, query: int, row: int, distance: float) -> None:
+        self.users.setdefault(query, array("i")).append(row)
+        self.distances.setdefault(query, array("d")).append(distance)
 
 
-def empty_lists(n: int, k: int, first: Index = EVERYONE, member: npt.NDArray[np.int32] = NOBODY) -> Any:
-    """Return n lists of at most k; everybody belongs to the first unless a CSR says to which."""
+def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.int32] = NO_MEMBERS) -> Any:
+    """Return n empty lists of at most k; a CSR says which users belong to which list (all to the first)."""
     from prefmover.search import _cascade as kernels
 
-    return kernels.Lists(np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), first, member)
+    return kernels.TopLists(
+        np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), first, member
+    )
 
 
-def ask(
+def search_shard(
     shard: Shard,
     geometry: ItemGeometry,
-    askers: Askers,
-    rows: Index,
+    queries: Queries,
+    rows: Ints,
     lists_for: Callable[[int, int], Any],
     solve_first: int,
     radius: float,
@@ -213,72 +203,82 @@ def ask(
     *,
     n_threads: int | None = None,
     progress: Progress | None = None,
-) -> tuple[dict[int, Found], SearchStats]:
-    """Run one query for each of some askers, heavy ones first, and hand solved pairs to the other side.
+) -> tuple[dict[int, NeighborPositions], SearchStats]:
+    """Run some queries, heavy ones first, and hand solved pairs to the other side.
 
     Parameters
     ----------
-    askers, rows
-        Who might ask, and the rows of those who do.
+    queries, rows
+        The possible queries, and the rows of those to run.
     lists_for
-        Called with an asker's row and place in the shard (-1 if not there): the lists to fill, in places
-        of the shard.
+        Called with the row of a query and its row in the shard (-1 if not there). Returns the lists to
+        fill, in rows of the shard.
     solve_first
-        How many users to solve before looking for better bounds.
+        Number of users to solve before looking for better bounds.
     """
-    users = shard.users()
-    total, found, lock = SearchStats(), dict[int, Found](), threading.Lock()
+    candidates = shard.candidates()
+    total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
 
     def work(row: int) -> None:
         nonlocal total
-        position = int(askers.positions[row])
+        position = int(queries.positions[row])
         known = exchange.take(position)
-        place = position - shard.first if shard.first <= position < shard.first + shard.n_users else -1
-        answer, solved, stats = _query(
-            shard, geometry, askers, row, place, users, lists_for, solve_first, radius, known, scratches
+        itself = position - shard.first if shard.first <= position < shard.first + shard.n_users else -1
+        lists, solved, stats = _search_query(
+            shard,
+            geometry,
+            queries,
+            row,
+            itself,
+            candidates,
+            lists_for,
+            solve_first,
+            radius,
+            known,
+            scratches,
         )
         exchange.give(position, *solved)
         with lock:
-            found[row] = answer
+            results[row] = lists
             total = total + stats
 
-    weight = np.diff(askers.preferences.indptr)[rows]
-    run(work, rows[np.argsort(-weight, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
-    return found, total
+    sizes = np.diff(queries.preferences.indptr)[rows]
+    run(work, rows[np.argsort(-sizes, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
+    return results, total
 
 
-def _query(
+def _search_query(
     shard: Shard,
     geometry: ItemGeometry,
-    askers: Askers,
+    queries: Queries,
     row: int,
-    place: int,
-    users: Any,
+    itself: int,
+    candidates: Any,
     lists_for: Callable[[int, int], Any],
     solve_first: int,
     radius: float,
-    known: tuple[Index, Floats],
+    known: tuple[Ints, Floats],
     scratches: Scratches,
-) -> tuple[Found, tuple[Index, Floats], SearchStats]:
+) -> tuple[NeighborPositions, tuple[Ints, Floats], SearchStats]:
     from prefmover.search import _cascade as kernels
     from prefmover.search.cascade import WidePairError, cascade
 
-    theirs = askers.preferences
-    mine = slice(theirs.indptr[row], theirs.indptr[row + 1])
-    items = theirs.indices[mine].astype(np.int32)
-    if theirs.total[row] == 0:
+    p = queries.preferences
+    part = slice(p.indptr[row], p.indptr[row + 1])
+    items = p.indices[part].astype(np.int32)
+    if p.total[row] == 0:
         none = np.empty(0, np.int64), np.empty(0)
-        undefined = SearchStats(undefined=shard.n_users - (place >= 0))
-        return _collect(lists_for(row, place), shard), none, undefined
+        undefined = SearchStats(undefined=shard.n_users - (itself >= 0))
+        return _collect(lists_for(row, itself), shard), none, undefined
     start = time.perf_counter()
     query = kernels.Query(
         items,
-        theirs.mass[mine],
-        int(theirs.total[row]),
+        p.mass[part],
+        int(p.total[row]),
         query_major(geometry, items),
         geometry.unit,
         bool(geometry.is_metric),
-        place,
+        itself,
         radius,
     )
     s = scratches.get(shard, geometry.n_items, items.size)
@@ -286,25 +286,27 @@ def _query(
     s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
     s.known[known[0]] = known[1]
     while True:
-        lists = lists_for(row, place)
+        lists = lists_for(row, itself)
         try:
-            solved, counts, stages = cascade(query, users, lists, solve_first, s)
+            solved, counts, stages = cascade(query, candidates, lists, solve_first, s)
             break
-        except WidePairError as pair:  # beyond 32 bits: solved apart, then known
-            s.known[pair.v] = wide_distance(theirs, shard.preferences, geometry, row, pair.v)
+        except WidePairError as pair:  # beyond 32 bits: solved separately, then known
+            s.known[pair.v] = wide_distance(p, shard.preferences, geometry, row, pair.v)
     pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
-    return _collect(lists, shard), pairs, SearchStats.of(counts, {**seconds, **stages})
+    return _collect(lists, shard), pairs, SearchStats.from_counts(counts, {**seconds, **stages})
 
 
-def _collect(lists: Any, shard: Shard) -> Found:
-    kept = np.arange(lists.users.shape[1]) < lists.found[:, None]
-    return Found(lists.found.copy(), lists.users[kept] + shard.first, lists.distances[kept])
+def _collect(lists: Any, shard: Shard) -> NeighborPositions:
+    """Return the filled lists, with positions among all users."""
+    filled = np.arange(lists.users.shape[1]) < lists.counts[:, None]
+    indptr = np.concatenate(([0], np.cumsum(lists.counts)))
+    return NeighborPositions(indptr, lists.users[filled] + shard.first, lists.distances[filled])
 
 
-def nearest_items(
-    geometry: ItemGeometry, shard: Shard, *, threads: int | None = None, progress: Progress | None = None
+def nearest_item_table(
+    geometry: ItemGeometry, shard: Shard, *, n_threads: int | None = None, progress: Progress | None = None
 ) -> Table:
-    """Return the shard's table: the distance from every item to the nearest of each user's."""
+    """Return the shard's table: the distance from every item to the nearest of each user's items."""
     from prefmover.search._bounds import STRIP, nearest_table
 
     assert geometry.grid is not None
@@ -313,7 +315,7 @@ def nearest_items(
     run(
         lambda strip: nearest_table(p.indptr, shard.items, geometry.grid, *strip, table),
         strips,
-        n_threads=threads,
+        n_threads=n_threads,
         progress=progress,
     )
     table.flags.writeable = False

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from prefmover.errors import InputError
-from prefmover.execution.threads import resolve_jobs
+from prefmover.execution.threads import resolve_threads
 
 __all__ = ["MIB", "Settings", "is_loopback"]
 
@@ -66,7 +66,7 @@ class Settings:
         for name in ("queue", "cache"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give 0 or more")
-        resolve_jobs(self.n_threads)
+        resolve_threads(self.n_threads)
         if self.token is not None:
             _check_token(self.token)
         elif not is_loopback(self.host):
@@ -78,7 +78,7 @@ class Settings:
     @property
     def threads(self) -> int:
         """Requests computed at the same time."""
-        return resolve_jobs(self.n_threads)
+        return resolve_threads(self.n_threads)
 
 
 def is_loopback(host: str) -> bool:
