@@ -3,7 +3,7 @@
 ::
 
     search/distributed, evaluation/run ─ tasks ─► Executor ─┬─ LocalExecutor  threads of this process
-                                       ◄─ done ─            └─ RayExecutor    cores of a Ray cluster (extra ray)
+                                       ◄─ done ─            └─ RayExecutor    cores of a Ray cluster
 
 This package does not know what a task computes.
 """

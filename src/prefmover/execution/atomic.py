@@ -15,7 +15,9 @@ UNFINISHED = re.compile(r"^\..+\.unfinished-(?P<host>.*)-(?P<process>\d+)$")
 
 
 def write(file: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to disk, and rename it: a kill leaves the old or the new file.
+    """Write a file under a temporary name, flush it to disk, and rename it.
+
+    A kill leaves either the old file or the new one.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -52,7 +54,7 @@ def writing(
     >>> with writing("out/report.html"):
     ...     raise OSError(28, "No space left on device")
     Traceback (most recent call last):
-    prefmover.errors.InputError: out/report.html cannot be written: No space left on device; free some space, ...
+    prefmover.errors.InputError: out/report.html cannot be written: No space left on device; free ...
     """
     try:
         yield

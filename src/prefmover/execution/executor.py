@@ -1,8 +1,8 @@
 """Executors: one interface to run tasks on threads of this process or on a Ray cluster.
 
-A task is a function of the package, its arguments, and a key. It reads its arguments and returns a value; it has
-no side effects. So it can run anywhere, and again if the machine that ran it is lost. Large values that many
-tasks read are shared once.
+A task is a function of the package, its arguments, and a key. It reads its arguments and returns a value,
+without side effects. So it can run anywhere, and again if the machine that ran it is lost. Large values that
+many tasks read are shared once.
 
 ::
 

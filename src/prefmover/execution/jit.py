@@ -1,8 +1,8 @@
 """Numba's flags, and the cache of its compiled code.
 
-Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower bound invalid), no GIL, division by
-zero as in NumPy. Compiled code is cached in the user's cache folder (or in ``NUMBA_CACHE_DIR``, if set), in a
-sub-folder named after a digest of all kernel files. Numba does not notice a change of a callee in another
+Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower bound invalid), no GIL, division
+by zero as in NumPy. Compiled code is cached in the user's cache folder (or in ``NUMBA_CACHE_DIR``), in
+a sub-folder named after a digest of all kernel files. Numba does not notice a change of a callee in another
 file; the new name takes care of that.
 """
 

@@ -303,8 +303,8 @@ def _connect(ray: Any, address: str | None, cores: int | None) -> None:
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     if address.startswith("ray://"):
         raise InputError(
-            f"{address} is a Ray Client address; run prefmover on a node of the cluster (ray job submit) with "
-            'the address "auto"'
+            f"{address} is a Ray Client address; run prefmover on a node of the cluster (ray job submit), "
+            'with the address "auto"'
         )
     if address not in ("auto", "local"):
         _reachable(address)

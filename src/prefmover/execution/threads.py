@@ -1,7 +1,7 @@
 """Threads over blocks of work: one driver for every kernel that runs without the GIL.
 
-``work(block)`` computes a block and writes its part of the result. So the result does not depend on the number
-of threads or on the order in which blocks end.
+``work(block)`` computes a block and writes its part of the result. So the result does not depend on the
+number of threads or on the order in which blocks end.
 """
 
 import os

@@ -9,8 +9,8 @@
 
 A block visits one shard after the other and carries its lists along, so that the near users of one shard rule
 out most of the next. Blocks begin at different shards. A block has as many queries as make up one share of
-the estimated cost (its ratings times those of the users), heavy ones first. Finished blocks are written to the
-checkpoint. The division does not change any distance or neighbor, nor does the order of the tasks.
+the estimated cost (its ratings times those of the users), heavy ones first. Finished blocks are written to
+the checkpoint. The division does not change any distance or neighbor, nor does the order of the tasks.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """The reference: compute every pair, then sort. For any measure.
 
-The tests compare the cascade with it, measures without bounds are searched by it, and benchmarks start from it.
+The tests compare the cascade with it, and it searches measures without bounds.
 """
 
 import numpy as np

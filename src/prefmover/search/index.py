@@ -103,11 +103,8 @@ class NeighborIndex:
         k, new = min(checked_k(k), self.data.n_users), checked_new(self.data, new)
         queries = self._queries(users, new)
         if executor is None and checkpoint is None:
-            return self._result(
-                self.nearest_positions(queries, k, new=new, n_threads=n_threads, progress=progress),
-                queries,
-                new,
-            )
+            lists = self.nearest_positions(queries, k, new=new, n_threads=n_threads, progress=progress)
+            return self._result(lists, queries, new)
         if new is not None and checkpoint is not None:
             raise InputError("checkpoint works with users of the data only; search new users without it")
         from prefmover.execution import opened
@@ -166,9 +163,8 @@ class NeighborIndex:
     ) -> NeighborPositions:
         """Return :meth:`nearest` of queries by position; None means all."""
         n = self.data.n_users if users is None else users.size
-        require(
-            16 * n * k, f"the {k:,} nearest of each of {n:,} users", "ask for a smaller k, or for fewer users"
-        )
+        what = f"the {k:,} nearest of each of {n:,} users"
+        require(16 * n * k, what, "ask for a smaller k, or for fewer users")
         return self._search(users, k, np.inf, new, n_threads, progress)
 
     def raters_positions(
@@ -209,9 +205,9 @@ class NeighborIndex:
         neighbors, values = np.empty(indptr[-1], np.int64), np.empty(indptr[-1])
         for u in rows.tolist():
             lists = results.pop(u)
-            for k_, pair in enumerate(pairs_of[u].tolist()):
+            for number, pair in enumerate(pairs_of[u].tolist()):
                 part = slice(indptr[pair], indptr[pair + 1])
-                neighbors[part], values[part] = lists.row(k_)
+                neighbors[part], values[part] = lists.row(number)
         return NeighborPositions(indptr, neighbors, values, stats)
 
     def queries(self, new: Ratings | None = None) -> Queries:

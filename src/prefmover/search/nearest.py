@@ -1,4 +1,4 @@
-"""Nearest users by any measure: by the cascade of bounds where the measure has bounds, else from every pair."""
+"""Nearest users by any measure: by the cascade if the measure has bounds, else from every pair."""
 
 from collections.abc import Iterable
 from os import PathLike

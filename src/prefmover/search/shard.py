@@ -1,9 +1,9 @@
 """A shard of the users, and the search in it: arrays in, lists out, no ids and no state.
 
 A shard holds the users at positions ``first``, ``first + 1``, ... A search in one process has one shard, a
-search that is spread over machines has several. A list that was begun on other shards continues here: its last
-distance rules out the same users as in a search of one shard, and ties are broken by position. So the lists do
-not depend on how the users are divided into shards.
+search that is spread over machines has several. A list that was begun on other shards continues here: its
+last distance rules out the same users as in a search of one shard, and ties are broken by position. So the
+lists do not depend on how the users are divided into shards.
 """
 
 import threading
