@@ -41,6 +41,6 @@ def test_other_contributions_are_summed():
 def test_reasons_favor_the_item():
     assert text.reasons(CONTRIBUTIONS, str) == ["bob gave it 5", "dot gave it 3"]
     assert text.reasons(CONTRIBUTIONS, str, 1) == ["bob gave it 5"]
-    through = CONTRIBUTIONS[1]._replace(value=0.2)
-    assert text.reasons([through], {"heat": "Heat"}.get) == ["cid gave 4 to Heat"]
+    favorable = CONTRIBUTIONS[1]._replace(value=0.2)
+    assert text.reasons([favorable], {"heat": "Heat"}.get) == ["cid gave 4 to Heat"]
     assert text.reasons([CONTRIBUTIONS[1]], str) == []

@@ -204,7 +204,7 @@ def explain_rows(
         Position of the other user.
     """
     row = find_measure(measure)
-    # Most measures look at the two users only; the others (item means, say) need everybody's ratings.
+    # Most measures look at the two users only. Others, such as NHSM with its item means, need all ratings.
     everyone = data.ratings if row.uses_others else data.ratings.take(users=np.array([other]))
     position = other if row.uses_others else 0
     ratings = everyone.stack(data.ratings.one_user(name, items, values))
