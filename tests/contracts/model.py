@@ -1,4 +1,4 @@
-"""What every measure x predictor owes its users; inherited by the tests of models."""
+"""What every recommender with every measure provides; the tests of models inherit it."""
 
 import copy
 import json
@@ -7,17 +7,16 @@ import pickle
 import numpy as np
 import pytest
 
-from prefmover.model import UserKNN
+from prefmover.model import storage
 
 
 class ModelContract:
-    """Subclasses give a ``model`` fixture (fitted) and a ``world`` fixture (ratings, geometry)."""
+    """Subclasses have a fixture ``model``, fitted to the fixture ``data``."""
 
     @pytest.fixture(scope="class")
     @classmethod
-    def pairs(cls, world):
-        ratings, _ = world
-        return [(u, i) for u in ratings.users.tolist()[:6] for i in ratings.items.tolist()]
+    def pairs(cls, data):
+        return [(u, i) for u in data.ratings.users.tolist()[:6] for i in data.ratings.items.tolist()]
 
     def test_batch_is_one_by_one(self, model, pairs):
         batch = model.predict(pairs)
@@ -41,12 +40,10 @@ class ModelContract:
         assert predicted.ratings.max() <= 5
 
     def test_ids_survive(self, model, pairs):
-        predicted = model.predict(pairs)
-        assert [(p.user, p.item) for p in predicted] == pairs
+        assert [(p.user, p.item) for p in model.predict(pairs)] == pairs
 
-    def test_unknown_users_and_items(self, model, world):
-        ratings, _ = world
-        user, item = ratings.users[0], ratings.items[0]
+    def test_unknown_users_and_items(self, model, data):
+        user, item = data.ratings.users[0], data.ratings.items[0]
         predicted = model.predict([("nobody", item), (user, "nothing"), ("nobody", "nothing"), (7, None)])
         assert [p.how for p in predicted] == [
             "unknown user",
@@ -55,9 +52,10 @@ class ModelContract:
             "nothing known",
         ]
         assert np.isfinite(predicted.ratings).all()
-        assert predicted[2].rating == pytest.approx(ratings.matrix.data.mean(), abs=0.5)
-        assert predicted[0].neighbors == ()
-        assert len(model.recommend("nobody", 3)) == 3
+        assert predicted[2].rating == pytest.approx(data.ratings.matrix.data.mean(), abs=0.5)
+        assert model.explain_recommendation("nobody", item).contributions == ()
+        top = model.recommend("nobody", 3)
+        assert [one.how for one in top] == ["unknown user"] * 3
 
     def test_parts_add_up(self, model, pairs):
         for user, item in [*pairs[::9], ("nobody", pairs[0][1]), (pairs[0][0], "nothing")]:
@@ -65,73 +63,90 @@ class ModelContract:
             prediction = model.predict_one(user, item)
             assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-4)
             assert prediction.clipped == (not 1 <= why.total <= 5)
-            assert len(why.neighbors) == prediction.n_neighbors
-            assert bool(why.neighbors) == (prediction.how == "neighbors")
-            if model.predictor == "kernel":
-                assert all(part.value != 0 for part in why.neighbors)
-            assert all(part.weight != 0 for part in why.neighbors)
+            assert len(why.contributions) == prediction.n_neighbors
+            assert bool(why.contributions) == (prediction.how == "neighbors")
+            assert all(part.weight != 0 for part in why.contributions)
+            sizes = [abs(part.value) for part in why.contributions]
+            assert sizes == sorted(sizes, reverse=True)
             json.dumps(why.to_dict(), allow_nan=False)
-            for part in why.neighbors:
-                if model.predictor == "kernel":
-                    assert part.value == pytest.approx(part.weight * part.opinion, abs=1e-12)
 
-    def test_recommendations_are_new_and_sorted(self, model, world):
-        ratings, _ = world
-        for user in ratings.users[:5]:
+    def test_strongest_contributions(self, model, pairs):
+        user = pairs[0][0]
+        items = [one.item for one in model.recommend(user, 4)]
+        for item, some in zip(items, model.contributions(user, items, 3), strict=True):
+            all_of_them = model.explain_recommendation(user, item).contributions
+            expected = sorted(all_of_them, key=lambda part: (part.value <= 0, -abs(part.value)))[:3]
+            assert [part.user for part in some] == [part.user for part in expected]
+            assert [part.value for part in some] == pytest.approx([part.value for part in expected])
+
+    def test_recommendations_are_new_and_sorted(self, model, data):
+        for user in data.ratings.users[:5]:
             top = model.recommend(user, n=6)
-            assert not {p.item for p in top} & set(ratings[user])
-            assert len({p.item for p in top}) == len(top) == 6
-            said = model.predict([(user, i) for i in ratings.items if i not in ratings[user]])
-            assert [p.rating for p in top] == pytest.approx(sorted(said.ratings, reverse=True)[:6], abs=1e-5)
+            rated = data.ratings[user]
+            assert not {one.item for one in top} & set(rated)
+            assert len({one.item for one in top}) == len(top) == 6
+            predicted = model.predict([(user, i) for i in data.ratings.items if i not in rated])
+            highest = sorted(predicted.ratings, reverse=True)[:6]
+            assert [one.rating for one in top] == pytest.approx(highest, abs=1e-5)
+            scores = [one.score for one in top]
+            assert scores == sorted(scores, reverse=True)
 
-    def test_recommend_everything(self, model, world):
-        ratings, _ = world
-        user = ratings.users[1]
+    def test_recommend_everything(self, model, data):
+        user = data.ratings.users[1]
         everything = model.recommend(user, n=1000)
-        assert len(everything) == ratings.n_items - len(ratings[user])
+        assert len(everything) == data.n_items - len(data.ratings[user])
+        some = [one.item for one in everything[3:6]]
+        assert [one.item for one in model.recommend(user, items=some)] == some
 
     def test_saved_and_loaded(self, model, pairs, tmp_path):
         model.save(tmp_path / "model")
-        again = UserKNN.load(tmp_path / "model")
-        assert again.predict(pairs).ratings.tolist() == model.predict(pairs).ratings.tolist()
-        assert [p.item for p in again.recommend(pairs[0][0])] == [
-            p.item for p in model.recommend(pairs[0][0])
-        ]
-        assert again.ratings_.users.tolist() == model.ratings_.users.tolist()
-        assert {**again.get_params(), "measure": 0} == {**model.get_params(), "measure": 0}
+        for again in (type(model).load(tmp_path / "model"), storage.load(tmp_path / "model")):
+            assert type(again) is type(model)
+            assert again.predict(pairs).ratings.tolist() == model.predict(pairs).ratings.tolist()
+            assert again.recommend(pairs[0][0]).to_dict() == model.recommend(pairs[0][0]).to_dict()
+            assert again.data_.ratings.users.tolist() == model.data_.ratings.users.tolist()
+            assert {**again.get_params(), "measure": 0} == {**model.get_params(), "measure": 0}
 
     def test_pickled_and_restored(self, model, pairs):
         for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
             assert again.predict(pairs).ratings.tolist() == model.predict(pairs).ratings.tolist()
-            assert again.neighbors(pairs[0][0]) == model.neighbors(pairs[0][0])
-            assert again.predictor_.likeness.measure is model.predictor_.likeness.measure
-        some = model.predict(pairs[:9])
-        restored = pickle.loads(pickle.dumps(some))
-        assert [repr(p.neighbors) for p in restored] == [repr(p.neighbors) for p in some]
-        top = model.recommend(pairs[0][0], 2)
-        assert [p.neighbors[:1] for p in pickle.loads(pickle.dumps(top))] == [p.neighbors[:1] for p in top]
+            assert list(again.neighbors(pairs[0][0])) == list(model.neighbors(pairs[0][0]))
+            assert again.predictor_.similarity.measure is model.predictor_.similarity.measure
 
-    def test_neighbors(self, model, world):
-        ratings, _ = world
-        near = model.neighbors(ratings.users[0], k=5)
-        assert ratings.users[0] not in [n.id for n in near]
-        assert {n.id for n in near} <= set(ratings.users.tolist())
-        values = [n.distance for n in near]
-        closer_first = model.predictor_.likeness.measure.larger_is_closer
+    def test_neighbors(self, model, data):
+        users = data.ratings.users.tolist()
+        near = model.neighbors(users[0], k=5)
+        assert users[0] not in [n.user for n in near]
+        assert {n.user for n in near} <= set(users)
+        values = [n.value for n in near]
+        closer_first = model.predictor_.similarity.measure.larger_is_closer
         assert values == sorted(values, reverse=closer_first)
 
-    def test_guest(self, model, world):
-        ratings, _ = world
-        guest = model.for_ratings({"i01": 5, "i02": 1, "i05": 4})
-        predicted = guest.predict([*ratings.items.tolist(), "nothing"])
+    def test_explanations_are_by_the_measure(self, model, data):
+        users = data.ratings.users.tolist()
+        near = model.neighbors(users[0], k=1)[0]
+        why = model.explain(users[0], near.user)
+        assert why.measure == model.predictor_.similarity.measure.name
+        assert why.value == pytest.approx(near.value, abs=1e-9)
+
+    def test_guest(self, model, data):
+        rated = {"i01": 5, "i02": 1, "i05": 4}
+        guest = model.guest(rated)
+        predicted = model.predict([(guest, item) for item in [*data.ratings.items.tolist(), "nothing"]])
+        assert {p.user for p in predicted} == {"guest"}
         assert np.isfinite(predicted.ratings).all()
         assert predicted[-1].how == "unknown item"
-        top = guest.recommend(n=4)
+        top = model.recommend(guest, n=4)
         assert len(top) == 4
-        assert not {p.item for p in top} & {"i01", "i02", "i05"}
-        for p in top:
-            why = guest.explain_recommendation(p.item)
-            assert len(why.neighbors) == p.n_neighbors
-            assert min(max(why.total, 1), 5) == pytest.approx(p.rating, abs=1e-4)
-        near = guest.neighbors(k=3)
-        assert {n.id for n in near} <= set(ratings.users.tolist())
+        assert not {one.item for one in top} & set(rated)
+        for one in top:
+            why = model.explain_recommendation(guest, one.item)
+            assert len(why.contributions) == one.n_neighbors
+            assert why.total == pytest.approx(one.score, abs=1e-4)
+        assert len(model.contributions(guest, [one.item for one in top], 2)) == 4
+        near = model.neighbors(guest, k=3)
+        assert {n.user for n in near} <= set(data.ratings.users.tolist())
+        if near:
+            assert model.explain(guest, near[0].user).value == pytest.approx(near[0].value, abs=1e-9)
+        restored = pickle.loads(pickle.dumps(guest))
+        assert model.recommend(restored, 4).to_dict() == top.to_dict()

@@ -1,7 +1,8 @@
-"""The model folder: what is written is read; a damaged, foreign, newer or half-written one says so."""
+"""The folder of a model: it is read as it was written; damaged, foreign and newer ones are errors."""
 
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -12,9 +13,13 @@ import numpy as np
 import pytest
 
 from prefmover.data.ids import as_ids
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.model import storage
+from prefmover.items.catalog import Catalog
+from prefmover.measures import MEASURES, Measure, Weight, register
+from prefmover.model import KNNRecommender, Recommender, storage
 from tests.messages import names
+from tests.predict.conftest import make_data
 
 ARRAYS = {
     "a": np.arange(12, dtype=np.float64).reshape(3, 4),
@@ -29,20 +34,25 @@ ARRAYS = {
 def save(folder, number=1.0, users=("ann", "bob")):
     return storage.write(
         folder,
+        kind="knn",
         parameters={"k": 3},
         facts={"number": number},
         arrays={**ARRAYS, "number": np.array([number])},
         users=as_ids(list(users), "user"),
-        items=as_ids([3, 1, 2], "item"),
+        items=Catalog(
+            [3, 1, 2], ["Alien", "Heat", "Émile"], [1979, 1995, 0], [["Horror", "Sci-Fi"], [], ["x"]]
+        ),
     )
 
 
 def test_round_trip(tmp_path):
     stored = storage.read(save(tmp_path / "deep" / "model"))
-    assert stored.header.parameters == {"k": 3}
+    assert (stored.header.kind, stored.header.parameters) == ("knn", {"k": 3})
     assert stored.users.tolist() == ["ann", "bob"]
-    assert stored.items.tolist() == [3, 1, 2]
-    assert stored.items.dtype == np.int64
+    assert stored.items.ids.tolist() == [3, 1, 2]
+    assert stored.items.ids.dtype == np.int64
+    assert stored.items.labels == ["Alien (1979)", "Heat (1995)", "Émile"]
+    assert stored.items.genres == (("Horror", "Sci-Fi"), (), ("x",))
     for name, array in ARRAYS.items():
         assert stored.arrays[name].dtype == array.dtype
         assert stored.arrays[name].shape == array.shape
@@ -101,6 +111,8 @@ def test_damage_is_found(tmp_path, role, damage):
         (lambda h: h["files"].pop("users"), names("users")),
         (lambda h: h["files"]["arrays"].update(name="../../secret"), names("../../secret")),
         (lambda h: h.update(version="one"), names("version")),
+        (lambda h: h.update(version=1, written_by="0.1"), names("0.1", 1)),
+        (lambda h: h.update(kind="forest"), names("kind")),
     ],
 )
 def test_headers(tmp_path, change, message):
@@ -132,6 +144,86 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
         save(tmp_path)
     with pytest.raises(InputError, match=names("header.json")):
         save(tmp_path / "header.json")
+
+
+def test_models_know_their_kind(data, tmp_path):
+    KNNRecommender("cos").fit(data).save(tmp_path / "knn")
+    with pytest.raises(InputError, match=names("KNNRecommender", "Recommender")):
+        Recommender.load(tmp_path / "knn")
+    assert isinstance(storage.load(tmp_path / "knn"), KNNRecommender)
+    Recommender("cos").fit(data).save(tmp_path / "knn")  # over the other
+    assert isinstance(storage.load(tmp_path / "knn"), Recommender)
+
+
+def test_the_data_are_saved_with_the_model(data, tmp_path):
+    films = Catalog(["i03"], ["Alien"], [1979], [["Horror"]])
+    named = Dataset(data.ratings, data.geometry, films, name="films", terms="free", citation="none")
+    Recommender().fit(named).save(tmp_path / "m")
+    again = Recommender.load(tmp_path / "m").data_
+    assert again.items.labels == named.items.labels
+    assert again.items.genres == named.items.genres
+    assert (again.name, again.terms, again.citation) == ("films", "free", "none")
+    assert again.ratings.digest() == named.ratings.digest()
+    assert again.geometry.name == "random"
+    assert again.geometry.grid.tolist() == named.geometry.grid.tolist()
+
+
+def test_tuned_settings_are_saved(tmp_path):
+    larger = make_data(5, n_users=50, n_items=20, per_user=12)
+    for model in (Recommender(), KNNRecommender("cos")):
+        model.fit(larger, tune=True).save(tmp_path / "m")
+        again = storage.load(tmp_path / "m")
+        assert again.settings_ == model.settings_
+        assert again.tuning_ == model.tuning_
+        assert again.get_params() == model.get_params()
+        assert (
+            again.predict(larger.ratings).ratings.tolist() == model.predict(larger.ratings).ratings.tolist()
+        )
+
+
+def test_measures_and_weights_of_your_own(data, tmp_path):
+    row = register(Measure.from_function("agree", lambda u, v: float(len(u.keys() & v.keys())) or None))
+    try:
+        model = KNNRecommender("agree").fit(data)
+        model.save(tmp_path / "m")
+        assert list(KNNRecommender.load(tmp_path / "m").neighbors("u00")) == list(model.neighbors("u00"))
+    finally:
+        del MEASURES[row.name]
+    with pytest.raises(InputError, match=names("'agree'")):
+        KNNRecommender.load(tmp_path / "m")
+    mine = Recommender("jaccard", weight=Weight("mine", lambda x: x + 1)).fit(data)
+    with pytest.raises(InputError, match=names("'mine'")):
+        mine.save(tmp_path / "n")
+    assert not (tmp_path / "n").exists()
+
+
+def test_a_loaded_model_is_pickled_whole(data, tmp_path):
+    model = Recommender().fit(data)
+    model.save(tmp_path / "m")
+    content = pickle.dumps(Recommender.load(tmp_path / "m"))
+    (tmp_path / "m").rename(tmp_path / "gone")
+    assert pickle.loads(content).recommend("u00", 3).to_dict() == model.recommend("u00", 3).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h["parameters"].update(k=-1), names("k", -1)),
+        (lambda h: h["parameters"].update(colour="red"), names("colour")),
+        (lambda h: h["facts"]["settings"].update(k=0), names("k", 0)),
+        (lambda h: h["facts"].pop("scale"), names("'scale'")),
+        (lambda h: h["facts"].update(geometry=None), names("'pmd'")),
+        (lambda h: h.update(kind="recommender"), names("m")),
+    ],
+)
+def test_models_that_were_tampered_with(data, tmp_path, change, message):
+    KNNRecommender().fit(data).save(tmp_path / "m")
+    path = tmp_path / "m" / "header.json"
+    header = json.loads(path.read_text())
+    change(header)
+    path.write_text(json.dumps(header))
+    with pytest.raises(InputError, match=message):
+        storage.load(tmp_path / "m")
 
 
 @pytest.mark.slow

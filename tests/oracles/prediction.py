@@ -6,7 +6,7 @@ from prefmover.predict.centering import ITEM_SHRINKAGE, USER_SHRINKAGE
 
 
 def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage=0.0, among="raters"):
-    """The K-nearest-neighbor prediction of one pair, by the formula; None if nobody speaks.
+    """The K-nearest-neighbor prediction of one pair, by the formula; None if no neighbor has a weight.
 
     ``values`` is the dense matrix of the measure.
     """
@@ -15,19 +15,20 @@ def knn(ratings, values, larger_is_closer, weight, u, i, k, centering, shrinkage
     if among == "raters":
         others = [v for v in others if (v, i) in dense]
     others.sort(key=lambda v: (-values[u, v] if larger_is_closer else values[u, v], v))
-    speak = [v for v in others[:k] if (v, i) in dense]
-    base, spread = habits(ratings, centering)
+    neighbors = [v for v in others[:k] if (v, i) in dense]
+    baseline, spread = baselines(ratings, centering)
     top = bottom = 0.0
-    for v in speak:
+    for v in neighbors:
         w = float(weight(np.array([values[u, v]]))[0])
-        top += w * (dense[v, i] - base(v, i)) / spread(v)
+        top += w * (dense[v, i] - baseline(v, i)) / spread(v)
         bottom += abs(w)
-    if not any(weight(np.array([values[u, v]]))[0] for v in speak):
+    if not any(weight(np.array([values[u, v]]))[0] for v in neighbors):
         return None
-    return base(u, i) + spread(u) * top / (bottom + shrinkage)
+    return baseline(u, i) + spread(u) * top / (bottom + shrinkage)
 
 
-def habits(ratings, centering):
+def baselines(ratings, centering):
+    """The baseline and the spread by the table of centerings, as functions."""
     rows = [
         ratings.matrix.data[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]]
         for u in range(ratings.n_users)
@@ -42,7 +43,7 @@ def habits(ratings, centering):
 
 
 def ridge_biases(ratings, user_shrinkage, item_shrinkage):
-    """The biases as one least-squares problem, solved in one go."""
+    """The biases as one least-squares problem, solved directly."""
     n, m = ratings.n_users, ratings.n_items
     u, i = coordinates(ratings)
     X = np.zeros((ratings.n_ratings, n + m))
@@ -54,21 +55,22 @@ def ridge_biases(ratings, user_shrinkage, item_shrinkage):
     return b[:n], b[n:], mean
 
 
-def regression(ratings, distance, K, shared):
+def gaussian_process(ratings, distance, K, covariance):
     """The kernel predictor by its definition: one dense system over all ratings; all users x items."""
     u, i = coordinates(ratings)
-    near = np.eye(ratings.n_items) if distance is None else np.exp(-shared.item_rate * distance)
+    s = covariance
+    item_kernel = np.eye(ratings.n_items) if distance is None else np.exp(-s.item_rate * distance)
 
     def k(u, i, v, j):
         same_user, same_item = u[:, None] == v[None, :], i[:, None] == j[None, :]
-        like_items, like_users = near[np.ix_(i, j)], K[np.ix_(u, v)]
+        similar_items, similar_users = item_kernel[np.ix_(i, j)], K[np.ix_(u, v)]
         return (
-            shared.level
-            + shared.user * same_user
-            + shared.item * same_item
-            + shared.similar_items * like_items
-            + shared.own_taste * same_user * like_items
-            + like_users * (shared.neighbors * same_item + shared.lending * like_items)
+            s.level
+            + s.user * same_user
+            + s.item * same_item
+            + s.similar_items * similar_items
+            + s.taste * same_user * similar_items
+            + similar_users * (s.neighbors * same_item + s.shared_taste * similar_items)
         )
 
     mean = ratings.matrix.data.mean()
@@ -78,5 +80,4 @@ def regression(ratings, distance, K, shared):
 
 
 def coordinates(ratings):
-    rows = np.repeat(np.arange(ratings.n_users), np.diff(ratings.matrix.indptr))
-    return rows, ratings.matrix.indices.astype(np.int64)
+    return ratings.rows(), ratings.matrix.indices.astype(np.int64)

@@ -1,14 +1,16 @@
-"""A small world of ratings that everything here is tried on."""
+"""A small data set for the tests of predictors and models."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 
 
-def make_world(seed, n_users=24, n_items=18, per_user=7):
+def make_data(seed, n_users=24, n_items=18, per_user=7):
     rng = np.random.default_rng(seed)
     vectors = np.abs(rng.normal(size=(n_items, 4))) + 0.05
     tastes = np.abs(rng.normal(size=(n_users, 4)))
@@ -19,9 +21,9 @@ def make_world(seed, n_users=24, n_items=18, per_user=7):
     users = [f"u{k:02d}" for k in range(n_users)]
     items = [f"i{k:02d}" for k in range(n_items)]
     ratings = Ratings.from_csr(csr_array(dense), users=users, items=items, scale=Scale(1, 5, 1))
-    return ratings, ItemGeometry.from_vectors(items, vectors, name="random")
+    return Dataset(ratings, ItemGeometry.from_vectors(items, vectors, name="random"))
 
 
 @pytest.fixture(scope="session")
-def world():
-    return make_world(3)
+def data():
+    return make_data(3)

@@ -1,20 +1,21 @@
 """Surprise's KNNWithMeans on the same split of MovieLens-100K, where the definitions coincide.
 
-They coincide for: mean-centered, K nearest among the raters of the item, Surprise's own turn of the measure
-into a weight (below). Surprise takes neighbors of similarity 0 (undefined included) or less into the K but
-lets them say nothing; weights cut off at 0 do the same. Ties of similarity at the K-th place are resolved
-differently, so pairs are compared where K reaches all raters, and otherwise counted.
+They coincide for residuals from users' means, the K nearest among the raters of the item, and Surprise's
+rules that turn values into weights (below). Surprise counts neighbors of similarity 0 (or undefined) or less
+among the K but gives them no weight; weights clipped at 0 do the same. Ties of similarity at rank K are
+resolved differently, so all pairs are compared where K reaches all raters, and most pairs otherwise.
 """
 
 import numpy as np
 import pytest
 
+from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
-from prefmover.model import UserKNN
+from prefmover.model import KNNRecommender
 
 pytestmark = pytest.mark.real_data
 
-TURNS = {
+RULES = {
     "msd": ("msd", None, lambda D: 1 / (1 + 16 * D)),
     "cosine": ("cos", None, lambda s: s),
     "pearson": ("pcc", "co-rated-means", lambda s: np.maximum(s, 0)),
@@ -30,13 +31,13 @@ def split(real_data):
     return random_split(whole.take(users=np.arange(0, whole.n_users, 3)), 0.8, seed=1)
 
 
-@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("k", [40, 1000])
 def test_predictions_agree(split, name, k):
     surprise = pytest.importorskip("surprise")
-    measure, convention, turn = TURNS[name]
-    model = UserKNN.paper(measure, k, weight=Weight(name, turn), convention=convention).fit(split.train)
-    mine = model.predictor_.answer(split.users, split.items)
+    measure, convention, rule = RULES[name]
+    model = KNNRecommender.paper(measure, k, weight=Weight(name, rule), convention=convention)
+    mine = model.fit(Dataset(split.train)).predictor_.predict(split.users, split.items)
 
     frame = split.train.to_frame()
     columns = (frame[c].to_pylist() for c in ("user", "item", "rating"))
@@ -51,7 +52,7 @@ def test_predictions_agree(split, name, k):
     estimate = np.array([p.est for p in theirs])
     assert possible.mean() > 0.9
     off = np.abs(mine.values - estimate)[possible]
-    if k == 1000:  # everybody speaks: no ties to resolve
+    if k == 1000:  # all raters are neighbors: no ties to resolve
         assert off.max() < 1e-9
     else:
         assert (off < 1e-9).mean() > 0.95

@@ -1,0 +1,81 @@
+"""KNNRecommender: the contract with every measure and variant, and the paper's example by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prefmover.errors import InputError
+from prefmover.measures import MEASURES
+from prefmover.model import KNNRecommender
+from prefmover.paper.table_1 import table_1
+from tests.contracts.model import ModelContract
+from tests.messages import names
+
+
+@pytest.mark.parametrize("measure", MEASURES, scope="class")
+class TestPaper(ModelContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, data, measure):
+        return KNNRecommender.paper(measure, k=5).fit(data)
+
+
+@pytest.mark.parametrize("parameters", [
+    {"neighborhood": "global", "k": 8},
+    {"centering": "z-score"},
+    {"centering": "none"},
+    {"centering": "baseline", "shrinkage": 1.5},
+], ids=str, scope="class")  # fmt: skip
+class TestVariants(ModelContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, data, parameters):
+        return KNNRecommender(**parameters).fit(data)
+
+
+def test_table_1_by_hand():
+    """Worked in docs/guide/predictions.md."""
+    model = KNNRecommender.paper().fit(table_1().data)
+    p = model.predict_one("u1", "Bat Man")
+    # u1: 5/10 Iron Man, 2/10 Spider Man, 3/10 Titanic. u2 has Bat Man for Iron Man. u4: a third each hero.
+    to_u2 = 0.5 * np.arccos(0.8)
+    to_u4 = 1 / 6 * np.arccos(0.8) + 0.3 * np.arccos(0.3)
+    w = np.exp(-4 * np.array([to_u2, to_u4]))
+    assert p.rating == pytest.approx(10 / 3 + (w[0] * (5 - 10 / 3) + w[1] * 0) / w.sum(), abs=1e-6)
+    assert p.rating == pytest.approx(4.433, abs=5e-4)
+    why = model.explain_recommendation("u1", "Bat Man")
+    assert {part.user: part.rating for part in why.contributions} == {"u2": 5, "u4": 5}
+    assert [part.measure_value for part in why.contributions] == pytest.approx([to_u2, to_u4], abs=1e-6)
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "predictions.md").read_text()
+    for shown in (why, model.explain("u1", "u2")):
+        assert "\n".join(line.rstrip() for line in str(shown).splitlines()) in page
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 0}, names("k", 0)),
+        ({"k": 2.5}, names("k", 2.5)),
+        ({"neighborhood": "all"}, "all"),
+        ({"centering": "median"}, "median"),
+        ({"shrinkage": -1}, names("shrinkage", -1)),
+        ({"shrinkage": float("nan")}, names("shrinkage", "nan")),
+    ],
+)
+def test_bad_parameters(data, parameters, message):
+    model = KNNRecommender(**parameters)
+    with pytest.raises(InputError, match=message):
+        model.fit(data)
+
+
+@pytest.mark.parametrize("name", ["covariance", "landmarks", "seed"])
+def test_parameters_of_the_other_model_do_not_exist(name):
+    with pytest.raises(TypeError, match=name):
+        KNNRecommender(**{name: 1})
+
+
+def test_settings(data):
+    assert KNNRecommender().fit(data).settings_ == {"weight": "exponential(4)", "k": 40, "shrinkage": 0.0}
+    assert KNNRecommender.paper("cos", 7).fit(data).settings_["k"] == 7
+    assert KNNRecommender.paper().centering == "mean"

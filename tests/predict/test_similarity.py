@@ -1,0 +1,49 @@
+"""A measure bound to a data set gives the values of the measures, for users and guests."""
+
+import numpy as np
+import pytest
+
+from prefmover.measures import MEASURES, similarities
+from prefmover.predict.similarity import UserSimilarity
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_values(data, name):
+    similarity = UserSimilarity(data, MEASURES[name])
+    expected = similarities(data, name)
+    everyone = np.arange(data.n_users)
+    assert similarity.values(everyone[::2], everyone).tolist() == pytest.approx(expected[::2], nan_ok=True)
+    rows = np.concatenate([rows for _, rows in similarity.blocks(everyone)])
+    assert rows == pytest.approx(expected, nan_ok=True)
+    self_values = similarity.self_values(everyone)
+    if MEASURES[name].larger_is_closer:
+        assert self_values == pytest.approx(np.diagonal(expected), nan_ok=True)
+    else:
+        assert not self_values.any()
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_guest_is_one_more_user(data, name):
+    fewer = data.with_ratings(data.ratings.take(users=np.arange(20)))
+    guest = data.ratings.one_user("guest", *data.ratings.row(22))
+    whole = data.with_ratings(fewer.ratings.stack(guest))
+    expected = similarities(whole, name, users=["guest"])[0]
+    others = np.array([3, 0, 17])
+    values, to_self = UserSimilarity(fewer, MEASURES[name]).guest_values(guest, others)
+    assert values == pytest.approx(expected[others], nan_ok=True)
+    if MEASURES[name].larger_is_closer:
+        assert to_self == pytest.approx(expected[-1], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["pmd", "jmsd"])
+def test_neighbors_of_users_and_guests(data, name):
+    similarity = UserSimilarity(data, MEASURES[name])
+    nearest = similarity.nearest(np.array([5]), 4)
+    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    of_guest = similarity.nearest(None, 5, guest)
+    assert set(nearest.neighbors.tolist()) <= {*of_guest.neighbors.tolist()}
+    item = int(data.ratings.row(5)[0][0])
+    raters = similarity.raters(np.array([5]), np.array([item]), 3)
+    assert 5 not in raters.neighbors
+    assert set(raters.neighbors.tolist()) <= set(data.ratings.matrix.tocsc()[:, [item]].nonzero()[0].tolist())
+    assert len(similarity.raters(np.empty(0, np.int64), np.empty(0, np.int64), 3).neighbors) == 0

@@ -1,0 +1,41 @@
+"""Landmarks, weights and features of users."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefmover.measures import weight
+from prefmover.predict.user_kernel import UserKernel, choose_landmarks, normalized_weights
+
+
+@given(st.integers(0, 1000), st.integers(2, 12), st.integers(1, 12))
+def test_user_kernel_is_a_covariance(seed, n, m):
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(-1, 1, size=(n, n))
+    np.fill_diagonal(weights, 1)
+    landmarks = choose_landmarks(np.ones(n), m, seed)
+    kernel = UserKernel.from_weights(weights[:, landmarks], landmarks)
+    diagonal = (kernel.features.astype(float) ** 2).sum(axis=1) + kernel.rest
+    assert diagonal == pytest.approx(np.ones(n), abs=1e-4)
+    assert (kernel.rest >= 0).all()
+
+
+def test_landmarks():
+    counts = np.array([3, 0, 1, 2, 5])
+    assert choose_landmarks(counts, 2, 0).tolist() == [0, 2, 3, 4]
+    assert len(choose_landmarks(counts, 1, 0)) == 1
+    many = np.arange(50) % 3
+    assert choose_landmarks(many, 10, 7).tolist() == choose_landmarks(many, 10, 7).tolist()
+    assert (many[choose_landmarks(many, 10, 7)] > 0).all()
+    assert len(set(choose_landmarks(many, 10, 7).tolist())) == 10
+
+
+def test_weights_to_oneself_are_one():
+    values = np.array([[4.0, 2.0, np.nan], [2.0, 9.0, -30.0]])
+    of_users, of_landmarks = np.array([4.0, 9.0]), np.array([4.0, 9.0, np.nan])
+    out = normalized_weights(values, weight("as-is"), of_users, of_landmarks)
+    assert out[0, 0] == out[1, 1] == 1
+    assert out[0, 2] == 0
+    assert out[0, 1] == pytest.approx(2 / 6)
+    assert out.min() >= -1
