@@ -107,7 +107,7 @@ def test_bad_command_lines(run, in_shop, args, message):
         (("fit", *FILES), "--out"),
         (("distance", *FILES, "-u", 42), "--other"),
         (("neighbors", *FILES, "--usr", 42), "--usr"),
-        (("neighbors", *FILES), "neighbors"),
+        (("neighbours", *FILES), "'neighbors'"),
         (("recommend", "-d", "cinma", "-u", "x"), "'cinma'.*'cinema'"),
         (("neighbors", *FILES, "--duplicates", "first", "-u", 42), "'first'.*'last'"),
         (("neighbors", *FILES, "--missing", "no", "-u", 42), "'no'.*'drop'"),

@@ -1,4 +1,4 @@
-"""The tour on the built-in data, with every eighth viewer and fewer measures."""
+"""The demo on the built-in data, with every eighth viewer and fewer measures."""
 
 import importlib
 import json
@@ -16,18 +16,18 @@ demo = importlib.import_module("prefmover.cli.demo")
 
 @pytest.fixture(autouse=True)
 def small(small_cinema, tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "MEASURES", ("cos", "pmd"))
+    monkeypatch.setattr(demo, "MEASURES", ("pmd", "cos"))
     monkeypatch.setattr(demo, "SHARES", (0.1, 0.2))
     monkeypatch.chdir(tmp_path)
     return small_cinema
 
 
-def test_the_tour(run, small, tmp_path):
+def test_demo(run, small, tmp_path):
     code, out, _ = run("demo")
     assert code == 0
     assert not unnamed(out, "petra-h", 6)
     assert "↔" in out
-    assert "UserKNN()" in out
+    assert "default" in out
     assert out.splitlines()[-1] == "prefmover-demo/report.html"
     page = (tmp_path / "prefmover-demo" / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 2
@@ -36,26 +36,26 @@ def test_the_tour(run, small, tmp_path):
     ).replace("https://matplotlib.org", "")
     for name in ("plan.svg", "plan.png", "comparison/report/report.html"):
         assert (tmp_path / "prefmover-demo" / name).stat().st_size > 1000
-    # The errors of the measures are those of the experiment's own records.
+    # The errors are those of the records.
     from prefmover.evaluation.folder import RunFolder
 
-    cells = RunFolder(tmp_path / "prefmover-demo" / "comparison").cells().values()
+    records = RunFolder(tmp_path / "prefmover-demo" / "comparison").records().values()
     pmd = [
-        cell["mae"][0]
+        record.mae[0]
         for share in demo.SHARES
-        for cell in cells
-        if (cell["method"], cell["share"]) == ("pmd", share)
+        for record in records
+        if (record.recommender, record.share) == ("knn:pmd", share)
     ]
     row = next(line for line in out.splitlines() if line.startswith("  PMD"))
     assert row.split()[1:] == [f"{value:.4f}" for value in pmd]
-    # A second time: what was computed is there, and the figures are the same.
+    # The second run finds the records, and prints the same errors.
     code, again, _ = run("demo", "--json")
     found = json.loads(again)
     assert (code, found["errors"]["PMD"]) == (0, pmd)
     assert found["recommendations"][0]["title"] in out
 
 
-def test_without_matplotlib_the_tour_goes_on(run, tmp_path, monkeypatch):
+def test_demo_without_matplotlib(run, tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

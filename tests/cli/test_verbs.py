@@ -38,7 +38,7 @@ def test_neighbors(run, data, source):
     found = json.loads(run("neighbors", *source, "-u", 42, "-u", 7, "-k", 4, "--json")[1])
     assert [one["user"] for one in found["users"]] == [42, 7]
     assert [one["distance"] for one in found["users"][0]["neighbors"]] == [o.distance for o in expected]
-    common = data.ratings[42].keys() & data.ratings[expected[0].id].keys()
+    common = data.ratings[42].keys() & data.ratings[expected[0].user].keys()
     assert found["users"][0]["neighbors"][0]["n_common"] == len(common)
 
 

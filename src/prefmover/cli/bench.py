@@ -44,13 +44,13 @@ def bench(
     """
     from prefmover import datasets
     from prefmover.cli.output import print_json
-    from prefmover.execution.threads import resolve_jobs
+    from prefmover.execution.threads import resolve_threads
 
     data = datasets.load("cinema")
     chosen = data.ratings.users[:: max(1, data.n_users // users)][:users].tolist()
     with progress("timing") as callback:
         times = _measure(data, chosen, threads, callback or (lambda done, total: None))
-    results = {"data": str(data.ratings), "threads": resolve_jobs(threads), **times}
+    results = {"data": str(data.ratings), "threads": resolve_threads(threads), **times}
     if json:
         print_json(results)
         return

@@ -50,7 +50,7 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     if hasattr(function, "option_groups"):
         return function
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
     for name in inspect.signature(function).parameters:
         owner, names = (groups[name], _fields(groups[name])) if name in groups else (function, [name])
@@ -132,6 +132,8 @@ def _read_toml(path: str) -> dict[str, Any]:
 
 def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, Any]:
     """Return a setting as (parameter, text); typer checks the text, as if it were typed."""
+    from json import dumps
+
     option = _options(ctx).get(key.replace("_", "-"))
     if option is None:
         raise InputError(f"{path}: there is no option {key!r}; {_hint(key, _options(ctx))}")
@@ -139,22 +141,17 @@ def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, 
     values = value if isinstance(value, list) else [value]
     if any(isinstance(one, bool) != flag for one in values):
         expected = "true or false" if flag else "a number or text"
-        raise InputError(f"{path}: {key} is {_toml(value)}; expected {expected}")
+        shown = str(value).lower() if value in (True, False) else repr(value)
+        raise InputError(f"{path}: {key} is {shown}; expected {expected}")
     texts = [str(one) for one in values]
     typed = value if flag else texts if option.multiple else ",".join(texts)
     if any(isinstance(one, dict) for one in values):  # tables, which no command line could hold
-        typed = _toml(values)
+        typed = dumps(values, default=str)
     try:
         option.process_value(ctx, typed)
     except typer.BadParameter as error:
         raise InputError(f"{path}: {key} is {value!r}: {error.message}") from None
     return option.name, typed
-
-
-def _toml(value: Any) -> str:
-    from json import dumps
-
-    return dumps(value, ensure_ascii=False, default=str)
 
 
 def _options(ctx: typer.Context) -> dict[str, Any]:

@@ -67,10 +67,10 @@ def get(
 ) -> None:
     """Download a data set from its publisher."""
     from prefmover.datasets import install
-    from prefmover.datasets.registry import BUILT_IN, source
+    from prefmover.datasets.registry import BUILT_IN, find_source
 
     if name.casefold() not in BUILT_IN:
-        known = source(name)
+        known = find_source(name)
         note(f"{known.title}\nTerms: {known.terms}\nPlease cite: {known.citation}")
     with progress(f"{name}, bytes") as callback:
         installed = install.get(name, progress=callback, force=force)
@@ -104,12 +104,12 @@ def path(
 ) -> None:
     """Print the path of a data set, or of the folder of all data sets."""
     from prefmover.datasets import BUILT_IN, folders
-    from prefmover.datasets.registry import source
+    from prefmover.datasets.registry import find_source
     from prefmover.errors import InputError
 
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in; it has no folder")
-    folder = str(folders.locate(source(name)).path) if name else str(folders.data_folder())
+    folder = str(folders.locate(find_source(name)).path) if name else str(folders.data_folder())
     if json:
         print_json({"name": name or None, "path": folder})
     else:

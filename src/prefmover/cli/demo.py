@@ -20,7 +20,7 @@ from prefmover.execution.format import counted
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.evaluation.run import Evaluation
-    from prefmover.model import KNNRecommender, Recommender
+    from prefmover.model.base import BaseRecommender
     from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation
 
 __all__ = ["demo"]
@@ -158,9 +158,7 @@ def _nearest(data: Dataset, viewer: str, threads: int | None) -> tuple[list[Demo
     )
 
 
-def _recommend(
-    model: Recommender | KNNRecommender, viewer: str, titles: dict[str, str]
-) -> list[DemoRecommendation]:
+def _recommend(model: BaseRecommender, viewer: str, titles: dict[str, str]) -> list[DemoRecommendation]:
     from prefmover.explain.text import reasons
     from prefmover.report.demo_page import DemoRecommendation
 

@@ -84,9 +84,9 @@ def _version(name: str) -> str | None:
 
 
 def _threads() -> int:
-    from prefmover.execution.threads import resolve_jobs
+    from prefmover.execution.threads import resolve_threads
 
-    return resolve_jobs(None)
+    return resolve_threads(None)
 
 
 def _kernels() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.model import KNNRecommender, Recommender
+    from prefmover.model.base import BaseRecommender
 
 __all__ = ["ModelOptions", "fitted"]
 
@@ -82,7 +82,7 @@ class ModelOptions:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return [name for name, value in values.items() if value is not None and value is not False]
 
-    def make(self, threads: int | None) -> Recommender | KNNRecommender:
+    def make(self, threads: int | None) -> BaseRecommender:
         """Return the estimator that the options describe, not fitted yet."""
         from prefmover.model import KNNRecommender, Recommender
 
@@ -99,16 +99,16 @@ class ModelOptions:
         names = set(self.given()) - {"model_type", "paper", "tune"}
         parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         estimator: Any = KNNRecommender.paper if self.paper else KNNRecommender if knn else Recommender
-        made: Recommender | KNNRecommender = estimator(**parameters, n_threads=threads)
+        made: BaseRecommender = estimator(**parameters, n_threads=threads)
         return made
 
 
 def fitted(
     data: Dataset,
-    model: Recommender | KNNRecommender | None,
+    model: BaseRecommender | None,
     options: ModelOptions,
     threads: int | None,
-) -> Recommender | KNNRecommender:
+) -> BaseRecommender:
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is not None:
         given = options.given()

@@ -65,26 +65,27 @@ def explain(
     if other:
         _refuse_model_options(ctx, options)
     data, model = source.open(threads)
+    plan: UserExplanation | None = None
     explanation: UserExplanation | RecommendationExplanation
     if item:
-        known, position = user_id(data, user), item_id(data, item)
-        explanation = fitted(data, model, options, threads).explain_recommendation(known, position)
+        model = fitted(data, model, options, threads)
+        explanation = model.explain_recommendation(user_id(data, user), item_id(data, item))
         lines = rating_lines(explanation, n)
     else:
         row, convention = measure_of(model, options.measure, options.convention)
         pair = data.user_position(user), data.user_position(str(other))
-        explanation = explain_users(data, *pair, row, convention)
+        explanation = plan = explain_users(data, *pair, row, convention)
         lines = user_lines(explanation, n)
-    if drawing or page:
+    if drawing and plan is not None:
         from prefmover.explain.plot import plan_image
+
+        write_text(plan_image(plan, drawing.suffix[1:].casefold()), drawing)
+        note(str(drawing))
+    if page:
         from prefmover.report import explanation_page
 
-        if drawing:
-            write_text(plan_image(explanation, drawing.suffix[1:].casefold()), drawing)
-            note(str(drawing))
-        if page:
-            write_text(explanation_page(explanation), page)
-            note(str(page))
+        write_text(explanation_page(explanation), page)
+        note(str(page))
     if json:
         print_json(explanation.to_dict())
     else:

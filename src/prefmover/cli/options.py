@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -13,7 +13,9 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from prefmover.execution import Executor
 
-    ConventionName = DatasetName = MeasureName = str
+    ConventionName: TypeAlias = str
+    DatasetName: TypeAlias = str
+    MeasureName: TypeAlias = str
 else:  # the choices come from the tables
     from prefmover.datasets.registry import BUILT_IN, SOURCES
     from prefmover.measures import MEASURES
@@ -92,5 +94,5 @@ def open_executor(executor: ExecutorName, address: str, threads: int | None) -> 
         return
     from prefmover.execution import RayExecutor
 
-    with RayExecutor(address or None, n_threads=threads) as cluster:
+    with RayExecutor(address or None, cores=threads) as cluster:
         yield cluster

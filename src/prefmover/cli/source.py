@@ -16,7 +16,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.measures import Measure
-    from prefmover.model import KNNRecommender, Recommender
+    from prefmover.model.base import BaseRecommender
 
 __all__ = ["SourceOptions", "guest_name", "item_id", "library_errors", "measure_of", "parse_rated", "user_id"]
 
@@ -69,7 +69,7 @@ class SourceOptions:
         typer.Option(help="Treatment of rated items without a description.", show_default="error"),
     ] = None
 
-    def open(self, threads: int | None = None) -> tuple[Dataset, Recommender | KNNRecommender | None]:
+    def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
         self.check()
         with library_errors(), progress(f"reading {self.model or self.dataset or self.ratings}"):
@@ -114,7 +114,8 @@ class SourceOptions:
         }
         chosen: Any = {name: value for name, value in options.items() if value is not None}
         data = Dataset.from_files(str(self.ratings), self.items or (), **chosen)
-        note(f"{data.name}: {data.ratings}")
+        by = f"; items by {data.geometry.name}" if self.items and data.geometry else ""
+        note(f"{data.name}: {data.ratings}{by}")
         return data
 
 
@@ -171,7 +172,7 @@ def guest_name(data: Dataset) -> str:
 
 
 def measure_of(
-    model: Recommender | KNNRecommender | None, name: str | None, convention: str | None
+    model: BaseRecommender | None, name: str | None, convention: str | None
 ) -> tuple[Measure, str | None]:
     """Return the measure and its convention: as typed, else the model's, else PMD.
 
