@@ -71,7 +71,6 @@ def jaccard_breakdown(pair: UserPair) -> PairTerms:
 
 def jmsd_breakdown(pair: UserPair) -> PairTerms:
     """Break JMSD down into Jaccard and MSD."""
-    msd, factors, flows, reason, _ = msd_breakdown(pair)
-    return PairTerms(
-        pair.jaccard * (1 - msd), [factors[0], pair.jaccard_factor(), *factors[1:]], flows, reason
-    )
+    terms = msd_breakdown(pair)
+    factors = [terms.factors[0], pair.jaccard_factor(), *terms.factors[1:]]
+    return terms._replace(value=pair.jaccard * (1 - terms.value), factors=factors)

@@ -114,14 +114,7 @@ def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
     >>> answer.transport.certificate.valid
     True
     """
-    geometry, p = data.require_geometry("PMD"), data.preferences
-    a, b = data.ratings.user_position(u), data.ratings.user_position(v)
-    for position, user in ((a, u), (b, v)):
-        if p.total[position] == 0:
-            n = len(data.ratings.row(position)[0])
-            raise UndefinedDistanceError(undefined_because(n, user))
-    distance = float(distances_from(p, geometry, a, np.array([b]))[0])
-    return UserTransport(u, v, distance, data, a, b)
+    return _pmd_at(data, data.ratings.user_position(u), data.ratings.user_position(v))
 
 
 def distances(
@@ -229,8 +222,7 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
         value = _entropic_cost(data, pair.u, pair.v)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
         return PairTerms(value, [epsilon, Factor("cost", value, "cost of the blurred plan at 1 - s")], [])
-    u, v = data.ratings.users[[pair.u, pair.v]].tolist()
-    answer = pmd(data, u, v)
+    answer = _pmd_at(data, pair.u, pair.v)
     stays = sum(flow.mass or 0.0 for flow in answer.flows if flow.source == flow.target)
     factors = [
         pair.n_factor(),
@@ -279,6 +271,18 @@ def wide_distance(
     (i, p, total_p), (j, q, total_q) = _distribution(preferences_u, u), _distribution(preferences_v, v)
     whole = geometry.grid_block(i, j).astype(np.int64)
     return _distance(solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit)))
+
+
+def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
+    """Return :func:`pmd` of users by position."""
+    geometry, p = data.require_geometry("PMD"), data.preferences
+    ids = data.ratings.users[[u, v]].tolist()
+    for position, user in zip((u, v), ids, strict=True):
+        if p.total[position] == 0:
+            n = len(data.ratings.row(position)[0])
+            raise UndefinedDistanceError(undefined_because(n, user))
+    distance = float(distances_from(p, geometry, u, np.array([v]))[0])
+    return UserTransport(*ids, distance, data, u, v)
 
 
 def _transport(data: Dataset, u: int, v: int) -> Transport:
