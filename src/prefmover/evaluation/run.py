@@ -355,7 +355,7 @@ def _ranking(split: Split, predicted: Floats, n: int) -> dict[str, float]:
         relevant=relevant,
         gains=split.ratings - scale.lowest,
         items=split.items,
-        n_items=split.train.n_items,
+        n_items=len(np.union1d(split.train.matrix.indices, split.items)),  # those with a rating
     )
     return {name: round(value, 8) for name, value in values.items()}
 
