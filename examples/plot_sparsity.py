@@ -57,7 +57,7 @@ def main(out: Path) -> list[Path]:
         label, weight = pm.MEASURES[name].label, "bold" if name == "pmd" else "normal"
         ax.text(COUNTS[-1] * 1.04, height, label, color=LINES[name][0], va="center", weight=weight)
     ax.text(10.2, 0.60, "compare all films, by tags", color="#1d3f8f", ha="right", fontsize=10)
-    ax.text(14.5, 0.25, "compare co-rated films only", color="#c2452d", fontsize=10)
+    ax.text(24.5, 0.25, "compare co-rated films only", color="#c2452d", ha="right", fontsize=10)
     ax.set_xscale("log")
     ax.set_xticks(COUNTS, [str(n) for n in COUNTS])
     ax.minorticks_off()
