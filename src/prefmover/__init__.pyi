@@ -12,10 +12,10 @@ from .evaluation import evaluate as evaluate
 from .items.geometry import ItemGeometry as ItemGeometry
 from .measures import MEASURES as MEASURES
 from .measures import Measure as Measure
-from .measures.pmd import distances as distances
-from .measures.pmd import pmd as pmd
 from .measures import register_measure as register_measure
 from .measures import similarities as similarities
+from .measures.pmd import distances as distances
+from .measures.pmd import pmd as pmd
 from .model import KNNRecommender as KNNRecommender
 from .model import Recommender as Recommender
 from .ot import Transport as Transport

@@ -1,8 +1,8 @@
 """Dataset: ratings, items and the distances between items, over the same items in the same order.
 
-A :class:`Dataset` is what every function of prefmover takes. It is aligned once, when it is made: column j of
-the ratings, row j of the geometry and entry j of the catalog are the same item. Ids become positions at the
-door of a public function; the code behind it uses positions only.
+Every function of prefmover takes a :class:`Dataset`. It is aligned once, when it is made: column j of the
+ratings, row j of the geometry and entry j of the catalog are the same item. Public functions convert ids to
+positions; the code behind them uses positions only.
 
 >>> from prefmover import ItemGeometry, Ratings
 >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "z"], [5, 4])
@@ -28,6 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from prefmover._typing import Ids
+from prefmover.data.ids import IdIndex
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Duplicates, Ratings, Scale
 from prefmover.data.splits import Split
@@ -58,25 +59,26 @@ class Dataset:
     ratings
         The ratings.
     geometry
-        The distances between items; ``None`` for measures that need none. Items that only the geometry knows
-        are part of the data set too: they can be predicted and recommended. A function of the ratings is
-        called when distances are first needed, and again for the training part of a split.
+        The distances between items; ``None`` for measures that need none. Items that only the geometry has
+        belong to the data set too: they can be predicted and recommended. Instead of a geometry, a function
+        of the ratings can be given; it is called when distances are first needed, and again for the training
+        ratings of a split.
     items
-        Titles, years and genres; ids serve as titles by default.
+        Titles, years and genres; by default ids are the titles.
     missing
-        What to do with rated items that the geometry lacks: ``"error"``, or ``"drop"`` their ratings with a
+        What to do about rated items that the geometry lacks: ``"error"``, or ``"drop"`` their ratings with a
         :class:`~prefmover.errors.MissingItemsWarning`.
     name, terms, citation
-        What the data set is called, under which terms it may be used, and what to cite.
+        Name, terms of use and citation of the data set.
     folds
-        Reads the publisher's own splits, where there are some.
+        A function that returns the splits that the data set was published with.
 
     Attributes
     ----------
     ratings : Ratings
-        Over all items of the data set, the rated ones first.
+        Ratings over all items of the data set, rated items first.
     items : Catalog
-        In the same order.
+        Titles, years and genres, in the same order.
     """
 
     ratings: Ratings
@@ -105,10 +107,10 @@ class Dataset:
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
         if isinstance(geometry, ItemGeometry):
             ratings = _known_items(ratings, geometry, missing)
-            everything = geometry.items
+            all_items = geometry.items
         else:
-            everything = ratings.items if items is None else items.ids
-        ratings = ratings.with_items(_rated_first(ratings.items, everything))
+            all_items = ratings.items if items is None else items.ids
+        ratings = ratings.with_items(_rated_first(ratings.items, all_items))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
         catalog = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
@@ -197,7 +199,8 @@ class Dataset:
                 terms=terms,
             )
         except InputError as error:
-            raise InputError(str(error).replace(ADD_OR_DROP, DESCRIBE_OR_DROP)) from None
+            message = str(error).replace(ADD_OR_DROP, DESCRIBE_OR_DROP)
+            raise InputError(message, argument="missing") from None
 
     @cached_property
     def geometry(self) -> ItemGeometry | None:
@@ -252,9 +255,9 @@ class Dataset:
             return self.items.find(item)
 
     def with_ratings(self, ratings: Ratings) -> Dataset:
-        """Return the same items with other ratings, such as the training part of a split.
+        """Return the data set with other ratings of the same items, such as the training ratings of a split.
 
-        A geometry that is made from ratings is made again from these.
+        A geometry that is a function of the ratings is made again from these.
         """
         geometry = self._geometry
         if isinstance(geometry, ItemGeometry):
@@ -290,16 +293,16 @@ class Dataset:
         return {**self.__dict__, "_geometry": self.geometry, "_folds": None}
 
     def folds(self) -> list[Split]:
-        """Return the publisher's own splits, such as u1 to u5 of ml-100k."""
+        """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""
         if self._folds is None:
             raise InputError(
-                f"{self.name or 'this data set'} has no published folds; make splits with random_split"
+                f"{self.name or 'this data set'} has no published folds; use random_split"
             )
         return self._folds(self.ratings)
 
     def __repr__(self) -> str:
-        inside = repr(self.ratings).removeprefix("Ratings")
-        return f"Dataset{inside}" if not self.name else f"Dataset({self.name}: {inside[1:]}"
+        sizes = repr(self.ratings).removeprefix("Ratings(")
+        return f"Dataset({self.name}: {sizes}" if self.name else f"Dataset({sizes}"
 
 
 def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
@@ -309,31 +312,30 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
 
 
 def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> Ratings:
-    """Return the ratings of items that the geometry has; others are an error, or are dropped."""
+    """Return the ratings of the items in the geometry; others are an error, or are dropped."""
     known = geometry.has(ratings.items)
     if known.all():
         return ratings
-    lost = ratings.items[~known]
-    n_lost = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
-    names = ", ".join(map(repr, lost[:5].tolist())) + (", ..." if len(lost) > 5 else "")
+    unknown = ratings.items[~known]
+    n_ratings = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
+    names = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
     report = (
-        f"{len(lost):,} of {ratings.n_items:,} rated items ({n_lost:,} of {ratings.n_ratings:,} ratings) "
+        f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} ratings) "
         f"are not in the item geometry ({geometry.name}): {names}"
     )
     if not known.any():
-        mixed = " (integer and string ids do not match)" if lost.dtype != geometry.items.dtype else ""
-        raise InputError(f"{report}. None of the rated items is{mixed}, so no distance can be computed")
+        mixed = " (integer and string ids do not match)" if unknown.dtype != geometry.items.dtype else ""
+        raise InputError(f"{report}. No rated item is{mixed}, so no distance can be computed")
     if missing == "error":
-        raise InputError(f"{report}. {ADD_OR_DROP}")
+        raise InputError(f"{report}. {ADD_OR_DROP}", argument="missing")
     warnings.warn(f"{report}. Their ratings are dropped", MissingItemsWarning, stacklevel=3)
     return ratings.take(items=known)
 
 
-def _rated_first(rated: Ids, everything: Ids) -> Ids:
-    """Return all ids, those that are rated first, both in their own order."""
-    seen = set(rated.tolist())
-    rest = [item for item in everything.tolist() if item not in seen]
-    if not rest:
+def _rated_first(rated: Ids, all_items: Ids) -> Ids:
+    """Return all ids, first the rated ones and then the others, each in their order."""
+    rest = all_items[IdIndex("item", rated).get(all_items) < 0]
+    if not len(rest):
         return rated
     out = np.empty(len(rated) + len(rest), rated.dtype)
     out[: len(rated)], out[len(rated) :] = rated, rest

@@ -1,7 +1,7 @@
-"""Exceptions that name the value that was wrong and the remedy.
+"""Exceptions. Their messages name the wrong value and the remedy.
 
-Every error a user can cause is an :class:`InputError`; the command line turns it into one
-readable line and exit code 2. Anything else that escapes is a defect of ours.
+Every error that a user can cause is an :class:`InputError`; the command line prints it as one line and exits
+with code 2. Any other exception is a bug of prefmover.
 """
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class PrefmoverError(Exception):
-    """Base class of all exceptions raised on purpose by prefmover."""
+    """Base class of all exceptions that prefmover raises on purpose."""
 
 
 class InputError(PrefmoverError, ValueError):
@@ -35,20 +35,20 @@ class InputError(PrefmoverError, ValueError):
 
 
 class UnknownIdError(InputError, LookupError):
-    """A user or item id that is not in the ratings (or in the item geometry)."""
+    """A user or item id that is not in the data."""
 
 
 class UndefinedDistanceError(InputError):
-    """A distance that does not exist, such as that of a user without positive ratings."""
+    """A distance that does not exist, such as one from a user without positive ratings."""
 
 
 class NotOptimalError(PrefmoverError, RuntimeError):
-    """A transport problem whose solution could not be proved optimal; no number is returned."""
+    """A transport problem whose solution could not be proved optimal; no result is returned."""
 
 
 class MissingExtraError(PrefmoverError, ImportError):
-    """An optional dependency that the call needs and that is not installed."""
+    """An optional dependency that is needed but not installed."""
 
 
 class MissingItemsWarning(UserWarning):
-    """Rated items were left out because the item geometry does not know them."""
+    """Ratings were dropped because the item geometry lacks their items."""

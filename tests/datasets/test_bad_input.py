@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from prefmover import datasets
 from prefmover.datasets import SOURCES, movielens
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from prefmover.datasets import cinema
-from prefmover.errors import InputError
 from prefmover.measures import similarities
 from prefmover.measures.table import MEASURES
 
@@ -184,9 +183,7 @@ def test_recovery_counts_the_group_among_the_nearest():
     values = np.array([[9.0, 0.5, 0.9, np.nan, 0.5], [0.1, 0.2, np.nan, np.nan, np.nan]])
     who = np.array([0, 1])
     # User 0: b (.9), then a (.5) before b (.5) by order. User 1: one neighbor, a; two are missing.
-    np.testing.assert_allclose(
-        recovery(values, who, truth, larger_is_closer=True, k=3), [1 / 3, 1 / 3]
-    )
+    np.testing.assert_allclose(recovery(values, who, truth, larger_is_closer=True, k=3), [1 / 3, 1 / 3])
     np.testing.assert_allclose(recovery(values, who, truth, larger_is_closer=False, k=1), [1.0, 1.0])
 
 

@@ -9,9 +9,7 @@ from prefmover.datasets import SOURCES, folders
 from prefmover.datasets.geometry import movielens_ids
 from prefmover.datasets.movielens import read_items, read_movie_tags
 from prefmover.datasets.tag_genome import FILES, read_genome
-from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
-from tests.messages import names
 
 
 @pytest.fixture

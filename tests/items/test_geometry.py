@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.geometry import ANGLE_UNIT, ItemGeometry
 from tests.messages import names, unnamed
 

@@ -85,7 +85,11 @@ def test_titles_here_and_tags_there(write):
     tags = write(rows(), "t.csv")
     for order in ((films, tags), (tags, films)):
         catalog, geometry = read_item_table(*order)
-        assert [catalog.label(k) for k in map(catalog.position, (1, 2, 3))] == ["Alien (1979)", "Aliens (1986)", "Emma"]
+        assert [catalog.label(k) for k in map(catalog.position, (1, 2, 3))] == [
+            "Alien (1979)",
+            "Aliens (1986)",
+            "Emma",
+        ]
         assert geometry.name.startswith("1 x genres: 2 + 1 x tags")
     titles = write("movieId,title\n1,Alien\n2,Aliens\n3,Emma\n", "n.csv")
     np.testing.assert_array_equal(read_item_table(titles, tags)[1].block(), expected())

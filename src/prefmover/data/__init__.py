@@ -1,1 +1,1 @@
-"""The door: anything in, checked ratings out."""
+"""Ratings: reading, checking, splitting."""

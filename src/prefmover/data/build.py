@@ -107,9 +107,7 @@ class Triples:
         matrix.has_canonical_format = True
         return matrix
 
-    def _one_each(
-        self, key: Ints, starts: Ints, duplicates: Duplicates
-    ) -> Floats:
+    def _one_each(self, key: Ints, starts: Ints, duplicates: Duplicates) -> Floats:
         """Return one rating per group of equal keys; `starts` are the groups' first positions."""
         ends = np.r_[starts[1:], len(key)]
         if duplicates == "mean":
@@ -127,7 +125,8 @@ class Triples:
         raise InputError(
             f"{self.origin.both(a, b)}: user {show(user)} rated item {show(item)} twice "
             f"({self.values[a]:g} and {self.values[b]:g}){others}; "
-            "drop one, or pass duplicates='last' or duplicates='mean'"
+            "drop one, or pass duplicates='last' or duplicates='mean'",
+            argument="duplicates",
         )
 
 
@@ -203,9 +202,7 @@ def check_rows(matrix: Any) -> None:
         return
     for column in (indices.min(), indices.max()):
         if not 0 <= column < n_columns:
-            raise InputError(
-                f"the matrix of ratings is damaged: column {column} of {n_columns:,}"
-            )
+            raise InputError(f"the matrix of ratings is damaged: column {column} of {n_columns:,}")
     descends = indices[1:] <= indices[:-1]
     starts = indptr[1:-1]
     descends[starts[(starts > 0) & (starts < len(data))] - 1] = False  # a new row starts over

@@ -124,7 +124,7 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
         if close
         else f"pass {role}= with the name of the {role} column"
     )
-    raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})")
+    raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})", argument=role)
 
 
 def _ratio(one: str, other: str) -> float:
@@ -217,9 +217,7 @@ def _from_parquet(data: bytes, file: str, wanted: Wanted) -> Columns:
     return Columns(tuple(table.column(name) for name in names), names, Origin(file, "row"))
 
 
-def _positions(
-    names: Sequence[str], wanted: Wanted, file: str, *, header: bool, hint: str = ""
-) -> list[int]:
+def _positions(names: Sequence[str], wanted: Wanted, file: str, *, header: bool, hint: str = "") -> list[int]:
     """Return the positions of the wanted columns; without a header they are the first ones."""
     positions = []
     for k, (role, name) in enumerate(wanted.items()):
@@ -228,7 +226,9 @@ def _positions(
         elif header:
             match = find_similar(role, names) if name is None else None
             is_unique = match is not None and list(names).count(names[match]) == 1
-            position = match if match is not None and is_unique else find_column(name or role, names, role, file)
+            position = (
+                match if match is not None and is_unique else find_column(name or role, names, role, file)
+            )
         elif name is not None:
             raise InputError(
                 f"{file} is read without a header, so there is no column {role}={name!r}; "
@@ -239,7 +239,8 @@ def _positions(
         if not 0 <= position < len(names):
             raise InputError(
                 f"{file} has {len(names)} columns{hint}, so there is no {role} column at position {position} "
-                f"(from 0); pass separator= or {role}="
+                f"(from 0); pass separator= or {role}=",
+                argument="separator",
             )
         positions.append(position)
     if len(set(positions)) < len(positions):

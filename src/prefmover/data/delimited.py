@@ -85,7 +85,9 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     """Return the text as UTF-8 without a byte order mark."""
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     if is_utf16 and encoding in ("utf-8", "latin-1"):
-        raise InputError(f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'")
+        raise InputError(
+            f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'", argument="encoding"
+        )
     try:
         is_plain = "a".encode(encoding) == b"a" and data.isascii()
         text = data if is_plain else data.decode(encoding).encode()
@@ -97,7 +99,8 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
         remedy = "utf-8" if encoding == "latin-1" else "latin-1"
         raise InputError(
             f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}; save the file as UTF-8, "
-            f"or pass encoding={remedy!r}"
+            f"or pass encoding={remedy!r}",
+            argument="encoding",
         ) from None
     except ValueError as error:  # such as a NUL in the name of the encoding
         raise InputError(f"unknown encoding {encoding!r}: {error}") from None
@@ -384,9 +387,7 @@ def _arrow_options(delimiter: str, quotes: bool, n_columns: int, kinds: Mapping[
 def _rows(stream: BinaryIO, file: str, delimiter: str, quotes: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line and the fields of every row that is not empty."""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-    reader = csv.reader(
-        text, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    )
+    reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
     line = 1
     try:
         for fields in reader:
@@ -422,7 +423,9 @@ def _defect(
             value = fields[position]
             if kind == "text" or _is_kind(kind, value):
                 continue
-            problem = f"{value!r} is not {KIND_NAMES[kind]}" if value.strip() else f"{KIND_NAMES[kind]} is missing"
+            problem = (
+                f"{value!r} is not {KIND_NAMES[kind]}" if value.strip() else f"{KIND_NAMES[kind]} is missing"
+            )
             folded = {field.strip().casefold() for field in fields}
             is_header = bool(folded & {name.casefold() for name in names})
             is_header |= not any(_is_kind("float", field) for field in fields)
@@ -491,7 +494,8 @@ def _sniff(
     if not votes:
         raise InputError(
             f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}; "
-            "pass separator="
+            "pass separator=",
+            argument="separator",
         )
     if len(votes) > 1:
         votes.pop(" ", None)  # fields may contain spaces

@@ -1,7 +1,7 @@
-"""Ids of users and items: what they may be, how they become positions, how one is found again.
+"""Ids of users and items, and their positions.
 
-Outside prefmover a user or an item is an id, an integer or a string; inside it is a position
-in a sorted array of ids. Both directions live here.
+Outside of prefmover a user or an item is an id, an integer or a string; inside it is a position in an array
+of ids. This module converts in both directions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
 
 def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return the names that resemble `name`, nearest first, whatever their case.
+    """Return the names that are similar to `name` in any case, the most similar first.
 
     >>> close_names("user", ["userId", "movieId", "rating"], n=1)
     ['userId']
@@ -37,20 +37,20 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
 
 
 def show(id_: Any) -> str:
-    """Return an id as Python would write it, for messages: 10 or 'ann', not np.int64(10)."""
+    """Return an id as text for messages: 10 or 'ann', not np.int64(10)."""
     return repr(id_.item() if isinstance(id_, np.generic) else id_)
 
 
 def from_arrow(array: Any) -> npt.NDArray[Any]:
-    """Return the values of an Arrow array of numbers without nulls, not copied.
+    """Return the values of an Arrow array of numbers without nulls, without a copy.
 
-    Arrow's own ``to_numpy`` imports pandas where it is installed, which takes longer than reading a file.
+    Arrow's ``to_numpy`` imports pandas if it is installed, which takes longer than reading a file.
     """
     return np.from_dlpack(array)
 
 
 def as_ids(values: Any, kind: str) -> Ids:
-    """Return `values` as a read-only array of unique ids, in the order given.
+    """Return `values` as a read-only array of unique ids, in their order.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def as_ids(values: Any, kind: str) -> Ids:
     if len(ids.unique()) < len(ids):
         _, first, counts = np.unique(out, return_index=True, return_counts=True)
         twice = out[first[counts > 1].min()]
-        raise InputError(f"{kind} id {show(twice)} is given more than once; ids must be unique")
+        raise InputError(f"{kind} id {show(twice)} occurs more than once; ids must be unique")
     out.flags.writeable = False
     return out
 
@@ -84,7 +84,7 @@ def encode(
 ) -> tuple[Ids, npt.NDArray[np.int64]]:
     """Return the sorted distinct ids of a column, and the position of each row's id in them.
 
-    Integers sort by value and strings by code point, so that the result does not depend on the
+    Integers are sorted by value and strings by code point, so that the result does not depend on the
     order of the rows.
 
     Parameters
@@ -94,10 +94,10 @@ def encode(
     kind : str
         "user" or "item", for error messages.
     where : callable
-        Says in words where row k (from 0) is, for error messages.
+        Describes the origin of row k (from 0), for error messages.
     parse : bool
-        The column is text from a file: surrounding blanks are cut off, and when every id is a
-        canonical integer ("7", not "007" or "+7") the ids become integers.
+        Whether the column is text from a file: surrounding spaces are removed, and if every id is a
+        canonical integer ("7", not "007" or "+7"), ids become integers.
 
     Returns
     -------
@@ -148,9 +148,9 @@ def encode(
 
 
 def integers_if_canonical(texts: Any) -> Any:
-    """Return an Arrow array of strings as int64 if each one is how Python would write an integer.
+    """Return an Arrow array of strings as int64 if each one is a canonical integer.
 
-    "007" and "+7" are not: turning them into 7 would merge ids that the data keeps apart.
+    "007" and "+7" are not: as 7 they would merge with other ids.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -163,7 +163,7 @@ def integers_if_canonical(texts: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdIndex:
-    """Finds ids in an array of unique ids.
+    """The positions of unique ids.
 
     >>> index = IdIndex("user", as_ids(["ann", "bob"], "user"))
     >>> index.position("bob")
@@ -229,15 +229,15 @@ class IdIndex:
     def _unknown(self, id_: Any) -> str:
         sentence = f"there is no {self.kind} {show(id_)}"
         if not len(self.ids):
-            return f"{sentence}; there are no {self.kind}s at all"
+            return f"{sentence}; there are no {self.kind}s"
         integers = self.ids.dtype == np.int64
         if integers and not isinstance(id_, int | np.integer):
             same = [i for i in (self.ids if isinstance(id_, str) else ()) if str(i) == id_]
-            found = f", and {same[0]} is among them" if same else ""
-            return f"{sentence}; {self.kind} ids are integers here{found}"
+            hint = f", and {same[0]} is one of them" if same else ""
+            return f"{sentence}; {self.kind} ids are integers here{hint}"
         if not integers and not isinstance(id_, str):
-            found = f", and {str(id_)!r} is among them" if str(id_) in self._positions else ""
-            return f"{sentence}; {self.kind} ids are strings here{found}"
+            hint = f", and {str(id_)!r} is one of them" if str(id_) in self else ""
+            return f"{sentence}; {self.kind} ids are strings here{hint}"
         close: Sequence[Any]
         if integers:
             apart = np.abs(self.ids.astype(np.float64) - float(max(min(id_, 2**63), -(2**63))))
@@ -251,7 +251,7 @@ class IdIndex:
 
 
 def _to_arrow(values: Any, kind: str) -> Any:
-    """Return a column as an Arrow array (a chunked one stays chunked), or explain why not."""
+    """Return a column as an Arrow array (a chunked one stays chunked)."""
     import pyarrow as pa
 
     if not isinstance(values, pa.Array | pa.ChunkedArray):
@@ -262,7 +262,7 @@ def _to_arrow(values: Any, kind: str) -> Any:
         except OverflowError as error:
             raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
         except UnicodeEncodeError as error:
-            raise InputError(f"a {kind} id is not text that can be written: {error}; replace it") from None
+            raise InputError(f"a {kind} id is not valid text: {error}; replace it") from None
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
     if pa.types.is_dictionary(values.type):
@@ -292,9 +292,9 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
         try:
             ids.validate(full=True)
             if is_view:
-                ids = pa.array(ids.to_pylist(), pa.string())  # to cast needs a newer Arrow; these are few
+                ids = pa.array(ids.to_pylist(), pa.string())  # a cast would need a newer Arrow
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise InputError(f"{kind} ids are not UTF-8 text ({error}); write them anew") from error
+            raise InputError(f"{kind} ids are not UTF-8 text ({error}); write the file again") from error
         empty = from_arrow(pc.binary_length(ids)) == 0
         if empty.any():
             raise InputError(
@@ -308,7 +308,7 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
 
 
 def _to_numpy(ids: Any) -> Ids:
-    """Return checked Arrow ids as the numpy array that prefmover keeps."""
+    """Return checked Arrow ids as a NumPy array."""
     import pyarrow as pa
 
     if pa.types.is_int64(ids.type):

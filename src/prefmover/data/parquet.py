@@ -1,7 +1,7 @@
-"""Parquet files that may be damaged, or made to do damage: bytes in, checked Arrow columns out.
+"""Parquet files, which may be damaged or malicious: bytes in, checked Arrow columns out.
 
-A few bytes of Parquet can stand for billions of equal rows, and strings in it need not be UTF-8. Arrow
-decodes both without a word; so sizes are compared with the machine's memory first, and text is checked.
+A few bytes of Parquet can stand for billions of equal rows, and its strings may be invalid UTF-8. Arrow
+decodes both without an error. So sizes are compared with the machine's memory first, and text is checked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from prefmover.execution import memory
 
 __all__ = ["open_parquet", "read_parquet"]
 
-CELL = 8  # bytes that a value takes in memory, at least
+CELL_BYTES = 8  # of a value in memory, at least
 
 
 def open_parquet(data: bytes, file: str) -> Any:
-    """Return the opened file, of which only the footer has been read."""
+    """Open a file and read its footer."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -26,14 +26,14 @@ def open_parquet(data: bytes, file: str) -> Any:
 
 
 def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -> Any:
-    """Return columns (all by default) as an Arrow table; text is UTF-8, and every offset in range."""
+    """Return columns (all by default) as an Arrow table with valid text and offsets."""
     with _damage(file):
-        about = opened.metadata
-        names = about.schema.to_arrow_schema().names if columns is None else columns
+        metadata = opened.metadata
+        names = metadata.schema.to_arrow_schema().names if columns is None else columns
         memory.require(
-            abs(about.num_rows) * CELL * len(names),
-            f"{file}: its {about.num_rows:,} rows",
-            "read a part of it with pyarrow or polars",
+            abs(metadata.num_rows) * CELL_BYTES * len(names),
+            f"{file}: its {metadata.num_rows:,} rows",
+            "read a part of the file with pyarrow or polars",
         )
         table = opened.read(columns=columns)
         table.validate(full=True)
@@ -42,7 +42,7 @@ def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -
 
 @contextmanager
 def _damage(file: str) -> Iterator[None]:
-    """Turn everything that Arrow says about a damaged file into an InputError that names it."""
+    """Turn Arrow's errors about a damaged file into an InputError that names it."""
     import pyarrow as pa
 
     try:
@@ -50,5 +50,5 @@ def _damage(file: str) -> Iterator[None]:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise InputError(f"{file} is a damaged Parquet file: {said}; copy or write it again") from error
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} is a damaged Parquet file: {reason}; copy or write it again") from error

@@ -1,8 +1,8 @@
-"""A rating row as a distribution over items, in whole numbers.
+"""The ratings of a user as a distribution over items, in whole numbers.
 
-The paper turns user u's ratings into a distribution, p_u(i) = r_ui / Σ_j r_uj. Here it is kept as integer
-*masses* that are exactly in these proportions, and their total. Integers add up exactly, so a transport
-between two users can be checked to the last unit of mass, and no tolerance decides what is optimal.
+The paper turns the ratings of user u into a distribution, p_u(i) = r_ui / Σ_j r_uj. Here it is represented by
+integer *masses* in exactly these proportions, and their total. Integers add up exactly, so a transport
+between two users can be checked to the last unit of mass, and optimality needs no tolerance.
 
 >>> masses(np.array([4.5, 0.0, 3.0]))
 array([3, 0, 2])
@@ -16,34 +16,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.data.ids import show
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, UndefinedDistanceError
 
 __all__ = ["Preferences", "masses", "preferences", "undefined_because"]
 
-BINARY = 2.0**20  # grids on which ratings are taken as exact: multiples of 2^-20 ...
-DECIMAL = 1e6  # ... and of 10^-6
+BINARY = 2.0**20  # ratings that are multiples of 2^-20 are exact
+DECIMAL = 1e6  # ratings that are multiples of 10^-6 are exact
 
-# Two users' masses are brought to one total by multiplying each with the other's, so the product of two
-# totals must fit 63 bits with a bit to spare.
-LARGEST_TOTAL = 2**31 - 1
+# The masses of two users get the same total by multiplying each with the total of the other, so the product
+# of two totals must fit 63 bits with a bit to spare.
+MAX_TOTAL = 2**31 - 1
 ROUNDED_TOTAL = 2**30  # one unit is 0.93e-9 of the total
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preferences:
-    """The masses of all users: CSR without zeros.
+    """The masses of all users as CSR without zeros.
 
     Attributes
     ----------
     indptr
         (n_users + 1,) int64; user u's items and masses are at ``indptr[u]:indptr[u + 1]``.
     indices
-        Columns of the ratings, sorted within a user; of the type of ``ratings.matrix.indices``.
+        Columns of the ratings, sorted within a user, with the type of ``ratings.matrix.indices``.
     mass
         int64, positive.
     total
@@ -66,21 +64,21 @@ def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
     Parameters
     ----------
     values
-        (n,) ratings, none negative.
+        (n,) ratings, not negative.
     user
-        Whose they are, for the error message.
+        The id of the user, for the error message.
 
     Returns
     -------
     (n,) int64, without a common divisor
         Exact if the ratings are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole numbers total
-        less than 2³¹. Otherwise rounded to a total of 2³⁰ so that each share is right within 10⁻⁹
-        (largest remainders go up). Ratings of 0 have mass 0.
+        less than 2³¹. Otherwise rounded to a total of 2³⁰, so that each share is correct within 10⁻⁹
+        (the largest remainders are rounded up). Ratings of 0 have mass 0.
 
     Raises
     ------
     UndefinedDistanceError
-        If no rating is positive: there is nothing to divide by.
+        If no rating is positive.
 
     Examples
     --------
@@ -91,7 +89,7 @@ def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
     """
     row = np.array(values, dtype=np.float64)
     if row.ndim != 1 or not np.isfinite(row).all() or (row < 0).any():
-        raise InputError("ratings of a user must be a list of finite numbers, none negative")
+        raise InputError("the ratings of a user must be a list of finite numbers that are not negative")
     positive = row > 0
     if not positive.any():
         raise UndefinedDistanceError(undefined_because(len(row), user))
@@ -103,7 +101,7 @@ def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
 def preferences(ratings: Ratings) -> Preferences:
     """Return the masses of all users; see :func:`masses`.
 
-    Users without a positive rating are kept, with total 0.
+    Users without a positive rating have a total of 0.
 
     >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [4, 2, 0])
     >>> p = preferences(ratings)
@@ -112,8 +110,8 @@ def preferences(ratings: Ratings) -> Preferences:
     """
     data = ratings.matrix.data
     positive = data > 0
-    kept = np.concatenate(([0], np.cumsum(positive)))
-    indptr = kept[ratings.matrix.indptr].astype(np.int64)
+    n_before = np.concatenate(([0], np.cumsum(positive)))
+    indptr = n_before[ratings.matrix.indptr].astype(np.int64)
     indices, values = ratings.matrix.indices[positive], data[positive]
     has_mass = np.diff(indptr) > 0
     total = np.zeros(ratings.n_users, dtype=np.int64)
@@ -121,16 +119,16 @@ def preferences(ratings: Ratings) -> Preferences:
     if len(values):
         mass, total[has_mass] = _integer_rows(values, indptr[:-1][has_mass])
     if (mass == 0).any():  # a share too small for the rounded total
-        seen = np.concatenate(([0], np.cumsum(mass > 0)))
-        indptr, indices, mass = seen[indptr], indices[mass > 0], mass[mass > 0]
+        n_before = np.concatenate(([0], np.cumsum(mass > 0)))
+        indptr, indices, mass = n_before[indptr], indices[mass > 0], mass[mass > 0]
     return Preferences(indptr, indices, mass, total)
 
 
 def undefined_because(n_ratings: int, user: Any = None) -> str:
-    """Return the sentence that tells why a user has no distribution."""
-    who = "a user" if user is None else f"user {show(user)}"
-    why = "has no ratings" if n_ratings == 0 else f"has no positive rating among {n_ratings:,}"
-    return f"{who} {why}, hence no distribution over items and no distance; leave this user out"
+    """Return a message about a user without a distribution."""
+    name = "a user" if user is None else f"user {show(user)}"
+    reason = "has no ratings" if n_ratings == 0 else f"has no positive rating among {n_ratings:,}"
+    return f"{name} {reason}, and so no distribution over items and no distance; leave this user out"
 
 
 def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
@@ -152,7 +150,7 @@ def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
     units = np.where(spread(on_grid), units, 1).astype(np.int64)
     units //= spread(np.gcd.reduceat(units, starts))
     # In floats first: the sum of many large integers could wrap around.
-    on_grid &= np.add.reduceat(units.astype(np.float64), starts) <= LARGEST_TOTAL
+    on_grid &= np.add.reduceat(units.astype(np.float64), starts) <= MAX_TOTAL
     off = spread(~on_grid)
     if off.any():
         first = np.concatenate(([0], np.cumsum(lengths[~on_grid])[:-1]))
@@ -169,8 +167,8 @@ def _rounded_rows(values: Floats, starts: Ints) -> Ints:
     share *= (ROUNDED_TOTAL / np.add.reduceat(share, starts))[row]
     floors = np.floor(share)
     missing = ROUNDED_TOTAL - np.add.reduceat(floors.astype(np.int64), starts)
-    order = np.lexsort((floors - share, row))  # stable: of equal remainders the first goes up
-    place = np.arange(len(values)) - starts[row]  # within the row, in the order of remainders
+    order = np.lexsort((floors - share, row))  # stable: the first of equal remainders is rounded up
+    rank = np.arange(len(values)) - starts[row]  # within the row, by remainder
     out = floors.astype(np.int64)
-    out[order] += place < missing[row]
+    out[order] += rank < missing[row]
     return out

@@ -1,7 +1,7 @@
-"""Ratings: users x items, sparse inside, original ids outside.
+"""Ratings: a sparse table of users x items with the original ids.
 
-Everything else in prefmover starts from a :class:`Ratings`. It is checked once, here, so that
-the code after it need not ask whether a rating is missing, negative or there twice.
+Everything else in prefmover starts from :class:`Ratings`. They are checked once, here, so that no other code
+has to check for missing, negative or repeated ratings.
 
 >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], [10, 20, 10], [5, 3, 4])
 >>> ratings
@@ -47,15 +47,15 @@ class Ratings:
         float64, indices sorted within rows, buffers read-only. A stored 0 is a rating of 0,
         which is not the same as no rating.
     users, items : ndarray
-        Ids of rows and columns, int64 or strings, read-only. Sorted, except where the caller
-        gave an order (:meth:`from_csr`, :meth:`take`).
+        Ids of rows and columns, int64 or strings, read-only. Sorted, unless the caller chose an order
+        (:meth:`from_csr`, :meth:`take`, :meth:`with_items`).
     scale : Scale
-        The scale of the ratings, inferred from them unless given.
+        The scale of the ratings, by default inferred from them.
 
     Notes
     -----
-    Row order of the input never matters: ids are sorted, integers by value and strings by code
-    point.
+    The order of the rows of the input does not matter: ids are sorted, integers by value and strings by
+    code point.
     """
 
     matrix: csr_array[Any, tuple[int, int]]
@@ -97,7 +97,7 @@ class Ratings:
 
     @property
     def n_ratings(self) -> int:
-        """Number of ratings, those of 0 included."""
+        """Number of ratings, including ratings of 0."""
         return len(self.matrix.data)
 
     @classmethod
@@ -116,33 +116,32 @@ class Ratings:
     ) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
-        Gzip is unpacked. Whether a file is gzip or Parquet is seen from its content, not its
-        name.
+        Gzip is decompressed. Gzip and Parquet are recognized by the content of the file, not by its name.
 
         Parameters
         ----------
         path : str or path
             The file.
         user, item, rating : str, int or None
-            Names of the columns, or their positions from 0. By default the usual names are
-            looked for (user, userId, user_id, item, movieId, rating, ...); a file without a
-            header has user, item and rating first, in this order.
+            Names of the columns, or their positions from 0. By default the usual names are recognized
+            (user, userId, user_id, item, movieId, rating, ...); in a file without a header, the first three
+            columns are user, item and rating.
         separator : str, optional
-            One or two characters; found out by default. Fields may be quoted as in CSV if it
-            is one byte.
+            One or two characters; detected by default. Fields may be quoted as in CSV if it is one byte.
         header : bool, optional
-            Whether the first line names the columns; found out by default.
+            Whether the first line names the columns; detected by default.
         encoding : str
             Encoding of the text.
         duplicates : {"error", "last", "mean"}
-            What to do when a user rated an item more than once.
+            What to do if a user rated an item more than once: raise an error, or take the last rating or
+            the mean.
         scale : Scale, optional
             Scale of the ratings; inferred by default.
 
         Notes
         -----
-        Ids are integers if all of a column's are written as Python would write them; one "007"
-        makes the column strings. Blanks around ids are cut off.
+        Ids are integers if the whole column has canonical integers; one "007" makes it strings. Spaces
+        around ids are removed.
 
         Examples
         --------
@@ -173,8 +172,8 @@ class Ratings:
 
         Parameters
         ----------
-        frame : pandas or polars frame, Arrow table, or anything else that narwhals knows
-            Lazy frames are collected (the three columns only).
+        frame : pandas or polars frame, Arrow table, or any other frame that narwhals supports
+            Only the three columns of a lazy frame are collected.
         user, item, rating : str
             Names of the columns.
         duplicates, scale
@@ -190,22 +189,22 @@ class Ratings:
         import narwhals as nw
 
         try:
-            known: Any = nw.from_native(frame)
+            native: Any = nw.from_native(frame)
         except TypeError:
             raise InputError(
                 f"expected a pandas or polars frame or an Arrow table, got {type(frame).__name__}; "
                 "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
             ) from None
-        names = known.collect_schema().names()
-        asked = {user: "user", item: "item", rating: "rating"}
-        for name, role in asked.items():
+        names = native.collect_schema().names()
+        roles = {user: "user", item: "item", rating: "rating"}
+        for name, role in roles.items():
             find_column(name, names, role, "the frame")
-        if len(asked) < 3:
+        if len(roles) < 3:
             raise InputError("user, item and rating must be three different columns")
-        known = known.select(*asked)
-        if isinstance(known, nw.LazyFrame):
-            known = known.collect()
-        users, items, values = (_column(known[name]) for name in asked)
+        chosen = native.select(*roles)
+        if isinstance(chosen, nw.LazyFrame):
+            chosen = chosen.collect()
+        users, items, values = (_column(chosen[name]) for name in roles)
         columns = Columns((users, items, values), (user, item, rating), Origin())
         return cls.from_columns(columns, duplicates=duplicates, scale=scale)
 
@@ -224,9 +223,9 @@ class Ratings:
         Parameters
         ----------
         users, items : sequence of int or of str, of shape (n,)
-            Who rated what.
+            User id and item id of each rating.
         ratings : sequence of float, of shape (n,)
-            How.
+            The ratings.
         duplicates, scale
             As in :meth:`read`.
 
@@ -238,7 +237,7 @@ class Ratings:
         try:
             sizes = (len(users), len(items), len(ratings))
         except TypeError:
-            kinds = ", ".join(type(given).__name__ for given in (users, items, ratings))
+            kinds = ", ".join(type(values).__name__ for values in (users, items, ratings))
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
             raise InputError(f"users, items and ratings have different lengths: {sizes}")
@@ -280,9 +279,9 @@ class Ratings:
         Parameters
         ----------
         matrix : scipy.sparse array or matrix of shape (n_users, n_items)
-            CSR, or any other format. It is copied.
+            CSR or any other format. It is copied.
         users, items : sequence of int or of str, optional
-            Ids of the rows and columns, whose order is kept; 0, 1, 2, ... by default.
+            Ids of the rows and columns; 0, 1, 2, ... by default.
         scale : Scale, optional
             As in :meth:`read`.
 
@@ -298,7 +297,7 @@ class Ratings:
         if not is_sparse:
             raise InputError(
                 f"expected a scipy.sparse matrix, got {type(matrix).__name__}; "
-                "scipy.sparse.csr_array(dense) makes one, in which zeros are no ratings"
+                "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
             )
         if matrix.ndim != 2:
             raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
@@ -477,7 +476,7 @@ class Ratings:
     def to_frame(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
 
-        ``polars.from_arrow(table)`` and ``table.to_pandas()`` take it from there.
+        ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.
         """
         import pyarrow as pa
 
@@ -491,7 +490,7 @@ class Ratings:
 
 
 def _column(series: Any) -> Any:
-    """Return a narwhals series as an Arrow array, or as a list if Arrow refuses its mixture."""
+    """Return a narwhals series as an Arrow array, or as a list if Arrow does not support its values."""
     import pyarrow as pa
 
     try:
@@ -500,8 +499,8 @@ def _column(series: Any) -> Any:
         return series.to_list()
 
 
-def _positions(chosen: npt.ArrayLike | None, n: int, what: str) -> npt.NDArray[np.int64]:
-    """Return a mask or an array of indices as checked indices."""
+def _positions(chosen: npt.ArrayLike | None, n: int, what: str) -> Ints:
+    """Return a mask or an array of positions as checked positions."""
     if chosen is None:
         return np.arange(n)
     array = np.asarray(chosen)
@@ -512,9 +511,9 @@ def _positions(chosen: npt.ArrayLike | None, n: int, what: str) -> npt.NDArray[n
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{what} are chosen by a mask or by indices, not by {array.dtype} values")
+        raise InputError(f"{what} are chosen by a mask or by positions, not by {array.dtype} values")
     if array.min() < 0 or array.max() >= n:
-        raise InputError(f"indices of {what} run from 0 to {n - 1:,}, got {array.min()}..{array.max()}")
+        raise InputError(f"positions of {what} run from 0 to {n - 1:,}, got {array.min()}..{array.max()}")
     if len(np.unique(array)) < len(array):
-        raise InputError(f"the same index of {what} is chosen more than once")
+        raise InputError(f"a position of {what} is chosen more than once")
     return array.astype(np.int64)

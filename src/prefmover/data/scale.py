@@ -1,4 +1,4 @@
-"""The scale that ratings are given on: its ends, its step, its levels."""
+"""The scale of ratings: its ends, its step, its levels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from prefmover.errors import InputError
 __all__ = ["Scale"]
 
 GRID = 1e9  # steps are recognized on a grid of 1e-9
-MOST_LEVELS = 1_000_000  # more than that is continuous in all but name
+MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The scale that ratings are given on.
+    """The scale of ratings.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class Scale:
     def __post_init__(self) -> None:
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
-            raise InputError(f"scale {values} will not do: expected three numbers: lowest, highest, step")
+            raise InputError(f"scale {values} is not valid; give three numbers: lowest, highest, step")
         if not all(map(_finite, values)) or not 0 <= self.lowest <= self.highest or self.step < 0:
-            raise InputError(f"scale {values} will not do: 0 <= lowest <= highest and step >= 0, all finite")
+            raise InputError(f"scale {values} is not valid; it needs 0 <= lowest <= highest and step >= 0, all finite")
         if self.step:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
                 raise InputError(
-                    f"scale {values} will not do: {self.highest:g} cannot be reached from "
+                    f"scale {values} is not valid; {self.highest:g} cannot be reached from "
                     f"{self.lowest:g} in steps of {self.step:g}"
                 )
 
@@ -60,20 +60,20 @@ class Scale:
         return (self.lowest + self.highest) / 2
 
     def levels(self) -> npt.NDArray[np.float64]:
-        """Return all the levels from the lowest to the highest."""
+        """Return all levels from the lowest to the highest."""
         if not self.step:
             raise InputError(
                 f"the scale from {self.lowest:g} to {self.highest:g} is continuous and has no "
                 "levels; pass scale=Scale(lowest, highest, step) if it should have them"
             )
         n = round((self.highest - self.lowest) / self.step)
-        if n > MOST_LEVELS:
-            raise InputError(f"the scale has {n + 1:,} levels: continuous in all but name; pass step=0")
+        if n > MAX_LEVELS:
+            raise InputError(f"the scale has {n + 1:,} levels, too many to list; pass step=0")
         return np.round((self.lowest + self.step * np.arange(n + 1)) * GRID) / GRID
 
     @classmethod
     def parse(cls, text: str) -> Scale:
-        """Return the scale in ``"LOWEST:HIGHEST:STEP"``; the step is 1 if it is left out.
+        """Return the scale in ``"LOWEST:HIGHEST:STEP"``; the step is 1 by default.
 
         >>> Scale.parse("0.5:5:0.5"), Scale.parse("1:5")
         (Scale(lowest=0.5, highest=5.0, step=0.5), Scale(lowest=1.0, highest=5.0, step=1.0))
@@ -89,11 +89,11 @@ class Scale:
 
     @classmethod
     def from_ratings(cls, values: npt.NDArray[np.float64]) -> Scale:
-        """Return the scale that a collection of ratings shows.
+        """Infer the scale from ratings.
 
-        The ends are the lowest and the highest rating seen. The step is the greatest one with
-        which every rating can be reached from the lowest, 0 if the ratings are not on a grid
-        of 1e-9, or if there would be more than a million levels.
+        The ends are the lowest and the highest rating. The step is the greatest one with which every rating
+        can be reached from the lowest; it is 0 if the ratings are not on a grid of 1e-9, or if there would
+        be more than a million levels.
 
         >>> Scale.from_ratings(np.array([1.0, 2.5, 4.0, 4.5]))
         Scale(lowest=1.0, highest=4.5, step=0.5)
@@ -103,16 +103,16 @@ class Scale:
         levels = np.unique(values)
         lowest, highest = float(levels[0]), float(levels[-1])
         grid = GRID
-        while highest * grid > 2.0**40:  # beyond, floats lie too far apart to tell
+        while highest * grid > 2.0**40:  # beyond, floats are too far apart
             grid /= 10
         units = np.round(levels * grid)
         if grid < 1 or (np.abs(levels * grid - units) > 4 * np.spacing(units)).any():
             return cls(lowest, highest, 0.0)
-        units = np.unique(units)  # ratings that differ by a rounding are one level
-        # One level alone shows no step; that of the whole numbers is the likeliest.
+        units = np.unique(units)  # ratings that differ by rounding are one level
+        # A single level shows no step; whole numbers are the likeliest.
         steps = np.diff(units if len(units) > 1 else np.array([0, units[0], grid])).astype(np.int64)
         step = int(np.gcd.reduce(steps))
-        if (units[-1] - units[0]) / step > MOST_LEVELS:
+        if (units[-1] - units[0]) / step > MAX_LEVELS:
             return cls(lowest, highest, 0.0)
         return cls(lowest, highest, step / grid)
 

@@ -1,11 +1,11 @@
-"""Train and test: ratings dealt out by a seed, the same on every machine and with every version.
+"""Train and test ratings, split by a seed: the same on every machine and with every version.
 
-A rating's lot is a hash of the seed and of its place in the table (users and items are sorted, so the place
-does not depend on the order of the input's rows). No random generator is involved whose stream a library
-could change.
+The rank of a rating in a random order is a hash of the seed and of its position in the table. Users and items
+are sorted, so the position does not depend on the order of the rows of the input, and no library can change
+the result with its random generator.
 
-Users and items that are left without training ratings stay: in the train table as empty rows and columns, so
-that positions agree with those of the whole, and in the test set, where they are counted.
+Users and items without training ratings are kept: as empty rows and columns of the training table, so that
+positions stay the same, and in the test set.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.data.ids import show
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError
+from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["Split", "hashed", "k_fold", "published_folds", "random_split"]
 
-Index = npt.NDArray[np.int64]
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Split:
-    """Training ratings, and the test ratings to predict from them.
+    """Training ratings, and test ratings to predict from them.
 
     Attributes
     ----------
     train
-        Over all users and all items of the whole, on its scale.
+        Training ratings, over all users and items of the whole table, on its scale.
     users, items
         (n_test,) positions of the test ratings in ``train.users`` and ``train.items``, sorted.
     ratings
         (n_test,) the test ratings.
     name
-        How the split was made.
+        A description of the split.
     """
 
     train: Ratings
-    users: Index
-    items: Index
-    ratings: npt.NDArray[np.float64]
+    users: Ints
+    items: Ints
+    ratings: Floats
     name: str
 
     def test_pairs(self) -> list[tuple[Any, Any]]:
@@ -60,12 +60,12 @@ class Split:
 
     @property
     def new_users(self) -> int:
-        """How many users of the test set have no training rating."""
+        """Number of users in the test set without a training rating."""
         return int((np.diff(self.train.matrix.indptr)[np.unique(self.users)] == 0).sum())
 
     @property
     def new_items(self) -> int:
-        """How many items of the test set have no training rating."""
+        """Number of items in the test set without a training rating."""
         n = np.bincount(self.train.matrix.indices, minlength=self.train.n_items)
         return int((n[np.unique(self.items)] == 0).sum())
 
@@ -79,16 +79,16 @@ class Split:
 def random_split(
     ratings: Ratings, train: float = 0.8, seed: int = 0, *, stratify: Literal["user"] | None = None
 ) -> Split:
-    """Return a split with a share of the ratings, drawn at random, to train on.
+    """Draw a share of the ratings at random to train on; the others are the test set.
 
     Parameters
     ----------
     ratings
         All ratings.
     train
-        The share, between 0 and 1; of n ratings, ``round(train * n)`` are drawn.
+        The share to train on, between 0 and 1: ``round(train * n)`` of n ratings.
     seed
-        A whole number from 0; another one gives another split.
+        A whole number from 0; each gives another split.
     stratify
         ``"user"`` gives every user the same share, as nearly as whole numbers allow.
 
@@ -104,20 +104,20 @@ def random_split(
         raise InputError(f"train is {train!r}; give the share to train on, between 0 and 1, such as 0.8")
     if stratify not in (None, "user"):
         raise InputError(f'stratify is {stratify!r}; choose None or "user"')
-    lots, n = _lots(ratings, seed), ratings.n_ratings
+    keys, n = _random_keys(ratings, seed), ratings.n_ratings
     if stratify is None:
         chosen = np.zeros(n, bool)
-        chosen[np.argsort(lots, kind="stable")[: round(train * n)]] = True
+        chosen[np.argsort(keys, kind="stable")[: round(train * n)]] = True
     else:
-        # Rounding the running total gives each user the share, and the whole set exactly its own.
-        rows = _rows(ratings)
+        # Rounding the running total gives each user nearly the share, and the whole table exactly.
+        rows = ratings.rows()
         quota = np.diff(np.floor(train * ratings.matrix.indptr + 0.5).astype(np.int64))
-        order = np.lexsort((lots, rows))
+        order = np.lexsort((keys, rows))
         rank = np.empty(n, np.int64)
         rank[order] = np.arange(n) - ratings.matrix.indptr[rows[order]]
         chosen = rank < quota[rows]
-    how = f"{chosen.sum():,} of {n:,} ratings, seed {seed}" + (", by user" if stratify else "")
-    return _split(ratings, chosen, how)
+    name = f"{chosen.sum():,} of {n:,} ratings, seed {seed}" + (", by user" if stratify else "")
+    return _split(ratings, chosen, name)
 
 
 def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
@@ -132,48 +132,49 @@ def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
     if folds != int(folds) or not 2 <= folds <= ratings.n_ratings:
         raise InputError(f"folds is {folds!r}; give a whole number from 2 to {ratings.n_ratings:,}")
     fold = np.empty(ratings.n_ratings, np.int64)
-    fold[np.argsort(_lots(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
+    fold[np.argsort(_random_keys(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
     return [_split(ratings, fold != k, f"fold {k + 1} of {folds}, seed {seed}") for k in range(folds)]
 
 
 def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) -> list[Split]:
-    """Return a publisher's own (train, test) pairs, such as ``dataset.folds()``, as splits of the whole.
+    """Return (train, test) pairs that a data set was published with as splits of the whole table.
 
     Examples
     --------
     >>> whole = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 4, 3])
-    >>> parts = whole.take(users=[0]), whole.take(users=[1])
-    >>> published_folds(whole, [parts])
+    >>> published_folds(whole, [(whole.take(users=[0]), whole.take(users=[1]))])
     [Split(published fold 1: 2 ratings to train on, 1 to test, 1 users and 0 items of them new)]
     """
-    place = {user: k for k, user in enumerate(ratings.users.tolist())}
-    column = {item: k for k, item in enumerate(ratings.items.tolist())}
-    keys = _rows(ratings) * ratings.n_items + ratings.matrix.indices
+    keys = ratings.rows() * ratings.n_items + ratings.matrix.indices
 
-    def where(part: Ratings, name: str) -> Index:
-        users = _known(part.users.tolist(), place, f"{name}: user")
-        items = _known(part.items.tolist(), column, f"{name}: item")
-        wanted = users[_rows(part)] * ratings.n_items + items[part.matrix.indices]
-        at = np.searchsorted(keys, wanted)
-        found = keys[np.minimum(at, len(keys) - 1)] == wanted
-        if not found.all() or (ratings.matrix.data[at] != part.matrix.data).any():
-            raise InputError(f"{name} has ratings that the whole table has not, or other values of them")
-        return at
+    def mask(part: Ratings, name: str) -> Bools:
+        """Return which ratings of the whole table a part has."""
+        try:
+            users, items = ratings.user_positions(part.users), ratings.item_positions(part.items)
+        except UnknownIdError as error:
+            raise InputError(f"{name} does not belong to the whole table of ratings: {error}") from None
+        part_keys = users[part.rows()] * ratings.n_items + items[part.matrix.indices]
+        positions = np.minimum(np.searchsorted(keys, part_keys), len(keys) - 1)
+        is_same = keys[positions] == part_keys
+        is_same &= ratings.matrix.data[positions] == part.matrix.data
+        if not is_same.all():
+            raise InputError(f"{name} has ratings that differ from the whole table, or are not in it")
+        chosen = np.zeros(len(keys), bool)
+        chosen[positions] = True
+        return chosen
 
     splits = []
     for number, (train, test) in enumerate(folds, 1):
         name = f"published fold {number}"
-        learned, asked = where(train, f"train of {name}"), where(test, f"test of {name}")
-        if np.intersect1d(learned, asked).size:
-            raise InputError(f"{name} has ratings both to train on and to test")
-        chosen, tested = np.zeros(len(keys), bool), np.zeros(len(keys), bool)
-        chosen[learned], tested[asked] = True, True
-        splits.append(_split(ratings, chosen, name, tested))
+        train_mask, test_mask = mask(train, f"train of {name}"), mask(test, f"test of {name}")
+        if (train_mask & test_mask).any():
+            raise InputError(f"{name} has the same ratings in train and test")
+        splits.append(_split(ratings, train_mask, name, test_mask))
     return splits
 
 
 def hashed(seed: int, keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return 64 well-mixed bits for each whole number: the finalizer of SplitMix64 (Steele et al., 2014).
+    """Return a 64-bit hash of each whole number: the finalizer of SplitMix64 (Steele et al., 2014).
 
     Examples
     --------
@@ -185,47 +186,33 @@ def hashed(seed: int, keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
         return _mixed(start + (np.asarray(keys).astype(np.uint64) + np.uint64(1)) * GOLDEN)
 
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
 def _mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-def _lots(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
+def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a random number for each rating."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed!r}; give a whole number from 0")
     return hashed(int(seed), np.arange(ratings.n_ratings))
 
 
-def _rows(ratings: Ratings) -> Index:
-    return np.repeat(np.arange(ratings.n_users), np.diff(ratings.matrix.indptr))
-
-
-def _known(ids: list[Any], place: dict[Any, int], what: str) -> Index:
-    for one in ids:
-        if one not in place:
-            raise InputError(f"{what} {show(one)} is not in the whole table of ratings")
-    return np.array([place[one] for one in ids], dtype=np.int64)
-
-
-def _split(
-    ratings: Ratings,
-    chosen: npt.NDArray[np.bool_],
-    name: str,
-    tested: npt.NDArray[np.bool_] | None = None,
-) -> Split:
+def _split(ratings: Ratings, train_mask: Bools, name: str, test_mask: Bools | None = None) -> Split:
     from scipy.sparse import csr_array
 
-    tested = ~chosen if tested is None else tested
-    matrix, rows = ratings.matrix, _rows(ratings)
-    if not chosen.any() or not tested.any():
-        raise InputError(f"{name}: nothing is left to {'test' if chosen.any() else 'train on'}")
-    before = np.concatenate(([0], np.cumsum(chosen)))
-    parts = (matrix.data[chosen], matrix.indices[chosen], before[matrix.indptr].astype(matrix.indptr.dtype))
-    train = Ratings(csr_array(parts, shape=matrix.shape), ratings.users, ratings.items, ratings.scale)
+    test_mask = ~train_mask if test_mask is None else test_mask
+    if not train_mask.any() or not test_mask.any():
+        raise InputError(f"{name}: no rating is left to {'test' if train_mask.any() else 'train on'}")
+    matrix = ratings.matrix
+    n_before = np.concatenate(([0], np.cumsum(train_mask)))
+    indptr = n_before[matrix.indptr].astype(matrix.indptr.dtype)
+    train = csr_array((matrix.data[train_mask], matrix.indices[train_mask], indptr), shape=matrix.shape)
     return Split(
-        train, rows[tested], matrix.indices[tested].astype(np.int64), matrix.data[tested].copy(), name
+        Ratings(train, ratings.users, ratings.items, ratings.scale),
+        ratings.rows()[test_mask],
+        matrix.indices[test_mask].astype(np.int64),
+        matrix.data[test_mask],
+        name,
     )

@@ -89,8 +89,8 @@ class Files:
             raise InputError(f"{path} is empty (0 bytes); download it again")
         if _directory_bytes(path) > MAX_DIRECTORY_BYTES:
             raise InputError(
-                f"{path} has a directory of {_directory_bytes(path):,} bytes, more than the archive of any data "
-                "set; refused"
+                f"{path} has a directory of {_directory_bytes(path):,} bytes, more than any data set "
+                "has; refused"
             )
         try:
             with zipfile.ZipFile(path) as archive:

@@ -86,8 +86,8 @@ def _download_part(source: Source, part: Path, progress: Progress | None) -> Non
         raise InputError(f"{host} answered {str(error).split(' for url')[0]}; {remedy}") from error
     except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError) as error:
         raise InputError(
-            f"the download of {source.url} broke off after {_size(part):,} bytes, from which the next attempt "
-            f"continues; {remedy}"
+            f"the download of {source.url} broke off after {_size(part):,} bytes; the next attempt continues "
+            f"from there; {remedy}"
         ) from error
     except requests.exceptions.RequestException as error:
         raise InputError(f"{host} cannot be reached ({_reason(error)}); are you offline? {remedy}") from error
@@ -120,8 +120,8 @@ def _append(source: Source, part: Path, progress: Progress | None) -> None:
                 n_bytes += len(chunk)
                 if n_bytes > source.limit:
                     raise InputError(
-                        f"{source.url} sends more than the {source.limit:,} bytes that this data set can have; "
-                        "refused"
+                        f"{source.url} sends more than the {source.limit:,} bytes that this data set can "
+                        "have; refused"
                     )
                 if progress is not None:
                     progress(n_bytes, max(total, n_bytes))

@@ -1,4 +1,4 @@
-"""The MovieLens files: three families of layout, one result.
+"""MovieLens data sets: three layouts of files, one result.
 
 ============================== ================= ========================= =================
 data set                       ratings           movies                    user tags
@@ -110,7 +110,9 @@ def read(source: Source, files: Files) -> Dataset:
         name=source.name,
         terms=source.terms,
         citation=source.citation,
-        folds=(lambda whole: published_folds(whole, read_folds(files, source))) if source.form == "u" else None,
+        folds=(lambda whole: published_folds(whole, read_folds(files, source)))
+        if source.form == "u"
+        else None,
     )
 
 
@@ -125,8 +127,8 @@ def check_counts(source: Source, data: Dataset) -> None:
         raise InputError(
             f"{source.name} here has {r.n_ratings:,} ratings by {r.n_users:,} users of {n_items:,} items; "
             f"the published one has {counts.ratings:,}, {counts.users:,} and {counts.items:,}. The files are "
-            f"damaged or altered: run `prefmover data get {source.name}` again; to use them as they are, read "
-            "the file of ratings with Ratings.read"
+            f"damaged or altered: run `prefmover data get {source.name}` again, or read the file of ratings as "
+            "it is with Ratings.read"
         )
 
 

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
         folder = (cache or cache_folder()) / f"genome-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         arrays = _from_cache(folder, len(tags))
         if arrays is None:
-            batches = schema.batches(lambda name=scores_name: files.stream(name), files.where(scores_name))
+            batches = schema.batches(partial(files.stream, scores_name), files.where(scores_name))
             arrays = _assemble(batches, files.where(scores_name), 1 + int(schema.header), tag_ids)
             _to_cache(folder, *arrays)
         return Genome(arrays[0], tuple(tags), arrays[1])

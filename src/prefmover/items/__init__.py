@@ -1,1 +1,1 @@
-"""What is known about items: vectors, distances, titles."""
+"""Items: their vectors, distances, titles."""

@@ -96,7 +96,7 @@ class Catalog:
         return cls(ids, [str(item) for item in ids.tolist()], [0] * len(ids), [()] * len(ids))
 
     def aligned(self, ids: Ids) -> Catalog:
-        """Return the catalog of exactly these items, in this order; the title of an unknown item is its id."""
+        """Return the catalog of these items, in this order; the title of an unknown item is its id."""
         if ids is self.ids or np.array_equal(ids, self.ids):
             return self
         positions = self._index.get(ids).tolist()

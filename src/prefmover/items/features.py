@@ -346,7 +346,7 @@ def term_counts(
     weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
     if not len(items) == len(terms) == len(weights):
         raise InputError(
-            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected the same number of each"
+            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected equal numbers"
         )
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():

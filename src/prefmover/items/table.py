@@ -149,7 +149,9 @@ class ItemTable:
                 is_small = len(ids) * len(items_by_tag) <= DENSE
                 dimensions, min_items = (None, 1) if is_small else (100, 2)
                 blocks.append(
-                    features.from_tags(items, tags, counts, ids=ids, dimensions=dimensions, min_items=min_items)
+                    features.from_tags(
+                        items, tags, counts, ids=ids, dimensions=dimensions, min_items=min_items
+                    )
                 )
         if any(self.texts.values()):
             texts = [self.texts.get(key, "") for key in positions]
@@ -291,8 +293,8 @@ class _ItemFile:
             numbers = _floats(row[position])
             if len(numbers) != 1 or not 0 < numbers[0] < np.inf:
                 raise InputError(
-                    f"{self.origin.at(k, self.names[position])}: {row[position]!r} is not a count; expected a "
-                    "positive number"
+                    f"{self.origin.at(k, self.names[position])}: {row[position]!r} is not a count; expected "
+                    "a positive number"
                 )
             counts.append(numbers[0])
         return counts
