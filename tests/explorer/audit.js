@@ -14,7 +14,7 @@
   const text = (id) => document.getElementById(id)?.textContent.trim();
   const called = (e) =>
     e.getAttribute("aria-label")?.trim() ||
-    (e.getAttribute("aria-labeledby") ?? "").split(/\s+/).map(text).filter(Boolean).join(" ") ||
+    (e.getAttribute("aria-labelledby") ?? "").split(/\s+/).map(text).filter(Boolean).join(" ") ||
     (e.labels && [...e.labels].map((l) => l.textContent.trim()).join(" ")) ||
     (e.matches("input, [role=slider], [role=img], [role=region], dialog, nav, section") ? "" : e.textContent.trim()) ||
     e.getAttribute("alt");
@@ -27,7 +27,7 @@
   // ids and what points at them
   const ids = all.map((e) => e.id).filter(Boolean);
   for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) wrong.push(`id twice: ${id}`);
-  for (const attribute of ["aria-controls", "aria-labeledby", "aria-describedby", "aria-activedescendant", "for"]) {
+  for (const attribute of ["aria-controls", "aria-labelledby", "aria-describedby", "aria-activedescendant", "for"]) {
     for (const e of document.querySelectorAll(`[${attribute}]`)) {
       for (const id of e.getAttribute(attribute).split(/\s+/)) if (!document.getElementById(id)) wrong.push(`${attribute} points nowhere: ${name(e)}`);
     }

@@ -1,4 +1,4 @@
-"""A small model with hostile titles, served in process and over real sockets."""
+"""A small model with a hostile title, served over real sockets."""
 
 import threading
 import time
@@ -8,56 +8,70 @@ import httpx
 import numpy as np
 import pytest
 
-from prefmover import UserKNN, datasets
-from prefmover.server.handlers import Answers
+from prefmover import Dataset, ItemGeometry, Ratings, Recommender, datasets
+from prefmover.items.catalog import Catalog
+from prefmover.server.handlers import Handlers
 from prefmover.server.run import Server, address, listen
 from prefmover.server.settings import Settings
 
 HOSTILE = "<script>alert('film')</script>"
 
 
-@pytest.fixture(scope="session")
-def model():
-    data = datasets.load("cinema")
-    ratings = data.ratings.take(users=np.arange(0, 800, 10))
-    return UserKNN(n_jobs=1).fit(ratings, data.geometry)
+def with_title(data, item, title):
+    """Return a data set in which one item has another title."""
+    items, position = data.items, data.ratings.item_position(item)
+    titles, years = list(items.titles), items.years.copy()
+    titles[position], years[position] = title, 0
+    catalog = Catalog(items.ids, titles, years, items.genres)
+    return Dataset(data.ratings, data.geometry, catalog, name=data.name)
+
+
+def small_data(users, items, ratings, vectors, **options):
+    """Return a data set whose items have vectors, in the order of their first mention."""
+    geometry = ItemGeometry.from_vectors(list(dict.fromkeys(items)), vectors)
+    return Dataset(Ratings.from_arrays(users, items, ratings, **options), geometry)
 
 
 @pytest.fixture(scope="session")
-def labels():
-    catalog = datasets.load("cinema").items
-    names = {item: catalog.label(item) for item in catalog.ids.tolist()}
-    return names | {"alien-1979": HOSTILE}
+def data():
+    cinema = datasets.load("cinema")
+    some = cinema.with_ratings(cinema.ratings.take(users=np.arange(0, 800, 10)))
+    return with_title(some, "alien-1979", HOSTILE)
 
 
 @pytest.fixture(scope="session")
-def answers(model, labels):
-    return Answers(model, "some of cinema", labels)
+def model(data):
+    return Recommender(n_threads=1).fit(data)
+
+
+@pytest.fixture(scope="session")
+def handlers(model):
+    return Handlers(model, "some of cinema")
 
 
 def wait_until_ready(client):
     for _ in range(6000):
-        answer = client.get("/readyz")
-        if answer.status_code == 200:
+        response = client.get("/readyz")
+        if response.status_code == 200:
             return
-        assert answer.status_code == 503
-        assert "log" not in answer.json()["detail"], "the warm-up failed"
+        assert response.status_code == 503
+        assert "log" not in response.json()["detail"], "the warm-up failed"
         time.sleep(0.05)
     raise AssertionError("the service did not become ready")
 
 
 @pytest.fixture(scope="session")
-def client(answers):
-    with listening(answers) as client:
+def client(handlers):
+    with listening(handlers) as client:
         yield client
 
 
 @contextmanager
-def listening(answers, **settings):
+def listening(handlers, **settings):
     """Serve over a real socket, on a thread; yields a client that knows the address."""
     chosen = Settings(port=0, **settings)
     bound = listen(chosen)
-    server = Server(answers, chosen)
+    server = Server(handlers, chosen)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
@@ -71,16 +85,16 @@ def listening(answers, **settings):
 
 
 @pytest.fixture(scope="session")
-def live(answers):
-    with listening(answers, header_seconds=1.0, body_seconds=1.0) as client:
+def live(handlers):
+    with listening(handlers, header_seconds=1.0, body_seconds=1.0) as client:
         yield client
 
 
-def is_problem(answer, status):
-    """Whether an answer is a problem in the shape of RFC 9457."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    body = answer.json()
+def is_problem(response, status):
+    """Assert that a response is a problem as in RFC 9457, and return its detail."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
     assert body["status"] == status
     assert body["type"] == "about:blank"
     assert body["title"]

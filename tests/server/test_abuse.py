@@ -60,11 +60,10 @@ def post_bytes(live, content, **headers):
         (b"\xff\xfe\x00", "UTF-8"),
         (b'{"ratings": [{"item": "alien-1979", "rating": NaN}]}', "NaN"),
         (b'{"ratings": [{"item": "alien-1979", "rating": Infinity}]}', "Infinity"),
-        (b'{"ratings": [{"item": "alien-1979", "rating": 1e999}]}', ""),
         (b'{"ratings": [{"item": "alien-1979", "rating": ' + b"9" * 5000 + b"}]}", ""),
         (b'{"k": 1, "k": 2, "ratings": []}', "'k'"),
-        (b"[" * 100_000, "32"),
-        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "32"),
+        (b"[" * 100_000, "nested"),
+        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "nested"),
     ],
     ids=[
         "empty",
@@ -72,7 +71,6 @@ def post_bytes(live, content, **headers):
         "bytes",
         "NaN",
         "Infinity",
-        "1e999",
         "digits",
         "keys",
         "deep list",
@@ -111,6 +109,11 @@ def test_malformed_json(live, content, says):
 )
 def test_wrong_bodies(live, body, says):
     assert says in is_problem(post_bytes(live, json.dumps(body).encode()), 422).lower()
+
+
+def test_a_number_beyond_all_floats(live):
+    content = b'{"ratings": [{"item": "alien-1979", "rating": 1e999}]}'
+    assert "rating" in is_problem(post_bytes(live, content), 422)
 
 
 def test_an_unknown_item_is_named_and_escaped(live):
@@ -336,8 +339,8 @@ TOKEN = "a-token-of-some-length"
 
 
 @pytest.fixture(scope="module")
-def with_token(answers):
-    with listening(answers, token=TOKEN) as client:
+def with_token(handlers):
+    with listening(handlers, token=TOKEN) as client:
         yield client
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache, cachedmethod
 
-from prefmover._typing import Ints
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -35,6 +34,7 @@ __all__ = ["Handlers"]
 REASONS = 3  # contributions sent with each recommendation
 EXPLAINED = 20  # contributions sent in the explanation of one; the others are summed
 GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
+STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
 
 GuestKey = tuple[tuple[str, float], ...]
 
@@ -72,8 +72,9 @@ class Handlers:
         self._n_raters = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
         sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
         self._item_means = sums / np.maximum(self._n_raters, 1)
-        self._user_ids = [str(user) for user in ratings.users.tolist()]
-        self._item_ids = [str(item) for item in ratings.items.tolist()]
+        self._users, self._items = ratings.users.tolist(), ratings.items.tolist()
+        self._user_ids = [str(user) for user in self._users]
+        self._item_ids = [str(item) for item in self._items]
         self._plain_users = [(_plain(user),) for user in self._user_ids]
         self._plain_items = [
             (_plain(title), _plain(item))
@@ -91,15 +92,14 @@ class Handlers:
 
     def user(self, text: str) -> UserState:
         """Return the state of a user."""
-        return self.model.predictor_.state(self.data.user_position(text))
+        position = self.data.user_position(text)
+        return self.model.predictor_.state(position, self._users[position])
 
     @cachedmethod(lambda self: self._guests, key=lambda _, ratings: ratings, lock=lambda self: self._lock)
     def guest(self, ratings: GuestKey) -> UserState:
         """Return the state of a guest."""
-        positions = [self._item(item) for item, _ in ratings]
-        items = self.data.ratings.items[positions].tolist()
-        given = dict(zip(items, (rating for _, rating in ratings), strict=True))
-        return self.model.guest(given, name=self._guest_name)
+        by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
+        return self.model.guest(by_item, name=self._guest_name)
 
     def model_info(self) -> schemas.Model:
         """Return the model and its data."""
@@ -169,7 +169,7 @@ class Handlers:
         """Return the items nearest to an item."""
         position = self._item(item)
         geometry = self.data.require_geometry("the search for near items")
-        near = geometry.near(self.data.ratings.items[position], k)
+        near = geometry.near(self._items[position], k)
         positions = [geometry.item_position(other) for other, _ in near]
         similarities = geometry.similarity([position], positions)[0].tolist()
         return schemas.NearItems(
@@ -182,15 +182,20 @@ class Handlers:
 
     def neighbors(self, state: UserState, k: int) -> schemas.Neighbors:
         """Return the nearest users."""
-        near = self.model.neighbors(state, k, progress=check_cancelled)
-        self._count(near.stats)
+        similarity, guest = self.model.predictor_.similarity, None
+        if state.position < 0:
+            guest = self.data.ratings.one_user(state.name, state.items, state.values)
+        near = similarity.nearest(np.array([state.position]), k, guest, check_cancelled)
+        self._count({step: getattr(near.stats, step) for step in STEPS})
         name = self.measure.value_name
         return schemas.Neighbors(
             user=state.name,
             measure=self.measure.name,
             neighbors=[
-                schemas.Neighbor(user=one.user, n_common=self._n_common(state, one.user), **{name: one.value})
-                for one in near
+                schemas.Neighbor(
+                    user=self._user_ids[other], n_common=self._n_common(state, other), **{name: value}
+                )
+                for other, value in zip(near.neighbors.tolist(), near.values.tolist(), strict=True)
             ],
         )
 
@@ -213,7 +218,7 @@ class Handlers:
     def predictions(self, state: UserState, items: Sequence[str]) -> schemas.Predictions:
         """Return predicted ratings of items."""
         positions = [self._item(item) for item in items]
-        pairs = [(state, item) for item in self.data.ratings.items[positions].tolist()]
+        pairs = [(state, self._items[position]) for position in positions]
         predictions = self.model.predict(pairs, progress=check_cancelled)
         return schemas.Predictions(
             user=state.name,
@@ -232,12 +237,12 @@ class Handlers:
 
     def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanation:
         """Return the parts of a predicted rating."""
-        explanation = self.model.explain_recommendation(state, self.data.ratings.items[self._item(item)])
+        explanation = self.model.explain_recommendation(state, self._items[self._item(item)])
         return schemas.RecommendationExplanation(**explanation.to_dict(EXPLAINED))
 
     def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanation:
         """Return why two users are as near as they are."""
-        explanation = self.model.explain(state, self.data.ratings.users[self.data.user_position(other)])
+        explanation = self.model.explain(state, self._users[self.data.user_position(other)])
         self._count({"solved": 1})
         return schemas.UserExplanation(**explanation.to_dict())
 
@@ -260,7 +265,7 @@ class Handlers:
         return schemas.Comparison(
             user=state.name,
             other=self._user_ids[position],
-            n_common=self._n_common(state, ratings.users[position]),
+            n_common=self._n_common(state, position),
             measures=results,
         )
 
@@ -298,8 +303,8 @@ class Handlers:
         """Return the data set with other ratings and the same distances between items."""
         return Dataset(ratings, self.data.geometry, self.data.items)
 
-    def _n_common(self, state: UserState, other: Any) -> int:
-        theirs: Ints = self.data.ratings.row(self.data.ratings.user_position(other))[0]
+    def _n_common(self, state: UserState, other: int) -> int:
+        theirs = self.data.ratings.row(other)[0]
         return len(np.intersect1d(state.items, theirs, assume_unique=True))
 
     def _contribution(self, one: Any) -> dict[str, Any]:

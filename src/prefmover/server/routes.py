@@ -43,17 +43,24 @@ class _StrictRequest(Request):
 
     async def json(self) -> Any:
         try:
-            return json.loads(await self.body(), parse_constant=_refuse, object_pairs_hook=_unique)
+            text = (await self.body()).decode()
+            return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+        except UnicodeDecodeError as error:
+            raise HTTPException(400, f"the body is not UTF-8 (byte {error.start:,})") from None
         except RecursionError:
             raise HTTPException(400, "the body is nested too deeply") from None
-        except ValueError as error:  # not JSON, not UTF-8, or a number with thousands of digits
+        except ValueError as error:  # not JSON, or a number with thousands of digits
             raise HTTPException(400, f"the body is not JSON: {error}") from None
 
 
 class _StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-        return lambda request: handle(_StrictRequest(request.scope, request.receive))
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_StrictRequest(request.scope, request.receive))
+
+        return handle
 
 
 def _refuse(constant: str) -> Any:

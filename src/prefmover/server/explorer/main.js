@@ -1,10 +1,10 @@
-/** Starts the explorer: learns what is served, then draws the page that the address names. */
+/** Starts the explorer: loads the facts about the model, then draws the page of the address. */
 
+import { announce } from "./lib/announce.js";
 import * as api from "./lib/api.js";
 import { h } from "./lib/elements.js";
-import { announce } from "./lib/live.js";
+import { count, item, setNouns, user } from "./lib/format.js";
 import { href, parse, same } from "./lib/routes.js";
-import { count, item, speakOf, user } from "./lib/words.js";
 import * as likeMinded from "./pages/page_like_minded.js";
 import * as measures from "./pages/page_measures.js";
 import * as recommendedPage from "./pages/page_recommended.js";
@@ -17,12 +17,12 @@ const PAGES = { "like-minded": likeMinded, why, recommended: recommendedPage, tr
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
-const heights = new Map(); // how far down each address was read, for the back button
+const heights = new Map(); // scroll position by address, for the back button
 let leaving = new AbortController();
 let current = null;
 let shown = "";
 let followed = false;
-let recent = {}; // the people last looked at: the other pages begin with them
+let recent = {}; // the people of the last page, with whom the other pages begin
 
 function drawNav(route) {
   const links = Object.entries(PAGES).map(([page, { name }]) =>
@@ -52,7 +52,7 @@ function drawPage(model) {
   }
   const page = PAGES[route.page];
   main.replaceChildren(
-    ...[page ? page.draw(route, { model, signal: leaving.signal }) : lost()].flat(Infinity),
+    ...[page ? page.draw(route, { model, signal: leaving.signal }) : notFound()].flat(Infinity),
   );
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
@@ -62,7 +62,7 @@ function drawPage(model) {
   followed = false;
 }
 
-/** Where the focus and the eyes go: to the new heading, or back to the field that was used. */
+/** Move the focus and the view to the new heading, or back to the field that was used. */
 function move(samePage, focused) {
   const first = current === null;
   const heading = main.querySelector("h1");
@@ -72,11 +72,11 @@ function move(samePage, focused) {
   else if (!first) heading.focus({ preventScroll: true });
   if (!first) announce(document.title.replace(" · prefmover", ""));
   const y = followed ? 0 : (heights.get(location.hash) ?? 0);
-  // In the next frame, when answers that are still known have been drawn and the page is as long as it was.
+  // In the next frame: cached content has been drawn by then, and the page has its length.
   if (!samePage || followed) requestAnimationFrame(() => scrollTo(0, y));
 }
 
-function lost() {
+function notFound() {
   return [
     h("h1", {}, "There is no such page"),
     empty("Go to ", h("a", { href: "#/like-minded" }, "like-minded people"), "."),
@@ -84,8 +84,7 @@ function lost() {
 }
 
 function start(model) {
-  speakOf(model);
-  model.kind = model.measures.find((one) => one.name === model.measure)?.kind ?? "distance";
+  setNouns(model);
   const sizes = [
     count(model.n_users, user()),
     count(model.n_items, item()),
@@ -102,17 +101,17 @@ document.addEventListener("click", (event) => {
   if (link) followed = link.getAttribute("href") !== location.hash;
 });
 document.getElementById("skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the part after # is the page's address
+  event.preventDefault(); // the part after # is the address of the page
   (main.querySelector("h1") ?? main).focus();
 });
 api.onTokenNeeded(askForToken);
 drawNav({ page: parse(location.hash).page });
-const opening = region({ label: "the model", lines: 8, room: 44, signal: new AbortController().signal });
-main.append(opening.element);
-opening.show(
+const startUp = region({ label: "the model", lines: 8, room: 44, signal: new AbortController().signal });
+main.append(startUp.element);
+startUp.show(
   (signal) => api.model(signal),
   (model) => {
-    queueMicrotask(() => start(model)); // after this region is done with its own drawing
+    queueMicrotask(() => start(model)); // after this region has been drawn
     return [];
   },
 );

@@ -1,4 +1,4 @@
-// The reference of the API, drawn from its OpenAPI schema. All text goes in as text, never as markup.
+// The reference of the API, drawn from its OpenAPI schema. Strings become text, never markup.
 
 import { h } from "/assets/lib/elements.js";
 
@@ -9,16 +9,16 @@ function resolved(schema, whole) {
   return name ? whole.components.schemas[name] : (schema ?? {});
 }
 
-// What a schema allows, in a few words: "integer, 1 to 100", "list of Neighbor".
-function inWords(schema, whole) {
+// A type in a few words: "integer, 1 to 100", "list of Neighbor".
+function typeText(schema, whole) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf) return schema.anyOf.map((one) => inWords(one, whole)).join(" or ");
+  if (schema.anyOf) return schema.anyOf.map((one) => typeText(one, whole)).join(" or ");
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const words = [];
   if (schema.type === "array") {
-    words.push(`list of ${inWords(schema.items, whole)}`);
+    words.push(`list of ${typeText(schema.items, whole)}`);
     if (schema.maxItems !== undefined) words.push(`${schema.minItems ?? 0} to ${schema.maxItems}`);
   } else {
     words.push(schema.type ?? "anything");
@@ -46,20 +46,20 @@ function fields(schema, whole) {
   const needed = new Set(schema.required ?? []);
   const rows = Object.entries(schema.properties ?? {}).map(([name, one]) => [
     h("code", {}, name),
-    inWords(one, whole) + (needed.has(name) ? "" : " (may be left out)"),
+    typeText(one, whole) + (needed.has(name) ? "" : " (optional)"),
     one.description ?? resolved(one, whole).description ?? "",
   ]);
   return table(["field", "type", ""], rows);
 }
 
-// Objects within objects are shown once each, below the one that names them.
+// Objects inside objects are shown once each, below the object that refers to them.
 function named(schema, whole, seen = new Map()) {
   for (const one of [schema, ...(schema?.anyOf ?? []), schema?.items]) {
     const name = one?.$ref?.split("/").pop();
     if (!name || seen.has(name)) continue;
-    const found = whole.components.schemas[name];
-    seen.set(name, found);
-    for (const inner of Object.values(found.properties ?? {})) named(inner, whole, seen);
+    const object = whole.components.schemas[name];
+    seen.set(name, object);
+    for (const inner of Object.values(object.properties ?? {})) named(inner, whole, seen);
   }
   return seen;
 }
@@ -101,7 +101,7 @@ function operation(path, method, one, whole) {
         one.parameters.map((p) => [
           h("code", {}, p.name),
           p.in,
-          inWords(p.schema, whole) + (p.required ? "" : " (may be left out)"),
+          typeText(p.schema, whole) + (p.required ? "" : " (optional)"),
           p.description ?? "",
         ]),
       ),
@@ -115,15 +115,15 @@ function operation(path, method, one, whole) {
       fields(resolved(body, whole), whole),
     );
   }
-  const answer = one.responses?.["200"]?.content?.["application/json"]?.schema;
-  if (answer) inside.append(h("h3", {}, "Answer"), ...objects(answer, whole));
+  const response = one.responses?.["200"]?.content?.["application/json"]?.schema;
+  if (response) inside.append(h("h3", {}, "Response"), ...objects(response, whole));
   const problems = Object.entries(one.responses ?? {}).filter(([status]) => status >= "400");
   if (problems.length) {
     inside.append(
       h("h3", {}, "Problems"),
       table(
         ["status", ""],
-        problems.map(([status, told]) => [status, told.description]),
+        problems.map(([status, { description }]) => [status, description]),
       ),
     );
   }
@@ -158,7 +158,7 @@ function draw(whole) {
 
 try {
   const response = await fetch(SCHEMA);
-  if (!response.ok) throw new Error(`the schema could not be read (${response.status})`);
+  if (!response.ok) throw new Error(`The schema cannot be read (status ${response.status}).`);
   draw(await response.json());
 } catch (error) {
   document.getElementById("operations").replaceChildren(h("p", { role: "alert" }, String(error.message)));

@@ -1,15 +1,15 @@
 /**
- * The HTTP API as functions. Answers are kept for a while, because a served model does not change: going
- * back is instant and nothing jumps. A person is `{id}` or `{you: true}`; for the latter, ratings are sent.
+ * The HTTP API as functions. A served model does not change, so responses are cached: going back is instant,
+ * and nothing jumps. A person is `{id}`, or `{you: true}` for the visitor, whose ratings are sent along.
  */
 
 import { guestRatings } from "./guest.js";
 
 const ROOT = "/api/v1";
-const KEPT = 60;
+const CACHE_SIZE = 60;
 const TOKEN = "prefmover.token";
 
-/** What went wrong, in words for people; status 0 if the server did not answer. */
+/** An error with a message for people; status 0 if the server did not respond. */
 export class ApiError extends Error {
   constructor(status, title, detail, retryAfter = null) {
     super(detail || title);
@@ -17,11 +17,11 @@ export class ApiError extends Error {
   }
 }
 
-const kept = new Map();
+const cache = new Map();
 let askForToken = async () => null;
 let asking = null;
 
-/** Name the function that asks for a token; it is given whether one was tried already. */
+/** Set the function that asks for a token; its argument says whether a token was refused. */
 export function onTokenNeeded(ask) {
   askForToken = ask;
 }
@@ -30,69 +30,63 @@ export const model = (signal) => get("/model", {}, signal);
 export const users = (q, limit, signal) => get("/users", { q, limit }, signal);
 export const items = (q, offset, limit, signal) => get("/items", { q, offset, limit }, signal);
 
-/** A person with their ratings, best first. */
+/** A person with ratings, highest first. */
 export async function ratings(person, limit, signal) {
-  if (!person.you) return get(`/users/${encodeURIComponent(person.id)}`, { limit }, signal);
+  if (!person.you) return get(path(person), { limit }, signal);
   const mine = guestRatings();
   const total = mine.reduce((sum, one) => sum + one.rating, 0);
   const listed = mine
-    .map((one) => ({
-      item: { id: one.id, title: one.title },
-      rating: one.rating,
-      share: total ? one.rating / total : 0,
-    }))
+    .map(({ id, title, rating }) => ({ item: id, title, rating, share: total ? rating / total : 0 }))
     .sort((a, b) => b.rating - a.rating);
-  const mean = mine.length ? total / mine.length : null;
-  return { id: "guest", label: "you", n_ratings: mine.length, mean_rating: mean, ratings: listed };
+  return { n_ratings: mine.length, mean_rating: mine.length ? total / mine.length : null, ratings: listed };
 }
 
 export const neighbors = (person, k, signal) =>
-  person.you
-    ? post("/guest/neighbors", { k }, signal)
-    : get(`/users/${encodeURIComponent(person.id)}/neighbors`, { k }, signal);
+  about(person, `${path(person)}/neighbors`, "/guest/neighbors", { k }, signal);
 
 export const recommendations = (person, n, signal) =>
-  person.you
-    ? post("/guest/recommendations", { n }, signal)
-    : get(`/users/${encodeURIComponent(person.id)}/recommendations`, { n }, signal);
+  about(person, `${path(person)}/recommendations`, "/guest/recommendations", { n }, signal);
 
 export const recommendation = (person, item, signal) =>
   person.you
     ? post("/guest/recommendations/explain", { item }, signal)
-    : get(`/users/${encodeURIComponent(person.id)}/recommendations/${encodeURIComponent(item)}`, {}, signal);
+    : get(`${path(person)}/recommendations/${encodeURIComponent(item)}`, {}, signal);
 
 export const explanation = (person, other, signal) =>
-  person.you
-    ? post("/guest/explanations", { other: other.id }, signal)
-    : get("/explanations", { user: person.id, other: other.id }, signal);
+  about(person, "/explanations", "/guest/explanations", { user: person.id, other: other.id }, signal);
 
 export const comparison = (person, other, signal) =>
-  person.you
-    ? post("/guest/comparison", { other: other.id }, signal)
-    : get("/comparison", { user: person.id, other: other.id }, signal);
+  about(person, "/comparison", "/guest/comparison", { user: person.id, other: other.id }, signal);
+
+const path = (person) => `/users/${encodeURIComponent(person.id)}`;
+
+/** Request something about a user, or about the visitor. */
+function about(person, userPath, guestPath, parameters, signal) {
+  return person.you ? post(guestPath, parameters, signal) : get(userPath, parameters, signal);
+}
 
 function get(path, query, signal) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given).toString();
-  return remembered(text ? `${path}?${text}` : path, { signal });
+  const text = new URLSearchParams(query).toString();
+  return cached(text ? `${path}?${text}` : path, { signal });
 }
 
-function post(path, body, signal) {
+/** Send the visitor's ratings with a request; parameters that are undefined are left out. */
+function post(path, parameters, signal) {
   const ratings = guestRatings().map(({ id, rating }) => ({ item: id, rating }));
-  return remembered(path, { signal, method: "POST", body: JSON.stringify({ ratings, ...body }) });
+  return cached(path, { signal, method: "POST", body: JSON.stringify({ ratings, ...parameters }) });
 }
 
-async function remembered(path, options) {
+async function cached(path, options) {
   const key = `${path} ${options.body ?? ""}`;
-  if (kept.has(key)) {
-    const answer = kept.get(key);
-    kept.delete(key); // and put back at the end: the oldest unused one goes first
-    kept.set(key, answer);
+  if (cache.has(key)) {
+    const answer = cache.get(key);
+    cache.delete(key); // and insert it at the end: the least recently used one is dropped first
+    cache.set(key, answer);
     return answer;
   }
   const answer = await fetched(path, options);
-  kept.set(key, answer);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  cache.set(key, answer);
+  if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
   return answer;
 }
 
@@ -100,11 +94,11 @@ async function fetched(path, options) {
   const token = stored(TOKEN);
   const response = await sent(path, options, token);
   if (response.status === 401) {
-    // Several requests may be refused at once; one question is enough.
+    // Several requests may be refused at once; one dialog is enough.
     asking ??= askForToken(Boolean(token)).finally(() => (asking = null));
-    const given = await asking;
-    if (given === null) throw await problem(response);
-    store(TOKEN, given);
+    const newToken = await asking;
+    if (newToken === null) throw await problem(response);
+    store(TOKEN, newToken);
     options.signal?.throwIfAborted();
     return fetched(path, options);
   }
@@ -120,22 +114,22 @@ async function sent(path, options, token) {
     return await fetch(ROOT + path, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "No answer", "The server does not answer. Is it still running?");
+    throw new ApiError(0, "No response", "The server does not respond. Is it still running?");
   }
 }
 
 async function problem(response) {
-  let told = {};
+  let body = {};
   try {
-    told = await response.json();
+    body = await response.json();
   } catch {
-    // Something in between answered, not the server: its words would not help.
+    // A proxy responded, not the server; its text would not help.
   }
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   return new ApiError(
     response.status,
-    told.title ?? `Error ${response.status}`,
-    told.detail ?? "The server answered with an error.",
+    body.title ?? `Error ${response.status}`,
+    body.detail ?? "The server responded with an error.",
     Number.isFinite(seconds) ? seconds : null,
   );
 }
@@ -144,7 +138,7 @@ function stored(name) {
   try {
     return sessionStorage.getItem(name);
   } catch {
-    return memory.get(name) ?? null; // storage may be switched off; then the page remembers
+    return memory.get(name) ?? null; // storage may be disabled; then the page remembers
   }
 }
 

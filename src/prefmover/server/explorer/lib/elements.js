@@ -1,8 +1,8 @@
 /**
- * Elements from data, and nothing else.
+ * Elements from data.
  *
  * Everything on the page is made here. Strings become text nodes, never markup, so that a film called
- * `<script>` stays text: no other module touches innerHTML, and a test looks for it.
+ * `<script>` stays text. No module uses innerHTML; a test looks for it.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -11,9 +11,9 @@ const SVG = "http://www.w3.org/2000/svg";
  * Make an HTML element.
  *
  * @param {string} tag
- * @param {object} [attributes] `on` maps events to listeners; `style` maps CSS properties, custom ones too,
- *   set through the CSSOM because the Content-Security-Policy forbids style attributes; false and null
- *   leave out.
+ * @param {object} [attributes] `on` maps events to listeners. `style` maps CSS properties, which are set
+ *   through the CSSOM because the Content-Security-Policy forbids style attributes. Values false, null and
+ *   undefined are left out.
  * @param {...(Node|string|number|null|Array)} children
  * @returns {HTMLElement}
  */
@@ -26,14 +26,14 @@ export function s(tag, attributes = {}, ...children) {
   return dressed(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Text that only screen readers get. */
+/** Text for screen readers only. */
 export function unseen(text) {
   return h("span", { class: "unseen" }, text);
 }
 
 let last = 0;
 
-/** An id that no other element has: for labels, which must point at something. */
+/** An id that no other element has, for labels. */
 export function freshId(stem) {
   last += 1;
   return `${stem}-${last}`;

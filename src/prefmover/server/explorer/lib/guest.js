@@ -1,9 +1,9 @@
 /**
- * The visitor's own ratings: kept in this tab (sessionStorage), sent with requests, never stored elsewhere.
+ * The visitor's ratings: they stay in this tab (sessionStorage) and are sent with requests.
  */
 
 const KEY = "prefmover.ratings";
-const MOST = 500; // what the server takes
+const MOST = 500; // limit of the server
 
 /** @typedef {{id: string, title: string, rating: number}} Rated */
 
@@ -16,7 +16,7 @@ export const guestRatings = () => [...ratings.values()];
 /** The rating of an item, or null. */
 export const ratingOf = (id) => ratings.get(id)?.rating ?? null;
 
-/** Rate an item; null takes the rating back. */
+/** Rate an item; null removes the rating. */
 export function rate(item, rating) {
   if (rating === null) ratings.delete(item.id);
   else if (ratings.has(item.id) || ratings.size < MOST)
@@ -24,20 +24,20 @@ export function rate(item, rating) {
   save();
 }
 
-/** Take all ratings back. */
-export function forgetAll() {
+/** Remove all ratings. */
+export function clearRatings() {
   ratings.clear();
   save();
 }
 
 function load() {
   try {
-    const found = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return found.filter(
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return stored.filter(
       (one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating),
     );
   } catch {
-    return []; // no storage, or not ours
+    return []; // no storage, or not our content
   }
 }
 
@@ -45,6 +45,6 @@ function save() {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(guestRatings()));
   } catch {
-    // storage may be full or switched off; the ratings last as long as the page
+    // storage may be full or disabled; the ratings last as long as the page
   }
 }

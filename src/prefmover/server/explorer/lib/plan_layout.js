@@ -1,9 +1,9 @@
 /**
- * Where the parts of a transport plan stand: numbers in, numbers out, nothing is drawn here.
+ * The layout of a transport plan: numbers in, numbers out; nothing is drawn here.
  *
  * Each side is a column of items, as tall as their mass. Each flow is a ribbon between slices of two items.
- * Small items of long lists are taken together, with their flows: masses and costs are summed, so that what
- * is drawn always adds up to the whole.
+ * Small items of long lists are grouped, with their flows: masses and values are summed, so that the ribbons
+ * always add up to the whole distance.
  */
 
 const OTHERS = Symbol("others");
@@ -11,15 +11,18 @@ const SLOT = 26; // px that a label needs
 const BANDS = 7;
 const SWEEPS = 6;
 
-/** Distances run to a right angle, unless the items have another scale of their own. */
+/** Whether an explanation has a plan to draw: the flows of other measures than PMD have no mass. */
+export const hasPlan = (explanation) => explanation.flows.some((flow) => flow.mass !== null);
+
+/** The end of the color scale: a right angle, unless the distances are on another scale. */
 export function farthest(flows) {
   const most = Math.max(0, ...flows.map((flow) => flow.distance));
   return most > Math.PI / 2 || most < 0.15 ? most || 1 : Math.PI / 2;
 }
 
 /**
- * The class of a distance's color. Equal steps of 1 - cos, the similarity that is missing, as in
- * UserExplanation.plot: most items lie rather far apart, and there the eye should still see a difference.
+ * The class of a distance's color. The bands are equal steps of 1 - cos, the missing similarity, as in
+ * UserExplanation.plot: most items are rather far apart, and the eye should still see a difference there.
  */
 export function bandOf(distance, top) {
   const missing = 1 - Math.cos((Math.PI / 2) * Math.min(distance / top, 1));
@@ -27,14 +30,15 @@ export function bandOf(distance, top) {
 }
 
 /**
- * @param {object} answer of /explanations
- * @param {{most?: number}} [options] items per side before small ones are taken together
+ * @param {object} explanation of two users, with a plan
+ * @param {{most?: number}} [options] items per side before small ones are grouped
  */
-export function layout(answer, { most = 14 } = {}) {
-  const top = farthest(answer.flows);
-  const sides = [grouped(answer.source_items, most), grouped(answer.target_items, most)];
-  const ribbons = joined(answer.flows, sides);
-  const both = common(answer);
+export function layout(explanation, { most = 14 } = {}) {
+  const { flows } = explanation;
+  const top = farthest(flows);
+  const rated = [ratedItems(flows, "source"), ratedItems(flows, "target")];
+  const sides = rated.map((items) => grouped(items, most));
+  const ribbons = joined(flows, sides);
   const [left, right] = untangled(
     sides.map((side) => side.nodes),
     ribbons,
@@ -42,68 +46,60 @@ export function layout(answer, { most = 14 } = {}) {
   const px = Math.min(Math.max(34 * Math.max(left.length, right.length), 300), 640);
   const height = Math.max(stacked(left, px), stacked(right, px));
   for (const nodes of [left, right]) spread(nodes, height);
-  for (const node of [...left, ...right]) node.shared = both.has(node.id);
+  const [sources, targets] = rated.map((items) => new Set(items.map((one) => one.id)));
+  for (const node of [...left, ...right]) node.common = sources.has(node.id) && targets.has(node.id);
   slice(ribbons, left, right, px);
   for (const ribbon of ribbons) ribbon.band = ribbon.stays ? "stays" : bandOf(ribbon.distance, top);
-  ribbons.sort((a, b) => b.cost - a.cost || b.mass - a.mass);
+  ribbons.sort((a, b) => b.value - a.value || b.mass - a.mass);
   return { height, left, right, ribbons, top, px };
 }
 
-/** Ids that both rated. */
-export function common(answer) {
-  const mine = new Set(answer.source_items.map((one) => one.item.id));
-  return new Set(answer.target_items.map((one) => one.item.id).filter((id) => mine.has(id)));
+/** The items of one side of a plan, with their masses. */
+export function ratedItems(flows, end) {
+  const items = new Map();
+  for (const flow of flows) {
+    const id = flow[end];
+    const known = items.get(id);
+    if (known) known.mass += flow.mass;
+    else items.set(id, { id, title: flow[`${end}_label`], rating: flow[`${end}_rating`], mass: flow.mass });
+  }
+  return [...items.values()];
 }
 
-function grouped(rated, most) {
-  const sorted = [...rated].filter((one) => one.mass > 0).sort((a, b) => b.mass - a.mass);
-  const own = sorted.length > most ? sorted.slice(0, most - 1) : sorted;
-  const nodes = own.map((one) => ({
-    id: one.item.id,
-    title: one.item.title,
-    rating: one.rating,
-    mass: one.mass,
-    n: 1,
-  }));
-  const rest = sorted.slice(own.length);
+function grouped(items, most) {
+  const sorted = [...items].sort((a, b) => b.mass - a.mass);
+  const single = sorted.length > most ? sorted.slice(0, most - 1) : sorted;
+  const nodes = single.map((one) => ({ ...one, n: 1 }));
+  const rest = sorted.slice(single.length);
   if (rest.length) {
-    nodes.push({
-      id: OTHERS,
-      title: null,
-      rating: null,
-      mass: rest.reduce((sum, one) => sum + one.mass, 0),
-      n: rest.length,
-    });
+    const mass = rest.reduce((sum, one) => sum + one.mass, 0);
+    nodes.push({ id: OTHERS, title: null, rating: null, mass, n: rest.length });
   }
-  return { nodes, own: new Set(own.map((one) => one.item.id)) };
+  return { nodes, single: new Set(single.map((one) => one.id)) };
 }
 
 function joined(flows, [source, target]) {
-  const found = new Map();
+  const byEnds = new Map();
   const numbers = new Map();
   const number = (id) => numbers.get(id) ?? numbers.set(id, numbers.size).get(id);
   for (const flow of flows) {
-    const from = source.own.has(flow.source.id) ? flow.source.id : OTHERS;
-    const to = target.own.has(flow.target.id) ? flow.target.id : OTHERS;
+    const from = source.single.has(flow.source) ? flow.source : OTHERS;
+    const to = target.single.has(flow.target) ? flow.target : OTHERS;
     const key = `${number(from)} ${number(to)}`;
-    const known = found.get(key);
-    const stays = flow.source.id === flow.target.id;
-    if (!known)
-      found.set(key, { from, to, mass: flow.mass, cost: flow.cost, share: flow.share, stays, flows: [flow] });
-    else {
-      known.mass += flow.mass;
-      known.cost += flow.cost;
-      known.share += flow.share;
-      known.stays &&= stays;
-      known.flows.push(flow);
-    }
+    const ribbon = byEnds.get(key) ?? { from, to, mass: 0, value: 0, share: 0, stays: true, flows: [] };
+    byEnds.set(key, ribbon);
+    ribbon.mass += flow.mass;
+    ribbon.value += flow.value;
+    ribbon.share += flow.share;
+    ribbon.stays &&= flow.source === flow.target;
+    ribbon.flows.push(flow);
   }
-  const ribbons = [...found.values()];
-  for (const ribbon of ribbons) ribbon.distance = ribbon.mass > 0 ? ribbon.cost / ribbon.mass : 0;
+  const ribbons = [...byEnds.values()];
+  for (const ribbon of ribbons) ribbon.distance = ribbon.mass > 0 ? ribbon.value / ribbon.mass : 0;
   return ribbons;
 }
 
-/** Both columns in an order with few crossings: each item near the middle of what it is joined to. */
+/** Order both columns so that few ribbons cross: each item near the middle of the items it is joined to. */
 function untangled([left, right], ribbons) {
   let best = [left, right];
   let fewest = Infinity;
@@ -116,14 +112,14 @@ function untangled([left, right], ribbons) {
   return best;
 }
 
-function byMiddle(nodes, others, ribbons, own, far) {
-  const place = new Map(others.map((node, k) => [node.id, k]));
+function byMiddle(nodes, others, ribbons, near, far) {
+  const rank = new Map(others.map((node, k) => [node.id, k]));
   const middle = new Map(
     nodes.map((node) => {
-      const mine = ribbons.filter((ribbon) => ribbon[own] === node.id);
+      const mine = ribbons.filter((ribbon) => ribbon[near] === node.id);
       const mass = mine.reduce((sum, ribbon) => sum + ribbon.mass, 0);
-      const at = mine.reduce((sum, ribbon) => sum + ribbon.mass * place.get(ribbon[far]), 0) / (mass || 1);
-      return [node.id, node.id === OTHERS ? Infinity : at]; // the small ones together come last
+      const at = mine.reduce((sum, ribbon) => sum + ribbon.mass * rank.get(ribbon[far]), 0) / (mass || 1);
+      return [node.id, node.id === OTHERS ? Infinity : at]; // the group of small items comes last
     }),
   );
   return [...nodes].sort((a, b) => middle.get(a.id) - middle.get(b.id) || b.mass - a.mass);
@@ -164,15 +160,15 @@ function spread(nodes, height) {
   }
 }
 
-/** Cut each bar into the slices of its ribbons, ordered by where they go. */
+/** Cut each bar into the slices of its ribbons, in the order of their other ends. */
 function slice(ribbons, left, right, px) {
-  const ends = (nodes, own, far, others, field) => {
-    const place = new Map(others.map((node) => [node.id, node.y]));
+  const ends = (nodes, near, far, others, field) => {
+    const heights = new Map(others.map((node) => [node.id, node.y]));
     for (const node of nodes) {
       let y = node.barY;
       const mine = ribbons
-        .filter((ribbon) => ribbon[own] === node.id)
-        .sort((a, b) => place.get(a[far]) - place.get(b[far]));
+        .filter((ribbon) => ribbon[near] === node.id)
+        .sort((a, b) => heights.get(a[far]) - heights.get(b[far]));
       for (const ribbon of mine) {
         ribbon[field] = y;
         y += ribbon.mass * px;

@@ -4,12 +4,12 @@
  *     #/like-minded/ada-b      #/why/ada-b/hugo-m      #/recommended/ada-b/alien-1979
  *     #/measures/ada-b/hugo-m  #/try                   #/why/@you/hugo-m
  *
- * `@you` is whoever rated films on this device. Ids are percent-encoded, so that no id can look like it.
+ * `@you` is the visitor. Ids are percent-encoded, so no id can look like it.
  */
 
 const YOU = "@you";
 
-/** Pages in the order of the navigation, with the parts their addresses have. */
+/** Pages in the order of the navigation, with the parts of their addresses. */
 export const PAGES = {
   "like-minded": ["person"],
   why: ["person", "other"],
@@ -23,7 +23,7 @@ export const PAGES = {
  * @typedef {{page: string|null, person?: Person, other?: Person, item?: string}} Route
  */
 
-/** @returns {Route} page is null where there is none of that address. */
+/** @returns {Route} page is null if there is no page at the address. */
 export function parse(hash) {
   const parts = hash.replace(/^#\/?/, "").split("/").filter(Boolean);
   const page = parts.shift() ?? "like-minded";
@@ -53,7 +53,7 @@ export function href(route) {
   return `#/${[route.page, ...parts].join("/")}`;
 }
 
-/** Whether two people of routes are the same. */
+/** Whether two people are the same. */
 export function same(a, b) {
   return Boolean(a && b) && Boolean(a.you) === Boolean(b.you) && a.id === b.id;
 }

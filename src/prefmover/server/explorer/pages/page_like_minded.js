@@ -1,20 +1,24 @@
-/** Like-minded: somebody's taste, and who is nearest. */
+/** Like-minded: a person's taste, and the nearest people. */
 
+import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { announce } from "../lib/live.js";
-import { href } from "../lib/routes.js";
 import {
   capital,
+  capitalName,
+  capitalWhose,
   count,
-  distance,
+  decimal,
   item as itemNoun,
+  measured,
   nameOf,
   user as userNoun,
   users as usersNoun,
   whose,
-} from "../lib/words.js";
-import { heard, nearest } from "../parts/nearest.js";
+} from "../lib/format.js";
+import { hasPlan } from "../lib/plan_layout.js";
+import { href } from "../lib/routes.js";
+import { nearest, summary } from "../parts/nearest.js";
 import { onePicker } from "../parts/pickers.js";
 import { region } from "../parts/region.js";
 import { ribbons } from "../parts/ribbons.js";
@@ -25,7 +29,7 @@ const MORE = 40;
 const STRIPES = 200;
 const FIRST = 100;
 const EXAMPLES = 10;
-const TRIED = 6; // people asked for a stranger nearby, for the example
+const TRIED = 6; // users among whose neighbors the example is looked for
 
 export const name = "Like-minded";
 
@@ -45,7 +49,10 @@ function drawStart(route, { model, signal }) {
     (answer) => {
       const chosen = spread(answer.users, EXAMPLES);
       const few = [...answer.users].sort((a, b) => Math.abs(a.n_ratings - 6) - Math.abs(b.n_ratings - 6));
-      example.show((stop) => strangers(few.slice(0, TRIED), stop), drawExample);
+      example.show(
+        (stop) => strangers(few.slice(0, TRIED), stop),
+        (pair) => (pair === null ? [] : drawExample(pair, model.value_name)),
+      );
       return h(
         "ul",
         { class: "chips" },
@@ -56,7 +63,7 @@ function drawStart(route, { model, signal }) {
             h(
               "a",
               { href: href({ page: "like-minded", person: { id: one.id } }) },
-              capital(nameOf(one)),
+              capitalName(one),
               h("span", { class: "soft" }, one.n_ratings),
             ),
           ),
@@ -75,20 +82,20 @@ function drawStart(route, { model, signal }) {
         "p",
         { class: "lead" },
         `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
-        "prefmover measures how much work it takes to turn one person’s ratings into another’s, exactly, ",
-        "and shows the plan.",
+        "prefmover computes the exact cost of turning one person’s preferences into another’s, ",
+        "and shows the cheapest plan.",
       ),
       onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
       h(
         "section",
         { "aria-labelledby": "some" },
-        h("h2", { id: "some", class: "eyebrow" }, "For example, with the number of ratings"),
+        h("h2", { id: "some", class: "eyebrow" }, "Examples, with the number of ratings"),
         some.element,
       ),
       h(
         "p",
         { class: "invite" },
-        h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your own ratings"),
+        h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your ratings"),
       ),
     ),
     h(
@@ -100,36 +107,35 @@ function drawStart(route, { model, signal }) {
   );
 }
 
-/** Some of many, evenly. */
+/** n of many, at equal steps. */
 function spread(all, n) {
   const step = Math.max(1, Math.floor(all.length / n));
   return all.filter((_, k) => k % step === 0).slice(0, n);
 }
 
-/** The plan between somebody and a near one who has rated nothing in common, or else the nearest. */
+/** The explanation of a user and a near one with nothing in common, or else of a user and the nearest. */
 async function strangers(some, stop) {
   let pair = null;
-  for (const user of some) {
-    const { neighbors } = await api.neighbors({ id: user.id }, NEAREST, stop);
+  for (const { id } of some) {
+    const { neighbors } = await api.neighbors({ id }, NEAREST, stop);
     const other = neighbors.find((one) => one.n_common === 0);
-    if (other || (!pair && neighbors.length)) pair = [user, (other ?? neighbors[0]).user];
+    if (other || (!pair && neighbors.length)) pair = [{ id }, { id: (other ?? neighbors[0]).user }];
     if (other) break;
   }
-  return pair && api.explanation({ id: pair[0].id }, { id: pair[1].id }, stop);
+  return pair && { people: pair, explanation: await api.explanation(...pair, stop) };
 }
 
-function drawExample(answer) {
-  if (answer === null) return [];
-  const pair = { person: { id: answer.user.id }, other: { id: answer.other.id } };
+function drawExample({ people, explanation }, valueName) {
+  const [person, other] = people;
   return [
     h(
       "p",
       { class: "soft" },
-      `${capital(nameOf(answer.user))} and ${nameOf(answer.other)}: distance ${distance(answer.distance)}, `,
-      `${count(answer.n_common, itemNoun())} in common.`,
+      `${capitalName(person)} and ${nameOf(other)}: ${valueName} ${decimal(measured(explanation))}, `,
+      `${count(explanation.n_common, itemNoun())} in common.`,
     ),
-    ribbons(answer, { most: 8, compact: true }),
-    h("p", {}, h("a", { href: href({ page: "why", ...pair }) }, "See the whole plan")),
+    hasPlan(explanation) ? ribbons(explanation, people, { most: 8, compact: true }) : null,
+    h("p", {}, h("a", { href: href({ page: "why", person, other }) }, "See the whole explanation")),
   ];
 }
 
@@ -150,24 +156,24 @@ function drawPerson(route, { model, signal }) {
     near.show(
       (stop) => api.neighbors(route.person, k, stop),
       (answer) => {
-        announce(heard(answer));
+        announce(summary(answer));
         return [
-          nearest(answer, route.person, { kind: model.kind }),
+          nearest(answer, route.person, { valueName: model.value_name }),
           k < MORE && answer.neighbors.length === k ? h("p", {}, more) : null,
         ];
       },
     );
   load(NEAREST);
   return [
-    h("h1", {}, who === "you" ? "Who is like you?" : `Who is like ${who}?`),
-    onePicker(route, capital(userNoun() === "viewer" ? "Viewer" : "User")),
+    h("h1", {}, `Who is like ${who}?`),
+    onePicker(route, capital(userNoun())),
     h(
       "div",
       { class: "split" },
       h(
         "section",
         { class: "card", "aria-labelledby": "taste" },
-        h("h2", { id: "taste" }, `${capital(whose(route.person))} taste`),
+        h("h2", { id: "taste" }, `${capitalWhose(route.person)} taste`),
         about.element,
       ),
       h(
@@ -180,7 +186,7 @@ function drawPerson(route, { model, signal }) {
     h(
       "p",
       { class: "onward" },
-      h("a", { href: href({ page: "recommended", person: route.person }) }, `What to recommend to ${who}`),
+      h("a", { href: href({ page: "recommended", person: route.person }) }, `Recommendations for ${who}`),
     ),
   ];
 }

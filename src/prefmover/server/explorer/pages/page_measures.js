@@ -1,10 +1,10 @@
-/** Measures: the same two people under all twelve measures, and where the classic ones give up. */
+/** Measures: two people under all measures, some of which are undefined for them. */
 
+import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { announce } from "../lib/live.js";
+import { capitalName, count, item as itemNoun, nameOf, user as userNoun, value } from "../lib/format.js";
 import { href, same } from "../lib/routes.js";
-import { capital, count, item as itemNoun, nameOf, user as userNoun, value } from "../lib/words.js";
 import { pairPickers } from "../parts/pickers.js";
 import { empty, region } from "../parts/region.js";
 import { suggestions } from "./page_why.js";
@@ -22,7 +22,7 @@ export function draw(route, context) {
       "h1",
       {},
       two
-        ? `${capital(nameOf(route.person))} and ${nameOf(route.other)} under twelve measures`
+        ? `${capitalName(route.person)} and ${nameOf(route.other)} under twelve measures`
         : "One pair, twelve measures",
     ),
     pairPickers(route),
@@ -33,15 +33,15 @@ export function draw(route, context) {
   table.show(
     (stop) => api.comparison(route.person, route.other, stop),
     (answer) => {
-      const silent = answer.measures.filter((one) => !one.defined).length;
-      announce(`${silent} of ${answer.measures.length} measures are undefined`);
+      const n = answer.measures.filter((one) => one.value === null).length;
+      announce(`${n} of ${answer.measures.length} measures are undefined`);
       return [
-        verdict(answer, silent),
+        verdict(answer, n),
         drawTable(answer),
         h(
           "p",
           { class: "onward" },
-          h("a", { href: href({ ...route, page: "why" }) }, "Why: the plan behind PMD"),
+          h("a", { href: href({ ...route, page: "why" }) }, "Why these two are alike"),
         ),
       ];
     },
@@ -49,9 +49,8 @@ export function draw(route, context) {
   return [...opening, table.element];
 }
 
-function verdict(answer, silent) {
-  const shared = answer.n_common === 0 ? `no ${itemNoun()}` : count(answer.n_common, itemNoun());
-  const dots = answer.measures.map((one) => h("span", { class: one.defined ? "dot" : "dot none" }));
+function verdict(answer, n) {
+  const dots = answer.measures.map((one) => h("span", { class: one.value === null ? "dot none" : "dot" }));
   return h(
     "div",
     { class: "point" },
@@ -59,13 +58,13 @@ function verdict(answer, silent) {
     h(
       "p",
       {},
-      `They have rated ${shared} in common. `,
-      silent
+      `They have rated ${count(answer.n_common, itemNoun())} in common. `,
+      n
         ? [
-            h("strong", {}, `${silent} of ${answer.measures.length} measures are undefined`),
-            " for them. PMD looks at all they rated.",
+            h("strong", {}, `${n} of ${answer.measures.length} measures are undefined`),
+            " for them. PMD uses all their ratings.",
           ]
-        : "All measures have an answer.",
+        : "All measures are defined for them.",
     ),
   );
 }
@@ -95,14 +94,14 @@ function drawTable(answer) {
 }
 
 function line(one) {
-  const closer = one.kind === "distance" ? "distance, 0 is alike" : "similarity, more is alike";
+  const closer = one.value_name === "distance" ? "distance: less is closer" : "similarity: more is closer";
   return h(
     "tr",
-    { class: `${one.defined ? "" : "undefined"} ${one.name === "pmd" ? "ours" : ""}` },
-    h("th", { scope: "row", class: "text" }, one.label, h("span", { class: "soft" }, one.summary ?? "")),
-    one.defined
-      ? h("td", { class: "number" }, value(one.value))
-      : h("td", { class: "number" }, h("em", {}, "undefined"), h("span", { class: "soft" }, one.why ?? "")),
+    { class: `${one.value === null ? "undefined" : ""} ${one.name === "pmd" ? "pmd" : ""}` },
+    h("th", { scope: "row", class: "text" }, one.label, h("span", { class: "soft" }, one.summary)),
+    one.value === null
+      ? h("td", { class: "number" }, h("em", {}, "undefined"), h("span", { class: "soft" }, one.reason))
+      : h("td", { class: "number" }, value(one.value)),
     h("td", { class: "text kind" }, closer),
   );
 }

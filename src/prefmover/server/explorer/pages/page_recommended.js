@@ -1,13 +1,13 @@
-/** Recommended: what somebody has not rated and would like, and who says so. */
+/** Recommended: items that a person has not rated and would like, with reasons. */
 
+import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { announce } from "../lib/live.js";
+import { capital, items as itemsNoun, nameOf, user as userNoun } from "../lib/format.js";
 import { href } from "../lib/routes.js";
-import { item as itemNoun, items as itemsNoun, nameOf, user as userNoun } from "../lib/words.js";
 import { onePicker } from "../parts/pickers.js";
-import { partsOf } from "../parts/prediction.js";
-import { heard, recommended } from "../parts/reasons.js";
+import { ratingParts } from "../parts/rating_parts.js";
+import { recommended, summary } from "../parts/recommended.js";
 import { empty, region } from "../parts/region.js";
 
 const FEW = 10;
@@ -15,14 +15,14 @@ const FEW = 10;
 export const name = "Recommended";
 
 export function title(route) {
-  return route.person ? `Recommended to ${nameOf(route.person)}` : `Recommended ${itemsNoun()}`;
+  return route.person ? `Recommended for ${nameOf(route.person)}` : `Recommended ${itemsNoun()}`;
 }
 
 export function draw(route, { model, signal }) {
-  const picker = onePicker(route, `For which ${userNoun()}?`);
+  const picker = onePicker(route, capital(userNoun()));
   if (!route.person) {
     return [
-      h("h1", {}, "What to recommend?"),
+      h("h1", {}, `Recommended ${itemsNoun()}`),
       picker,
       empty(
         `Choose a ${userNoun()}, or `,
@@ -36,12 +36,12 @@ export function draw(route, { model, signal }) {
   list.show(
     (stop) => api.recommendations(route.person, FEW, stop),
     (answer) => {
-      announce(heard(answer));
+      announce(summary(answer));
       return recommended(answer, {
         scale: model.scale,
         opened: route.item,
         open: (item, into) => openParts(item, into),
-        // The address follows what is open, without a page of its own in the history.
+        // The address names the open item, without an entry in the history.
         toggle: (item) => history.replaceState(null, "", href({ ...route, item: item ?? undefined })),
       });
     },
@@ -51,18 +51,17 @@ export function draw(route, { model, signal }) {
     into.append(parts.element);
     parts.show(
       (stop) => api.recommendation(route.person, item, stop),
-      (answer) => partsOf(answer, route.person),
+      (explanation) => ratingParts(explanation, route.person, model.value_name),
     );
   };
   return [
-    h("h1", {}, `Recommended to ${who}`),
+    h("h1", {}, `Recommended for ${who}`),
     picker,
     h(
       "p",
       { class: "lead" },
-      `Predicted ratings of what ${who} ${who === "you" ? "have" : "has"} not rated. `,
-      "Every prediction is a sum, and every neighbor’s part in it can be seen, ",
-      `down to which ${itemNoun()} they speak through.`,
+      `Predicted ratings of ${itemsNoun()} that ${who} ${route.person.you ? "have" : "has"} not rated. `,
+      "Every prediction is a sum: open one to see what each neighbor contributes, and by which ratings.",
     ),
     h(
       "section",

@@ -1,28 +1,31 @@
-/** Try it yourself: rate a handful, and see at once who is like-minded, why, and what to watch next. */
+/** Try it yourself: rate a few items, and see like-minded people, why they are, and recommendations. */
 
+import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { forgetAll, guestRatings, rate, ratingOf } from "../lib/guest.js";
-import { announce } from "../lib/live.js";
-import { href } from "../lib/routes.js";
 import {
+  capital,
   count,
-  distance,
+  decimal,
   item as itemNoun,
   items as itemsNoun,
+  measured,
   nameOf,
   users as usersNoun,
-} from "../lib/words.js";
+} from "../lib/format.js";
+import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
+import { hasPlan } from "../lib/plan_layout.js";
+import { href } from "../lib/routes.js";
 import { combobox } from "../parts/combobox.js";
 import { nearest } from "../parts/nearest.js";
-import { recommended } from "../parts/reasons.js";
+import { recommended } from "../parts/recommended.js";
 import { empty, region } from "../parts/region.js";
 import { ribbons } from "../parts/ribbons.js";
 import { starInput } from "../parts/stars.js";
 
 const YOU = { you: true };
 const OFFERED = 12;
-const PAUSE = 250; // ms without another star before the server is asked
+const PAUSE = 250; // ms after the last star before the request
 
 export const name = "Try it yourself";
 
@@ -37,7 +40,7 @@ export function draw(_route, { model, signal }) {
   const results = drawResults(model, signal);
   let timer = 0;
 
-  function add(item, where) {
+  function add(item, position) {
     if (rows.has(item.id)) return rows.get(item.id);
     const label = `Your rating of ${item.title}`;
     const stars = starInput({
@@ -47,7 +50,7 @@ export function draw(_route, { model, signal }) {
       change: (value) => changed(item, value),
     });
     rows.set(item.id, stars);
-    list[where](h("li", {}, h("span", { class: "title" }, item.title), stars.element));
+    list[position](h("li", {}, h("span", { class: "title" }, item.title), stars.element));
     return stars;
   }
 
@@ -61,20 +64,20 @@ export function draw(_route, { model, signal }) {
   function recount() {
     const n = guestRatings().length;
     tally.textContent = n === 0 ? "Nothing rated yet" : `${count(n, itemNoun())} rated`;
-    again.disabled = n === 0;
+    startOver.disabled = n === 0;
   }
 
-  const again = h(
+  const startOver = h(
     "button",
     { type: "button", class: "quiet small", on: { click: () => restart() } },
-    "Start again",
+    "Start over",
   );
   function restart() {
-    forgetAll();
+    clearRatings();
     for (const stars of rows.values()) stars.set(null);
     recount();
     results.update();
-    announce("All ratings taken back");
+    announce("All ratings removed");
   }
 
   const search = combobox({
@@ -83,10 +86,10 @@ export function draw(_route, { model, signal }) {
     placeholder: `Search ${itemsNoun()}`,
     clears: true,
     search: async (q, stop) => {
-      const found = await api.items(q, 0, 12, stop);
+      const answer = await api.items(q, 0, 12, stop);
       return {
-        total: found.total,
-        options: found.items.map((one) => ({
+        total: answer.total,
+        options: answer.items.map((one) => ({
           label: one.title,
           note: count(one.n_ratings, "rating"),
           value: one,
@@ -127,8 +130,8 @@ export function draw(_route, { model, signal }) {
     h(
       "p",
       { class: "lead" },
-      `Rate a handful of ${itemsNoun()} you know. `,
-      "The ratings stay in this tab, go along with each question, and are forgotten when it closes.",
+      `Rate a few ${itemsNoun()} you know. `,
+      "Your ratings stay in this tab, are sent with each request, and are gone when the tab is closed.",
     ),
     h(
       "div",
@@ -136,7 +139,7 @@ export function draw(_route, { model, signal }) {
       h(
         "section",
         { class: "card", "aria-labelledby": "mine" },
-        h("div", { class: "line" }, h("h2", { id: "mine" }, "Your ratings"), tally, again),
+        h("div", { class: "line" }, h("h2", { id: "mine" }, "Your ratings"), tally, startOver),
         search.element,
         offered.element,
       ),
@@ -146,7 +149,7 @@ export function draw(_route, { model, signal }) {
   ];
 }
 
-/** What the ratings lead to; each part is loaded by itself and keeps its place. */
+/** Neighbors, recommendations and an explanation for the ratings; each is loaded on its own. */
 function drawResults(model, signal) {
   const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
   const best = region({ label: "recommendations", lines: 6, room: 24, signal });
@@ -157,9 +160,9 @@ function drawResults(model, signal) {
 
   function update() {
     if (guestRatings().length === 0) {
-      near.say(empty(`Give a few ${itemsNoun()} stars, and the ${usersNoun()} nearest to you appear here.`));
-      best.say(empty("What they would tell you to watch next, with reasons."));
-      plan.say(empty("How your ratings become those of the nearest."));
+      near.notice(empty(`Rate a few ${itemsNoun()}, and the ${usersNoun()} nearest to you appear here.`));
+      best.notice(empty(`${capital(itemsNoun())} you would like, with reasons.`));
+      plan.notice(empty("Why the nearest is like you."));
       because.textContent = "Why";
       glance.hidden = true;
       return;
@@ -168,17 +171,18 @@ function drawResults(model, signal) {
       (stop) => api.neighbors(YOU, 5, stop),
       (answer) => {
         const first = answer.neighbors[0];
-        if (first) why(first.user);
+        if (first) why({ id: first.user });
         glance.hidden = !first;
-        if (first) glance.textContent = `Nearest: ${nameOf(first.user)}, ${distance(first.distance)} ↓`;
-        return nearest(answer, YOU, { kind: model.kind, headline: false });
+        if (first)
+          glance.textContent = `Nearest: ${nameOf({ id: first.user })}, ${decimal(measured(first))} ↓`;
+        return nearest(answer, YOU, { valueName: model.value_name, headline: false });
       },
     );
     best.show(
       (stop) => api.recommendations(YOU, 5, stop),
       (answer) => {
         const first = answer.recommendations[0];
-        if (first) announce(`Updated. First recommendation: ${first.item.title}`);
+        if (first) announce(`Updated. First recommendation: ${first.title}`);
         return recommended(answer, { scale: model.scale });
       },
     );
@@ -187,16 +191,16 @@ function drawResults(model, signal) {
   function why(other) {
     because.textContent = `Why ${nameOf(other)}`;
     plan.show(
-      (stop) => api.explanation(YOU, { id: other.id }, stop),
-      (answer) => [
-        ribbons(answer, { most: 8, compact: true }),
+      (stop) => api.explanation(YOU, other, stop),
+      (explanation) => [
+        hasPlan(explanation) ? ribbons(explanation, [YOU, other], { most: 8, compact: true }) : null,
         h(
           "p",
           {},
           h(
             "a",
-            { class: "more-link", href: href({ page: "why", person: YOU, other: { id: other.id } }) },
-            "The whole plan",
+            { class: "more-link", href: href({ page: "why", person: YOU, other }) },
+            "The whole explanation",
           ),
         ),
       ],
@@ -221,7 +225,7 @@ function drawResults(model, signal) {
       h(
         "div",
         { class: "line" },
-        h("h2", { id: "try-best" }, "Recommended to you"),
+        h("h2", { id: "try-best" }, "Recommended for you"),
         more("recommended", "All parts"),
       ),
       best.element,

@@ -1,19 +1,22 @@
-/** Why: two people side by side, and the plan between them. */
+/** Why: two people, and the explanation of their distance. */
 
+import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { announce } from "../lib/live.js";
-import { farthest } from "../lib/plan_layout.js";
-import { href, same } from "../lib/routes.js";
 import {
   capital,
+  capitalName,
   count,
-  distance,
+  decimal,
   item as itemNoun,
+  measured,
   nameOf,
   percent,
-  user as userNoun,
-} from "../lib/words.js";
+  users as usersNoun,
+  value,
+} from "../lib/format.js";
+import { farthest, hasPlan, ratedItems } from "../lib/plan_layout.js";
+import { href, same } from "../lib/routes.js";
 import { pairPickers } from "../parts/pickers.js";
 import { planTable } from "../parts/plan_table.js";
 import { empty, region } from "../parts/region.js";
@@ -31,45 +34,39 @@ export function title(route) {
 export function draw(route, context) {
   if (!route.person || !route.other) return [...opening(route), ...suggestions(route, context)];
   if (same(route.person, route.other)) {
-    return [
-      ...opening(route),
-      empty(`Choose two different ${userNoun()}s: everybody is at distance 0 from themselves.`),
-    ];
+    return [...opening(route), empty(`Choose two different ${usersNoun()}.`)];
   }
   const { signal } = context;
-  const plan = region({ label: "the plan", lines: 12, room: 44, signal });
-  plan.show(
+  const valueName = context.model.value_name;
+  const why = region({ label: "the explanation", lines: 12, room: 44, signal });
+  why.show(
     (stop) => api.explanation(route.person, route.other, stop),
-    (answer) => {
-      const [moves, shared] = [count(answer.flows.length, "move"), count(answer.n_common, itemNoun())];
-      announce(`Distance ${distance(answer.distance)}, ${moves}, ${shared} in common`);
-      return drawPlan(answer, route);
+    (explanation) => {
+      const number = measured(explanation) === null ? "undefined" : decimal(measured(explanation));
+      announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, itemNoun())} in common`);
+      return drawExplanation(explanation, route, valueName);
     },
   );
-  return [...opening(route), plan.element];
+  return [...opening(route), why.element];
 }
 
 function opening(route) {
   const both = route.person && route.other;
-  const who =
-    both &&
-    (route.person.you
-      ? `Why are you and ${nameOf(route.other)} alike?`
-      : `Why are ${nameOf(route.person)} and ${nameOf(route.other)} alike?`);
-  return [h("h1", {}, who || "Why are two people alike?"), pairPickers(route)];
+  const who = both ? `${nameOf(route.person)} and ${nameOf(route.other)}` : "two people";
+  return [h("h1", {}, `Why are ${who} alike?`), pairPickers(route)];
 }
 
-/** Somebody to compare with, while the second place is empty. */
+/** People to compare with, while the second one is not chosen. */
 export function suggestions(route, { signal }) {
   if (!route.person)
     return [
       empty(
-        `Choose two ${userNoun()}s, or `,
+        `Choose two ${usersNoun()}, or `,
         h("a", { href: href({ page: "try" }) }, "rate a few yourself"),
         ".",
       ),
     ];
-  const near = region({ label: "somebody to compare with", lines: 8, room: 34, signal });
+  const near = region({ label: `${usersNoun()} to compare with`, lines: 8, room: 34, signal });
   near.show(
     (stop) => api.neighbors(route.person, 8, stop),
     (answer) =>
@@ -82,12 +79,12 @@ export function suggestions(route, { signal }) {
             {},
             h(
               "a",
-              { href: href({ page: route.page, person: route.person, other: { id: one.user.id } }) },
-              capital(nameOf(one.user)),
+              { href: href({ page: route.page, person: route.person, other: { id: one.user } }) },
+              capitalName({ id: one.user }),
               h(
                 "span",
                 { class: "soft" },
-                ` ${distance(one.distance)}, ${one.n_common === 0 ? "nothing" : one.n_common} in common`,
+                ` ${decimal(measured(one))}, ${one.n_common || "nothing"} in common`,
               ),
             ),
           ),
@@ -104,64 +101,82 @@ export function suggestions(route, { signal }) {
   ];
 }
 
-function drawPlan(answer, route) {
-  const stays = answer.flows
-    .filter((flow) => flow.source.id === flow.target.id)
-    .reduce((sum, flow) => sum + flow.mass, 0);
-  const holder = h("div", {}, ribbons(answer, { most: FEW }));
-  const many = Math.max(answer.source_items.length, answer.target_items.length) > FEW;
-  let all = false;
-  const whole = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      on: {
-        click: () => {
-          all = !all;
-          whole.textContent = all ? "Take the small ones together" : `Show every ${itemNoun()}`;
-          holder.replaceChildren(ribbons(answer, { most: all ? Infinity : FEW }));
-        },
-      },
-    },
-    `Show every ${itemNoun()}`,
-  );
+function drawExplanation(explanation, route, valueName) {
+  const people = [route.person, route.other];
+  const number = measured(explanation);
   return [
     h(
       "dl",
       { class: "facts" },
-      fact("Distance", distance(answer.distance), "work to turn one taste into the other"),
+      number === null
+        ? fact(capital(valueName), "undefined", explanation.reason)
+        : fact(capital(valueName), decimal(number), `by ${explanation.measure.toUpperCase()}`),
       fact(
         "In common",
-        answer.n_common === 0 ? "nothing" : count(answer.n_common, itemNoun()),
-        answer.n_common === 0 ? "and still comparable" : `${percent(stays)} of the preference stays`,
+        explanation.n_common === 0 ? "nothing" : count(explanation.n_common, itemNoun()),
+        explanation.common_share === null ? "" : `${percent(explanation.common_share)} of the preference`,
       ),
-      proof(answer.certificate),
+      explanation.certificate ? proof(explanation.certificate) : null,
     ),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "plan" },
-      h(
-        "div",
-        { class: "line" },
-        h("h2", { id: "plan" }, "The cheapest plan"),
-        legend(farthest(answer.flows)),
-      ),
-      h(
-        "p",
-        { class: "soft" },
-        "The wider a ribbon, the more preference moves; the stronger its color, the less far.",
-      ),
-      holder,
-      many ? h("p", {}, whole) : null,
-      planTable(answer),
-    ),
+    hasPlan(explanation) ? drawPlan(explanation, people) : drawFactors(explanation, people),
     h(
       "p",
       { class: "onward" },
       h("a", { href: href({ ...route, page: "measures" }) }, "The same two under twelve measures"),
     ),
   ];
+}
+
+/** The transport plan of PMD. */
+function drawPlan(explanation, people) {
+  const { flows } = explanation;
+  const most = Math.max(...["source", "target"].map((end) => ratedItems(flows, end).length));
+  const holder = h("div", {}, ribbons(explanation, people, { most: FEW }));
+  const texts = [`Show every ${itemNoun()}`, `Group the small ${itemNoun()}s`];
+  let all = false;
+  const toggle = () => {
+    all = !all;
+    button.textContent = texts[Number(all)];
+    holder.replaceChildren(ribbons(explanation, people, { most: all ? Infinity : FEW }));
+  };
+  const button = h("button", { type: "button", class: "quiet", on: { click: toggle } }, texts[0]);
+  return card(
+    "The cheapest plan",
+    legend(farthest(flows)),
+    "The wider a ribbon, the more preference moves; the stronger its color, the closer the two items.",
+    holder,
+    most > FEW ? h("p", {}, button) : null,
+    planTable(explanation, people),
+  );
+}
+
+/** The factors of another measure. */
+function drawFactors(explanation, people) {
+  const factors = explanation.factors.map((factor) =>
+    h(
+      "div",
+      {},
+      h("dt", {}, factor.meaning),
+      h("dd", {}, factor.value === null ? "undefined" : value(factor.value)),
+    ),
+  );
+  return card(
+    "The formula",
+    null,
+    "The factors and sums of the measure, in the order of its formula.",
+    h("dl", { class: "factors" }, factors),
+    explanation.flows.length ? planTable(explanation, people) : null,
+  );
+}
+
+function card(heading, aside, lead, ...content) {
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "plan" },
+    h("div", { class: "line" }, h("h2", { id: "plan" }, heading), aside),
+    h("p", { class: "soft" }, lead),
+    ...content,
+  );
 }
 
 function fact(term, value, note) {
@@ -173,7 +188,7 @@ function fact(term, value, note) {
   );
 }
 
-/** The certificate: a plan that costs so much, and prices that show that none can cost less. */
+/** The certificate: the cost of the plan, and a bound that no plan can beat. */
 function proof(certificate) {
   const [cost, bound] = [certificate.primal.toFixed(9), certificate.dual.toFixed(9)];
   const exact = cost === bound;
@@ -195,8 +210,8 @@ function proof(certificate) {
         "span",
         { class: "soft" },
         exact
-          ? "what the plan costs = the least any plan can cost"
-          : `the plan’s cost and a bound, ${certificate.gap.toExponential(1)} apart`,
+          ? "cost of the plan = lower bound of any plan"
+          : `cost of the plan and lower bound, ${certificate.gap.toExponential(1)} apart`,
       ),
     ),
   );

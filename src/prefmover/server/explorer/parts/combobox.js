@@ -1,18 +1,18 @@
 /**
- * Search as you type, as a combobox of the ARIA practices: the focus stays in the text field, arrows walk
- * through the list, Enter chooses, Escape closes. Answers to older letters are dropped.
+ * Search as you type: a combobox as in the ARIA practices. The focus stays in the text field, arrow keys move
+ * through the list, Enter chooses, Escape closes.
  */
 
+import { announce } from "../lib/announce.js";
 import { freshId, h } from "../lib/elements.js";
-import { announce } from "../lib/live.js";
 
-const PAUSE = 120; // ms without a letter before the server is asked
+const PAUSE = 120; // ms after the last letter before the request
 
 /**
  * @param {object} options
- * @param {string} options.id of the text field: it gets the focus back when its page is drawn again
+ * @param {string} options.id of the text field, which gets the focus back when the page is drawn again
  * @param {string} options.label
- * @param {string} [options.value] what is chosen
+ * @param {string} [options.value] the present choice
  * @param {string} [options.placeholder]
  * @param {(q: string, signal: AbortSignal) => Promise<{total: number, options: Array}>} options.search
  *   an option is {label, note, value}
@@ -43,30 +43,30 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     h("label", { for: id }, label),
     h("div", { class: "field" }, input, popup),
   );
-  let found = [];
+  let matches = [];
   let active = -1;
-  let asked = null;
+  let pending = null;
   let timer = 0;
 
-  async function ask() {
-    asked?.abort();
+  async function request() {
+    pending?.abort();
     const mine = new AbortController();
-    asked = mine;
+    pending = mine;
     const q = input.value === value ? "" : input.value.trim();
     try {
-      const answer = await search(q, mine.signal);
-      if (!mine.signal.aborted && document.activeElement === input) fill(answer, q);
+      const results = await search(q, mine.signal);
+      if (!mine.signal.aborted && document.activeElement === input) fill(results, q);
     } catch (error) {
-      if (!mine.signal.aborted) fill({ total: 0, options: [], trouble: error.message }, q);
+      if (!mine.signal.aborted) fill({ total: 0, options: [], error: error.message }, q);
     }
   }
 
-  function fill({ total, options, trouble }, q) {
-    found = options;
+  function fill({ total, options, error }, q) {
+    matches = options;
     list.replaceChildren(...options.map((option, k) => row(option, k, q)));
     const more = total - options.length;
     hint.textContent =
-      trouble ??
+      error ??
       (options.length === 0
         ? "Nothing matches"
         : more > 0
@@ -76,7 +76,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     popup.hidden = false;
     input.setAttribute("aria-expanded", String(options.length > 0));
     activate(q && options.length ? 0 : -1);
-    announce(options.length === 0 ? hint.textContent : `${total} found`);
+    announce(options.length === 0 ? hint.textContent : `${total} results`);
   }
 
   function row(option, k, q) {
@@ -114,7 +114,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
 
   function close() {
     clearTimeout(timer);
-    asked?.abort();
+    pending?.abort();
     popup.hidden = true;
     active = -1;
     input.removeAttribute("aria-activedescendant");
@@ -122,7 +122,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
   }
 
   function take(k) {
-    const option = found[k];
+    const option = matches[k];
     input.value = clears ? "" : option.label;
     close();
     choose(option.value);
@@ -130,12 +130,12 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
 
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(ask, PAUSE);
+    timer = setTimeout(request, PAUSE);
   });
   input.addEventListener("click", () => {
     if (!popup.hidden) return;
     input.select();
-    ask();
+    request();
   });
   input.addEventListener("blur", () => {
     close();
@@ -143,10 +143,10 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
   });
   input.addEventListener("keydown", (event) => {
     const open = !popup.hidden;
-    const n = found.length;
+    const n = matches.length;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (!open) ask();
+      if (!open) request();
       else if (n) activate(event.key === "ArrowDown" ? (active + 1) % n : (active - 1 + n) % n);
     } else if (event.key === "Enter" && open && active >= 0) {
       event.preventDefault();
@@ -160,7 +160,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
   return { element, input };
 }
 
-/** The label with the letters that were typed made bold. */
+/** The label, with the typed letters in bold. */
 function marked(label, q) {
   const at = q ? label.toLowerCase().indexOf(q.toLowerCase()) : -1;
   if (at < 0) return label;

@@ -1,10 +1,10 @@
-/** Choosing people: one, or two side by side. */
+/** Search fields for one person, or for two. */
 
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
+import { capitalName, count, user as userNoun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
 import { href } from "../lib/routes.js";
-import { capital, count, nameOf, user as userNoun } from "../lib/words.js";
 import { combobox } from "./combobox.js";
 
 const SHOWN = 12;
@@ -15,23 +15,23 @@ const SHOWN = 12;
  * @param {object} options
  * @param {string} options.id
  * @param {string} options.label
- * @param {object} [options.person] who is chosen
- * @param {boolean} [options.you] whether the visitor's own ratings can be chosen
+ * @param {object} [options.person] the present choice
+ * @param {boolean} [options.you] whether the visitor can be chosen
  * @param {(person: object) => void} options.choose
  */
 export function personPicker({ id, label, person, you = true, choose }) {
-  const value = person ? capital(nameOf(person)) : "";
+  const value = person ? capitalName(person) : "";
   const search = async (q, signal) => {
-    const found = await api.users(q, SHOWN, signal);
-    const options = found.users.map((one) => ({
-      label: capital(nameOf(one)),
+    const answer = await api.users(q, SHOWN, signal);
+    const options = answer.users.map((one) => ({
+      label: capitalName(one),
       note: count(one.n_ratings, "rating"),
       value: { id: one.id },
     }));
     const mine = guestRatings().length;
-    const asked = you && mine > 0 && "you".startsWith(q.toLowerCase());
-    if (asked) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
-    return { total: found.total + (asked ? 1 : 0), options };
+    const offered = you && mine > 0 && "you".startsWith(q.toLowerCase());
+    if (offered) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
+    return { total: answer.total + (offered ? 1 : 0), options };
   };
   return combobox({ id, label, value, placeholder: `Search ${userNoun()}s`, search, choose }).element;
 }
@@ -46,7 +46,7 @@ export function onePicker(route, label) {
   );
 }
 
-/** The pickers of pages about two people; the other one is always somebody of the data. */
+/** The pickers of pages about two people; the second one is always a user of the data. */
 export function pairPickers(route) {
   const go = (person, other) => (location.hash = href({ page: route.page, person, other }));
   const left = personPicker({

@@ -1,22 +1,21 @@
 /**
- * A part of the page that is loaded: a skeleton, then the content, or an error, always in the same place.
+ * A part of the page that is loaded: a skeleton, then the content or an error, always in the same space.
  *
- * One request at a time: a newer one aborts the older, and an answer that comes too late is dropped. While
- * newer content is on its way the old one stays, so that nothing jumps. A busy server (503) is asked again
- * when it said it could be.
+ * One request at a time: a newer one aborts the older one. While new content is loaded the old one stays, so
+ * that nothing jumps. A request to a busy server (503) is repeated after the time that the server asks for.
  */
 
 import { h } from "../lib/elements.js";
 
-const PATIENCE = 5; // times that a busy server is asked again without being told to
+const RETRIES = 5; // automatic ones, while the server is busy
 const LONGEST = 60;
 
 /**
  * @param {object} options
- * @param {string} options.label what is loaded, for "Loading the nearest viewers"
- * @param {number} [options.lines] of the skeleton; it takes the room the content will need
- * @param {number} [options.room] height that is kept free for the content, in rem
- * @param {AbortSignal} options.signal aborted when the page is left
+ * @param {string} options.label of the content, for "Loading the nearest viewers"
+ * @param {number} [options.lines] lines of the skeleton
+ * @param {number} [options.room] height reserved for the content, in rem
+ * @param {AbortSignal} options.signal aborted when the visitor leaves the page
  */
 export function region({ label, lines = 6, room = 3, signal }) {
   const element = h("div", { class: "region", style: { "--room": `${room}rem` } });
@@ -38,16 +37,16 @@ export function region({ label, lines = 6, room = 3, signal }) {
       put(h("div", { class: "loaded" }, draw(answer)));
     } catch (error) {
       if (stop.aborted) return;
-      if (error.status === undefined) console.error(error); // ours, not the server's
+      if (error.status === undefined) console.error(error); // a defect of the page, not of the server
       const again = () => show(load, draw);
-      if (error.status !== 503) put(trouble(error, again));
+      if (error.status !== 503) put(failure(error, again));
       else busy(error, load, draw, attempt);
     }
   }
 
   function busy(error, load, draw, attempt) {
     const again = () => show(load, draw);
-    if (attempt >= PATIENCE) return put(trouble(error, again));
+    if (attempt >= RETRIES) return put(failure(error, again));
     let seconds = Math.min(Math.max(error.retryAfter ?? 2, 1), LONGEST);
     const clock = h("span", {}, seconds);
     put(
@@ -57,13 +56,13 @@ export function region({ label, lines = 6, room = 3, signal }) {
         h(
           "p",
           {},
-          h("strong", {}, "The server has much to do. "),
-          "Asking again in ",
+          h("strong", {}, "The server is busy. "),
+          "Trying again in ",
           h("span", { "aria-hidden": "true" }, clock, " s"),
           h("span", { class: "unseen" }, "a moment"),
           ".",
         ),
-        h("button", { type: "button", class: "quiet", on: { click: again } }, "Ask now"),
+        h("button", { type: "button", class: "quiet", on: { click: again } }, "Try now"),
       ),
     );
     const tick = () => {
@@ -81,20 +80,20 @@ export function region({ label, lines = 6, room = 3, signal }) {
     element.replaceChildren(content);
   }
 
-  /** Stop loading, and show something instead. */
-  function say(content) {
+  /** Stop loading, and show a notice instead. */
+  function notice(content) {
     newest?.abort();
     clearTimeout(waiting);
     put(content);
   }
 
-  return { element, show, say };
+  return { element, show, notice };
 }
 
-/** An error with what to do about it. */
-export function trouble(error, again) {
+/** An error, with a button to try again. */
+export function failure(error, again) {
   const title =
-    error.status === 404 ? "Not found" : error.status === 401 ? "A token is needed" : "That did not work";
+    error.status === 404 ? "Not found" : error.status === 401 ? "A token is needed" : "Something went wrong";
   return h(
     "div",
     { class: "notice bad", role: "alert" },
@@ -102,13 +101,13 @@ export function trouble(error, again) {
       "p",
       {},
       h("strong", {}, `${title}. `),
-      error.status === undefined ? "The page met something unexpected." : error.message,
+      error.status === undefined ? "This is a defect of the page." : error.message,
     ),
     h("button", { type: "button", class: "quiet", on: { click: again } }, "Try again"),
   );
 }
 
-/** Nothing to show, and what to do about it. */
+/** A notice in place of content. */
 export function empty(...content) {
   return h("div", { class: "notice" }, h("p", {}, ...content));
 }

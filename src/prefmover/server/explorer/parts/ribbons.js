@@ -1,26 +1,27 @@
 /**
- * The transport plan between two people, drawn: a ribbon for each part, its width the mass, its color the
- * distance. Pointing at a ribbon, or walking through them with the arrow keys, tells its numbers.
+ * The transport plan between two people as ribbons: the width is the mass, the color the distance. Pointing at
+ * a ribbon, or moving through them with the arrow keys, shows its numbers.
  */
 
 import { h, s, unseen } from "../lib/elements.js";
-import { layout } from "../lib/plan_layout.js";
-import { capital, count, distance, item as itemNoun, percent, rating, whose } from "../lib/words.js";
+import { capitalWhose, count, decimal, item as itemNoun, percent, rating, whose } from "../lib/format.js";
+import { layout, ratedItems } from "../lib/plan_layout.js";
 
 const HOW = matchMedia("(hover: none)").matches
   ? "tap one to see its numbers"
   : "point at one, or press Tab and then the arrow keys";
-const REST = { head: "Every ribbon is a part of the distance", body: HOW };
+const HELP = { head: "Every ribbon is a part of the distance", body: HOW };
 
 /**
- * @param {object} answer of /explanations
+ * @param {object} explanation of two people, with a plan
+ * @param {object[]} people the two, as in the route
  * @param {{most?: number, compact?: boolean}} [options]
  * @returns {HTMLElement}
  */
-export function ribbons(answer, { most, compact = false } = {}) {
-  const plan = layout(answer, { most });
+export function ribbons(explanation, people, { most, compact = false } = {}) {
+  const plan = layout(explanation, { most });
   const title = (id, side) => nodeTitle(plan[side].find((node) => node.id === id));
-  const told = plan.ribbons.map((ribbon) =>
+  const texts = plan.ribbons.map((ribbon) =>
     sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")),
   );
   const paths = plan.ribbons.map((ribbon, k) =>
@@ -29,7 +30,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
       d: ribbon.path,
       role: "img",
       tabindex: k === 0 ? "0" : "-1",
-      "aria-label": `${told[k].head}: ${told[k].body}`,
+      "aria-label": `${texts[k].head}: ${texts[k].body}`,
     }),
   );
   const picture = s(
@@ -38,7 +39,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
       viewBox: `0 0 100 ${plan.height.toFixed(1)}`,
       preserveAspectRatio: "none", // the columns share the width; only the ribbons stretch
       role: "group",
-      "aria-label": `The plan: ${count(paths.length, "ribbon")}. Arrow keys walk through them.`,
+      "aria-label": `The plan: ${count(paths.length, "ribbon")}. Arrow keys move through them.`,
     },
     paths,
   );
@@ -50,7 +51,14 @@ export function ribbons(answer, { most, compact = false } = {}) {
     "figure",
     { class: `plan${compact ? " compact" : ""}` },
     detail,
-    compact ? null : h("div", { class: "sides" }, side(answer.user), side(answer.other)),
+    compact
+      ? null
+      : h(
+          "div",
+          { class: "sides" },
+          side(explanation, people[0], "source"),
+          side(explanation, people[1], "target"),
+        ),
     h(
       "div",
       { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } },
@@ -58,11 +66,11 @@ export function ribbons(answer, { most, compact = false } = {}) {
       picture,
       column(plan.right, "right"),
     ),
-    compact ? null : sum(answer, plan, slices),
+    compact ? null : sum(explanation, plan, slices),
   );
 
-  /** Show some ribbons rather than the others, and say what they are. */
-  function highlight(chosen, words, band = "") {
+  /** Emphasize some ribbons, and show a text about them. */
+  function highlight(chosen, text, band = "") {
     picture.classList.toggle("chosen", chosen.length > 0);
     plan.ribbons.forEach((ribbon, k) => {
       paths[k].classList.toggle("active", chosen.includes(ribbon));
@@ -78,15 +86,15 @@ export function ribbons(answer, { most, compact = false } = {}) {
         "active",
         chosen.some((ribbon) => ribbon.to === node.id),
       );
-    detail.replaceChildren(h("strong", {}, words.head), h("span", {}, words.body));
+    detail.replaceChildren(h("strong", {}, text.head), h("span", {}, text.body));
     detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
   }
 
-  const show = (k) => highlight([plan.ribbons[k]], told[k], plan.ribbons[k].band);
+  const show = (k) => highlight([plan.ribbons[k]], texts[k], plan.ribbons[k].band);
   const rest = () => {
     const k = paths.indexOf(document.activeElement);
     if (k >= 0) show(k);
-    else highlight([], REST);
+    else highlight([], HELP);
   };
   const showNode = (node, end, person) => {
     const mine = plan.ribbons.filter((ribbon) => ribbon[end] === node.id);
@@ -94,7 +102,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
     highlight(mine, { head: nodeTitle(node), body });
   };
 
-  // One stop for Tab; the arrows do the rest.
+  // One stop for Tab; the arrow keys move between ribbons.
   function walk(k) {
     for (const [at, path] of paths.entries()) path.setAttribute("tabindex", at === k ? "0" : "-1");
     paths[k].focus({ preventScroll: true });
@@ -108,9 +116,9 @@ export function ribbons(answer, { most, compact = false } = {}) {
     slices[k].addEventListener("pointerenter", () => show(k));
   });
   for (const node of plan.left)
-    node.element.addEventListener("pointerenter", () => showNode(node, "from", answer.user));
+    node.element.addEventListener("pointerenter", () => showNode(node, "from", people[0]));
   for (const node of plan.right)
-    node.element.addEventListener("pointerenter", () => showNode(node, "to", answer.other));
+    node.element.addEventListener("pointerenter", () => showNode(node, "to", people[1]));
   element.addEventListener("pointerleave", rest);
   picture.addEventListener("keydown", (event) => {
     const n = paths.length;
@@ -123,7 +131,7 @@ export function ribbons(answer, { most, compact = false } = {}) {
     event.preventDefault();
     walk((to + n) % n);
   });
-  highlight([], REST);
+  highlight([], HELP);
   return element;
 }
 
@@ -132,12 +140,15 @@ function nodeTitle(node) {
 }
 
 function sentences(ribbon, from, to) {
-  const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} moves together` : "";
+  const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} flows together` : "";
   const mass = `${percent(ribbon.mass)} of the preference`;
   if (ribbon.stays) {
-    return { head: `${from} stays`, body: `${mass} is on what both rated; it costs nothing${several}` };
+    return {
+      head: `${from} stays`,
+      body: `${mass} is on ${itemNoun()}s that both rated and costs nothing${several}`,
+    };
   }
-  const cost = `${mass} × ${distance(ribbon.distance)} apart = ${distance(ribbon.cost)}`;
+  const cost = `${mass} × distance ${decimal(ribbon.distance)} = ${decimal(ribbon.value)}`;
   return { head: `${from} → ${to}`, body: `${cost}, ${percent(ribbon.share)} of the distance${several}` };
 }
 
@@ -146,12 +157,12 @@ function column(nodes, name) {
     "div",
     { class: `column ${name}` },
     nodes.map((node) => {
-      const words = nodeTitle(node);
+      const text = nodeTitle(node);
       node.element = h(
         "div",
         {
-          class: `node${node.shared ? " shared" : ""}`,
-          title: words,
+          class: `node${node.common ? " common" : ""}`,
+          title: text,
           style: {
             top: `${node.y.toFixed(1)}px`,
             height: `${node.height.toFixed(1)}px`,
@@ -162,10 +173,10 @@ function column(nodes, name) {
         h(
           "span",
           { class: "words" },
-          node.shared
+          node.common
             ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")]
             : null,
-          words,
+          text,
           node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
         ),
         h("span", { class: "bar", "aria-hidden": "true" }),
@@ -175,14 +186,15 @@ function column(nodes, name) {
   );
 }
 
-function side(person) {
-  return h("p", {}, h("strong", {}, capital(whose(person))), ` ${count(person.n_ratings, "rating")}`);
+function side(explanation, person, end) {
+  const n = ratedItems(explanation.flows, end).length;
+  return h("p", {}, h("strong", {}, capitalWhose(person)), ` ${count(n, "rating")}`);
 }
 
-/** All costs in one bar, and their sum next to the distance: the parts add up. */
-function sum(answer, plan, slices) {
-  const parts = plan.ribbons.filter((ribbon) => ribbon.cost > 0);
-  const total = parts.reduce((all, ribbon) => all + ribbon.cost, 0);
+/** The costs of all ribbons in one bar, and their sum next to the distance. */
+function sum(explanation, plan, slices) {
+  const parts = plan.ribbons.filter((ribbon) => ribbon.value > 0);
+  const total = parts.reduce((all, ribbon) => all + ribbon.value, 0);
   return h(
     "div",
     { class: "sum" },
@@ -191,7 +203,7 @@ function sum(answer, plan, slices) {
       {
         class: "slices",
         role: "img",
-        "aria-label": `The costs of the ribbons, the largest first; together ${distance(total)}`,
+        "aria-label": `The costs of the ribbons, the largest first; together ${decimal(total)}`,
       },
       slices,
     ),
@@ -201,13 +213,13 @@ function sum(answer, plan, slices) {
       `${count(parts.length, "part")} of the distance add up to `,
       h("output", { class: "total" }, total.toFixed(6)),
       " = the distance ",
-      h("span", { class: "whole" }, answer.distance.toFixed(6)),
+      h("span", { class: "whole" }, explanation.distance.toFixed(6)),
       ".",
     ),
   );
 }
 
-/** What the colors mean. */
+/** The meaning of the colors. */
 export function legend(top) {
   const swatches = Array.from({ length: 7 }, (_, k) => h("span", { class: `swatch band-${k}` }));
   return h(
@@ -218,7 +230,7 @@ export function legend(top) {
       {
         class: "scale",
         role: "img",
-        "aria-label": `Colors from strong, near, 0, to weak, far, ${distance(top)}`,
+        "aria-label": `Colors from strong, near, 0, to weak, far, ${decimal(top)}`,
       },
       h("span", {}, "near 0"),
       swatches,

@@ -1,10 +1,10 @@
 /**
- * A rating with stars. One slider for keyboards and screen readers (arrows step, Delete takes back), with the
- * steps of the data's own scale: half stars where it has them. Scales that are not stars get a plain slider.
+ * A rating as stars: one slider for keyboards and screen readers (arrow keys step, Delete removes), with the
+ * steps of the data's scale, such as half stars. Other scales get a plain slider.
  */
 
 import { h, s } from "../lib/elements.js";
-import { rating as written } from "../lib/words.js";
+import { rating as formatted } from "../lib/format.js";
 
 const STAR = "M12 2.6l2.9 6.2 6.7.8-5 4.6 1.4 6.7-6-3.4-6 3.4 1.4-6.7-5-4.6 6.7-.8z";
 const MOST = 10;
@@ -19,10 +19,10 @@ export function isStars(scale) {
   );
 }
 
-/** A rating to look at. @returns {HTMLElement} */
+/** A rating as read-only stars. @returns {HTMLElement} */
 export function shownStars(rating, scale) {
-  const text = `${written(rating)} of ${scale.highest}`;
-  if (!isStars(scale)) return h("span", { class: "number" }, written(rating));
+  const text = `${formatted(rating)} of ${scale.highest}`;
+  if (!isStars(scale)) return h("span", { class: "number" }, formatted(rating));
   return h(
     "span",
     {
@@ -36,7 +36,7 @@ export function shownStars(rating, scale) {
 }
 
 /**
- * A rating to give.
+ * A slider for a rating.
  *
  * @param {object} options
  * @param {string} options.label "Your rating of Alien (1979)"
@@ -52,7 +52,7 @@ export function starInput({ label, value, scale, change }) {
   const control = h(
     "div",
     {
-      class: stars ? "stars given" : "slider given",
+      class: stars ? "stars input" : "slider input",
       role: "slider",
       tabindex: "0",
       "aria-label": label,
@@ -62,13 +62,13 @@ export function starInput({ label, value, scale, change }) {
     },
     face,
   );
-  const number = h("span", { class: "said", "aria-hidden": "true" });
+  const number = h("span", { class: "value", "aria-hidden": "true" });
   const clear = h(
     "button",
     {
       type: "button",
       class: "clear",
-      "aria-label": `Take back ${label.replace(/^Your/, "your")}`,
+      "aria-label": `Remove ${label.replace(/^Your/, "your")}`,
       on: { click: () => set(null, true) },
     },
     "×",
@@ -81,10 +81,10 @@ export function starInput({ label, value, scale, change }) {
     control.setAttribute("aria-valuenow", rating ?? scale.lowest);
     control.setAttribute(
       "aria-valuetext",
-      rating === null ? "not rated" : `${written(rating)} of ${scale.highest}`,
+      rating === null ? "not rated" : `${formatted(rating)} of ${scale.highest}`,
     );
-    number.textContent = rating === null ? "" : written(rating);
-    clear.classList.toggle("absent", rating === null); // keeps its place: nothing jumps
+    number.textContent = rating === null ? "" : formatted(rating);
+    clear.classList.toggle("absent", rating === null); // it keeps its space, so that nothing jumps
     clear.disabled = rating === null;
     if (tell) change(rating);
   }
@@ -100,7 +100,7 @@ export function starInput({ label, value, scale, change }) {
     const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
     const from = stars ? 0 : scale.lowest;
     const raw = from + share * (scale.highest - from);
-    // The star that is pointed at is filled at least to the pointer: up to the next step.
+    // The star under the pointer is filled up to the next step.
     return onScale(stars ? Math.ceil(raw / step - 1e-9) * step : Math.round(raw / step) * step);
   }
 
@@ -120,7 +120,7 @@ export function starInput({ label, value, scale, change }) {
     };
     if (event.key in moves) {
       const middle = scale.lowest + (scale.highest - scale.lowest) / 2;
-      const first = onScale(Math.round(middle / step) * step); // the first arrow begins in the middle
+      const first = onScale(Math.round(middle / step) * step); // the first arrow key begins in the middle
       set(current === null ? first : onScale(current + moves[event.key]), true);
     } else if (event.key === "Home") set(scale.lowest, true);
     else if (event.key === "End") set(scale.highest, true);
@@ -133,7 +133,7 @@ export function starInput({ label, value, scale, change }) {
   return { element, control, set };
 }
 
-/** Outlines, and over them the same stars filled, cut off at --fill. */
+/** Outlines, and filled stars over them, clipped at --fill. */
 function layers(n) {
   const row = (name) =>
     h(

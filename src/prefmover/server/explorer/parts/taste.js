@@ -1,11 +1,11 @@
-/** A person's taste at a glance: how their preference is spread, and what they rated best. */
+/** A person's taste at a glance: the distribution of the preference, and the highest ratings. */
 
 import { h } from "../lib/elements.js";
-import { count, items as itemsNoun, percent, predicted } from "../lib/words.js";
+import { count, items as itemsNoun, percent, predicted } from "../lib/format.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
 
-const BEST = 8;
+const SHOWN = 8;
 
 /**
  * @param {object} person of /users/{id}
@@ -13,8 +13,8 @@ const BEST = 8;
  */
 export function taste(person, scale) {
   if (person.n_ratings === 0) return empty("No ratings yet.");
-  const best = person.ratings.slice(0, BEST);
-  const more = person.n_ratings - best.length;
+  const highest = person.ratings.slice(0, SHOWN);
+  const more = person.n_ratings - highest.length;
   return [
     h(
       "p",
@@ -22,16 +22,16 @@ export function taste(person, scale) {
       count(person.n_ratings, "rating"),
       person.mean_rating === null ? null : `, ${predicted(person.mean_rating)} on average`,
     ),
-    mass(person, scale),
+    strip(person, scale),
     h(
       "ol",
       { class: "best" },
-      best.map((one) =>
+      highest.map((one) =>
         h(
           "li",
           {},
           shownStars(one.rating, scale),
-          h("span", { class: "title" }, one.item.title),
+          h("span", { class: "title" }, one.title),
           h("span", { class: "share" }, percent(one.share)),
         ),
       ),
@@ -40,13 +40,13 @@ export function taste(person, scale) {
   ];
 }
 
-/** All of a person's mass in one strip: a stripe for each rating, as wide as its share, as strong as it. */
-function mass(person, scale) {
+/** The preference in one strip: a stripe for each rating, as wide as its share; the higher, the stronger. */
+function strip(person, scale) {
   const shown = person.ratings.reduce((sum, one) => sum + one.share, 0);
   const span = scale.highest - scale.lowest || 1;
   const stripes = person.ratings.map((one) =>
     h("span", {
-      title: `${one.item.title}: ${percent(one.share)}`,
+      title: `${one.title}: ${percent(one.share)}`,
       style: {
         "flex-grow": one.share.toFixed(6),
         "--strength": ((one.rating - scale.lowest) / span).toFixed(3),
@@ -57,7 +57,7 @@ function mass(person, scale) {
     stripes.push(h("span", { style: { "flex-grow": (1 - shown).toFixed(6), "--strength": 0 } }));
   const largest = percent(person.ratings[0]?.share ?? 0);
   const over = count(person.n_ratings, "rating");
-  const label = `The preference spread over ${over}; the largest share is ${largest}`;
+  const label = `The preference over ${over}; the largest share is ${largest}`;
   return h(
     "div",
     { class: "mass" },
@@ -65,9 +65,9 @@ function mass(person, scale) {
     h(
       "p",
       { class: "soft ends" },
-      h("span", {}, "best rated"),
+      h("span", {}, "highest rated"),
       h("span", {}, `preference over ${itemsNoun()}`),
-      h("span", {}, "least"),
+      h("span", {}, "lowest"),
     ),
   );
 }

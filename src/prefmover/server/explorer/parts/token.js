@@ -1,9 +1,9 @@
-/** Asks for the server's token, in a dialog, when the server wants one. */
+/** The dialog that asks for the token of the server. */
 
 import { h } from "../lib/elements.js";
 
 /**
- * @param {boolean} again whether a token was refused
+ * @param {boolean} again whether a token was refused before
  * @returns {Promise<string|null>} null if the visitor does not have one
  */
 export function askForToken(again) {
@@ -26,7 +26,7 @@ export function askForToken(again) {
           "p",
           { id: "token-why" },
           again ? "The token was not accepted. " : "",
-          "It is the one that the server was started with. It is kept in this tab only.",
+          "Enter the token that the server was started with. It stays in this tab.",
         ),
         h("label", { for: "token" }, "Token"),
         input,

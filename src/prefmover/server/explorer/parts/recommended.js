@@ -1,0 +1,104 @@
+/** Recommended items, with the strongest contributions to each. */
+
+import { h } from "../lib/elements.js";
+import {
+  capital,
+  count,
+  item as itemNoun,
+  items as itemsNoun,
+  nameOf,
+  predicted,
+  rating,
+} from "../lib/format.js";
+import { href } from "../lib/routes.js";
+import { empty } from "./region.js";
+import { shownStars } from "./stars.js";
+
+/**
+ * The list.
+ *
+ * @param {object} answer of .../recommendations
+ * @param {object} options
+ * @param {object} options.scale
+ * @param {string} [options.opened] the item whose parts are shown at once
+ * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
+ * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
+ */
+export function recommended(answer, { scale, opened, open, toggle }) {
+  if (answer.recommendations.length === 0) {
+    return empty(`Nothing is left to recommend: every ${itemNoun()} is rated.`);
+  }
+  const cards = answer.recommendations.map((one, k) => {
+    const parts = open ? folded(one, `parts-${k}`, { opened, open, toggle }) : null;
+    return h(
+      "li",
+      {},
+      headline(one, scale),
+      h("div", { class: "line low" }, reasons(one), parts?.button),
+      parts?.body,
+    );
+  });
+  return h("ol", { class: "recommended" }, cards);
+}
+
+/** The item, with its predicted rating. */
+function headline(one, scale) {
+  const number = h("span", { class: "number" }, predicted(one.rating));
+  const guess = h("span", { class: "guess" }, shownStars(one.rating, scale), number);
+  return h("div", { class: "line" }, h("h3", {}, one.title), guess);
+}
+
+/** The strongest contributions, or why there are none. */
+function reasons(one) {
+  if (one.how !== "neighbors") return h("p", { class: "soft" }, `${capital(one.how)}: an average`);
+  return h(
+    "ul",
+    { class: "because" },
+    one.contributions.map((contribution) => h("li", {}, reason(contribution))),
+  );
+}
+
+/** A button, and the element for the parts of a prediction that it opens and closes. */
+function folded(one, id, { opened, open, toggle }) {
+  const body = h("div", { id, class: "parts", hidden: true });
+  const button = h("button", {
+    type: "button",
+    class: "quiet small",
+    "aria-controls": id,
+    "aria-label": `All parts of the prediction for ${one.title}`,
+  });
+  const set = (shown) => {
+    body.hidden = !shown;
+    button.setAttribute("aria-expanded", String(shown));
+    button.textContent = shown ? "Close" : "All parts";
+    if (shown && !body.firstChild) open(one.item, body);
+  };
+  button.addEventListener("click", () => {
+    const shown = body.hidden;
+    set(shown);
+    toggle?.(shown ? one.item : null);
+  });
+  set(opened === one.item);
+  return { button, body };
+}
+
+/** A neighbor, and the evidence. */
+function reason(one) {
+  const person = { id: one.user };
+  const link = h("a", { href: href({ page: "like-minded", person }) }, nameOf(person));
+  return [one.value < 0 ? "against it: " : null, link, ` ${evidence(one, 2)}`];
+}
+
+/** What a neighbor gave to the item, or to the similar items that count. */
+export function evidence(one, most) {
+  if (one.rating !== null) return `gave it ${rating(one.rating)}`;
+  const given = one.evidence.slice(0, most).map((e) => `${rating(e.rating)} to ${e.label}`);
+  return given.length ? `gave ${given.join(" and ")}` : `rated similar ${itemsNoun()}`;
+}
+
+/** The list in a sentence, for screen readers. */
+export function summary(answer) {
+  const list = answer.recommendations;
+  if (list.length === 0) return `No ${itemsNoun()} to recommend`;
+  return `${count(list.length, "recommendation")}, first ${list[0].title}, ${predicted(list[0].rating)}`;
+}
