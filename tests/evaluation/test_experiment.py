@@ -21,7 +21,7 @@ MANY = Experiment(
     centering="baseline",
     shrinkage=0.25,
     panels=(Panel(name="a", over="k", train=(0.8,), ks=(5, 10), claim='PMD "wins", always'),),
-    title="Über alles",
+    title="Über alles\x7f",
 )
 
 

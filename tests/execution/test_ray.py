@@ -26,7 +26,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-SMALL = Experiment("cinema", train=(0.05,), repeats=1, ks=(5, 40), measures=("cos", "pmd"), top_n=5)
+SMALL = Experiment(
+    dataset="cinema", train=0.05, repeats=1, ks=(5, 40), recommenders="controls, knn:cos, knn:pmd", top_n=5
+)
 
 DRIVER = """
 import sys
@@ -122,10 +124,10 @@ def test_an_evaluation_is_the_same(cluster, executor, tmp_path):
         progress(len(lines), 6)
 
     there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
-    assert lasting(there) == lasting(here)
+    assert lasting(there.folder) == lasting(here.folder)
     assert progress.acted
     assert executor.summary.retries >= 1
-    assert executor.summary.tasks == len(lines) == len(there.cells()) == 6
+    assert executor.summary.tasks == len(lines) == len(there) == 6
     assert "[6/6]" in lines[-1]
 
 
@@ -144,12 +146,12 @@ def test_the_command_line(cluster, executor, tmp_path, capsys):
         assert code == 0, said.err
     assert pq.read_table(tmp_path / "there.parquet") == pq.read_table(tmp_path / "here.parquet")
     code, said = run(
-        "--quiet", "evaluate", "--out", str(tmp_path / "run"), "--measures", "jaccard", "--controls", "none",
-        "--repeats", "1", "--k", "5", "--no-report", "--executor", "ray", "--address", cluster.address,
+        "--quiet", "evaluate", "-d", "cinema", "--out", str(tmp_path / "run"), "--recommenders", "knn:jaccard",
+        "--repeats", "1", "--ks", "5", "--no-report", "--executor", "ray", "--address", cluster.address,
     )  # fmt: skip
     assert code == 0, said.err
     assert pq.read_table(tmp_path / "run" / "records.parquet").num_rows == 1
-    code, said = run("evaluate", "--out", str(tmp_path / "x"), "--address", "auto")
+    code, said = run("evaluate", "-d", "cinema", "--out", str(tmp_path / "x"), "--address", "auto")
     assert (code, "--executor" in said.err) == (2, True)
     code, said = run(*search, str(tmp_path / "x.csv"), "--executor", "dask")
     assert (code, not unnamed(said.err, "threads", "ray")) == (2, True)

@@ -30,9 +30,9 @@ model.recommend(0, 3)
 
 from tempfile import TemporaryDirectory
 from prefmover.evaluation import Experiment, run_experiment
-small = Experiment("cinema", measures=("jaccard",), controls=("bias",), repeats=1, ks=(5,))
+small = Experiment(dataset="cinema", recommenders="knn:jaccard, bias", repeats=1, ks=(5,))
 with TemporaryDirectory() as folder:
-    assert len(run_experiment(small, folder).cells()) == 2
+    assert len(run_experiment(small, folder)) == 2
 try:
     pm.nearest(ratings, geometry, k=3, executor="ray")
 except MissingExtraError as error:

@@ -370,7 +370,8 @@ def _default(name: str) -> Any:
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)  # text, numbers and lists look the same in TOML
+    # Text, numbers and lists look the same in TOML, apart from one control character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _option(value: Any) -> str:
