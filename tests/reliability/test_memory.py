@@ -11,12 +11,12 @@ from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
 from prefmover.execution import memory
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import similarities
-from prefmover.measures.pairwise import blocks
+from prefmover.measures import find_measure, similarities
+from prefmover.measures.pairwise import value_blocks
 from prefmover.measures.pmd import distances
 from prefmover.model import Recommender
 from prefmover.predict import regression
-from prefmover.search import exhaustive, nearest
+from prefmover.search import nearest
 from tests.messages import names
 
 
@@ -40,22 +40,24 @@ def test_distances_of_too_many_users(tight, crowd):
 
 
 def test_a_measure_between_too_many_users(tight, crowd):
-    with pytest.raises(InputError, match=names(400, 1, "blocks")):
+    with pytest.raises(InputError, match=names(400, 1, "prefmover.measures.value_blocks")):
         similarities(crowd, "jaccard")
-    assert sum(len(rows) for rows, _ in blocks(crowd.ratings, "jaccard")) == 400
+    everyone = np.arange(400)
+    blocks = value_blocks(crowd, find_measure("jaccard"), None, everyone, everyone)
+    assert sum(len(rows) for rows, _ in blocks) == 400
 
 
 def test_too_many_neighbors(tight, crowd):
     with pytest.raises(InputError, match=names(400, 2, "k")):
-        exhaustive(crowd.ratings, "jaccard")
+        nearest(crowd, 400, measure="jaccard")
     assert nearest(crowd, measure="jaccard", k=5).counts.tolist() == [5] * 400
     with pytest.raises(InputError, match=names(400, 2)):
         nearest(crowd, k=1000)
 
 
 def test_users_from_an_iterator_are_not_used_up(crowd):
-    found = exhaustive(crowd.ratings, "jaccard", k=2, users=iter([3, 1]))
-    assert found.users.tolist() == [3, 1]
+    neighbors = nearest(crowd, 2, iter([3, 1]), "jaccard")
+    assert neighbors.users.tolist() == [3, 1]
 
 
 def test_matrices_of_items(tight):
