@@ -32,10 +32,10 @@ def test_defects_of_ours_are_one_line_too(monkeypatch):
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("prefmover.datasets.load", broken)
-    code, said = bad_input.run(["items", "near", "Alien"])
+    code, said = bad_input.run(["items", "near", "Alien", "-d", "cinema"])
     assert code == 1
     assert "Traceback" not in said
     assert "--debug" in said
     with pytest.raises(ZeroDivisionError):
-        bad_input.run(["--debug", "items", "near", "Alien"])
+        bad_input.run(["--debug", "items", "near", "Alien", "-d", "cinema"])
     terminal.STATE.debug = False

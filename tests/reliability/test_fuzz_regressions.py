@@ -264,7 +264,7 @@ def test_methods_of_packing_that_take_memory(tmp_path):
 
 
 def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.datasets.archive.MOST_BYTES", 1000)
+    monkeypatch.setattr("prefmover.datasets.archive.MAX_BYTES", 1000)
     written(tmp_path, gzip.compress(bytes(5000)), "ratings.csv.gz")
     with pytest.raises(InputError, match=names("1,000")):
         Files.open(tmp_path, ["ratings.csv"]).read("ratings.csv")
@@ -286,7 +286,7 @@ def test_records_with_rare_line_ends(tmp_path):
 
 
 def test_arrays_of_models_that_do_not_fit():
-    kernel = UserKernel.from_landmarks(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+    kernel = UserKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
     kernel.check(2)
     for n_users in (1, 3):
         with pytest.raises(InputError):

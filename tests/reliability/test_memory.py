@@ -62,7 +62,7 @@ def test_users_from_an_iterator_are_not_used_up(crowd):
 
 def test_matrices_of_items(tight):
     ids, X = np.arange(500), np.random.default_rng(0).random((500, 3))
-    with pytest.raises(InputError, match=names(500, 1, "budget=0")):
+    with pytest.raises(InputError, match=names(500, "budget=0")):
         ItemGeometry.from_vectors(ids, X)
     lazy = ItemGeometry.from_vectors(ids, X, budget=0)
     assert lazy.grid is None
@@ -75,10 +75,10 @@ def test_matrices_of_items(tight):
 
 
 def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
-    monkeypatch.setattr("prefmover.predict.similarity.similarities", None)  # nobody is compared
+    monkeypatch.setattr("prefmover.predict.similarity.UserSimilarity.values", None)  # no user is compared
     with pytest.raises(InputError, match=names(400, 150)):
         Recommender(n_threads=1).fit(crowd)
-    monkeypatch.setattr(regression, "MOST_ITEMS", 100)
+    monkeypatch.setattr(regression, "MAX_ITEMS", 100)
     with pytest.raises(InputError, match=names(150, "KNNRecommender", 100)):
         Recommender(n_threads=1).fit(crowd)
 
