@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
 from prefmover.datasets.archive import Files
-from prefmover.datasets.geometry import movielens_ids, tags_of
+from prefmover.datasets.geometry import movielens_ids, read_tags
 from prefmover.datasets.tag_genome import FILES, Genome, read_genome
 from prefmover.items import features
 
@@ -43,9 +43,8 @@ class Bench:
         known = SOURCES[name]
         self.data = datasets.load(name)
         self.ids, self.genres = self.data.items.ids, self.data.items.genres
-        found = tags_of(known, folders.locate(known), self.data.items)
-        assert found is not None, "movie-tags is needed"
-        self.tags, _ = found
+        self.tags, _ = read_tags(known, folders.locate(known), self.data.items)
+        assert self.tags is not None, "movie-tags is needed"
         movies, _ = movielens_ids(known, self.data.items)
         assert movies is not None
         _, first = np.unique(movies, return_index=True)

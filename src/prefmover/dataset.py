@@ -295,9 +295,7 @@ class Dataset:
     def folds(self) -> list[Split]:
         """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""
         if self._folds is None:
-            raise InputError(
-                f"{self.name or 'this data set'} has no published folds; use random_split"
-            )
+            raise InputError(f"{self.name or 'this data set'} has no published folds; use random_split")
         return self._folds(self.ratings)
 
     def __repr__(self) -> str:
@@ -320,8 +318,8 @@ def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> 
     n_ratings = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
     names = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
     report = (
-        f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} ratings) "
-        f"are not in the item geometry ({geometry.name}): {names}"
+        f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} "
+        f"ratings) are not in the item geometry ({geometry.name}): {names}"
     )
     if not known.any():
         mixed = " (integer and string ids do not match)" if unknown.dtype != geometry.items.dtype else ""

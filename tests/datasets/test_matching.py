@@ -25,7 +25,7 @@ def films(*labels: str, first: int = 1) -> Catalog:
         ("Seven (Se7en) (1995)", "Se7en (1995)", "title and year"),
         ("Hard Eight (1996)", "Hard 8 (a.k.a. Sydney, a.k.a. Hard Eight) (1996)", "title and year"),
         ("Postino, Il (1994)", "Postman, The (Postino, Il) (1994)", "title and year"),
-        ("Conan the Barbarian (1981)", "Conan the Barbarian (1982)", "title, year off by a little"),
+        ("Conan the Barbarian (1981)", "Conan the Barbarian (1982)", "title, and nearly the year"),
         ("Star Wars (1977)", "Star Wars: Episode IV - A New Hope (1977)", "part of the title, and year"),
         ("Misson to Mars (2000)", "Mission to Mars (2000)", "similar title, and year"),
         ("Metropolis", "Metropolis (1927)", "title, no year"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
-from prefmover.datasets.synthetic import make, synthetic
+from prefmover.datasets.synthetic import simulate, synthetic
 from prefmover.errors import InputError
 from tests.messages import names
 
@@ -24,7 +24,7 @@ def test_every_user_has_so_many_distinct_items_in_order(data):
     users = data.draw(st.integers(1, 50))
     tastes = data.draw(st.integers(1, min(items, 8)))
     seed = data.draw(st.integers(0, 2**32))
-    made = make(users, items, ratings=(fewest, most), tastes=tastes, features=5, seed=seed)
+    made = simulate(users, items, ratings=(fewest, most), tastes=tastes, features=5, seed=seed)
     counts = np.diff(made.indptr)
     assert len(counts) == len(made.user_tastes) == users
     assert fewest <= counts.min() <= counts.max() <= most
@@ -40,7 +40,7 @@ def test_every_user_has_so_many_distinct_items_in_order(data):
 
 
 def test_a_seed_means_one_data_set():
-    first, again, other = (make(300, 80, ratings=(5, 9), seed=s) for s in (1, 1, 2))
+    first, again, other = (simulate(300, 80, ratings=(5, 9), seed=s) for s in (1, 1, 2))
     for name in ("indptr", "indices", "stars", "vectors", "item_tastes", "user_tastes"):
         assert np.array_equal(getattr(first, name), getattr(again, name)), name
     assert not np.array_equal(first.indices[:500], other.indices[:500])
@@ -49,7 +49,7 @@ def test_a_seed_means_one_data_set():
 def test_blocks_are_put_together_in_order(monkeypatch):
     monkeypatch.setattr(generator, "BLOCK", 64)
     calls = []
-    made = make(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done))
+    made = simulate(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done))
     assert calls == [(64, 200), (128, 200), (192, 200), (200, 200)]
     favorite = made.user_tastes[np.repeat(np.arange(200), np.diff(made.indptr))]
     own = made.item_tastes[made.indices] == favorite
@@ -59,7 +59,7 @@ def test_blocks_are_put_together_in_order(monkeypatch):
 
 
 def test_popularity_has_a_long_tail_and_tastes_show():
-    made = make(4000, 2000, seed=3)
+    made = simulate(4000, 2000, seed=3)
     seen = np.sort(np.bincount(made.indices, minlength=2000))[::-1]
     assert seen[:200].sum() > 0.2 * seen.sum()
     assert seen[0] > 4 * np.median(seen)
@@ -74,7 +74,7 @@ def test_popularity_has_a_long_tail_and_tastes_show():
 
 def test_the_dataset_is_one_like_the_others():
     data = synthetic(500, 120, ratings=(3, 30), seed=9)
-    made = make(500, 120, ratings=(3, 30), seed=9)
+    made = simulate(500, 120, ratings=(3, 30), seed=9)
     twin = Ratings.from_csr(data.ratings.matrix, scale=data.ratings.scale)
     for name in ("data", "indices", "indptr"):
         ours, theirs = getattr(data.ratings.matrix, name), getattr(twin.matrix, name)
@@ -104,4 +104,4 @@ def test_the_dataset_is_one_like_the_others():
 )
 def test_impossible_sizes_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
-        make(**{"users": 10, "items": 30, "ratings": (3, 8), "tastes": 4} | arguments)
+        simulate(**{"users": 10, "items": 30, "ratings": (3, 8), "tastes": 4} | arguments)

@@ -86,7 +86,8 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     if is_utf16 and encoding in ("utf-8", "latin-1"):
         raise InputError(
-            f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'", argument="encoding"
+            f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'",
+            argument="encoding",
         )
     try:
         is_plain = "a".encode(encoding) == b"a" and data.isascii()

@@ -45,7 +45,9 @@ class Scale:
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
             raise InputError(f"scale {values} is not valid; give three numbers: lowest, highest, step")
         if not all(map(_finite, values)) or not 0 <= self.lowest <= self.highest or self.step < 0:
-            raise InputError(f"scale {values} is not valid; it needs 0 <= lowest <= highest and step >= 0, all finite")
+            raise InputError(
+                f"scale {values} is not valid; it needs 0 <= lowest <= highest and step >= 0, all finite"
+            )
         if self.step:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:

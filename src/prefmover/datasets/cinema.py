@@ -1,14 +1,14 @@
-"""cinema: the built-in data set, 485 films that exist and 800 viewers who do not.
+"""cinema: the built-in data set, 485 real films and 800 simulated viewers.
 
-The films are real: title, year, country, genres, and how much each has of some eighty tags, scored
-by hand from 1 (a touch) to 5 (what the film is about). The viewers are **simulated**. Each belongs
-to a taste group (``cinema_tastes.csv``), with a second and a third interest and whims of their own;
-they mostly watch what is famous and what they expect to like, and rate it in half stars.
+The films are real: title, year, country, genres, and scores of about eighty tags, given by hand from 1
+(a touch) to 5 (the essence of the film). The viewers are **simulated**. Each belongs to a taste group
+(``cinema_tastes.csv``) and has a second and a third interest and some whims. Viewers mostly watch famous
+films and films that they expect to like, and rate them in half stars.
 
-So cinema has what no collected data set has: a right answer. Who is like-minded is known, and a
-measure can be asked whether the nearest neighbors that it names are (:doc:`/guide/cinema`).
+So cinema has what no collected data set has: ground truth. It is known who is like-minded, so the neighbors
+by a measure can be checked (:doc:`/guide/cinema`).
 
-Both files and the ratings drawn from them are ours and free of rights (CC0 1.0).
+Both files and the ratings are ours and free of rights (CC0 1.0).
 
 >>> alien = films().ids.index("alien-1979")
 >>> films().titles[alien], int(films().years[alien]), films().genres[alien]
@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
+
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
     from prefmover.dataset import Dataset
@@ -49,7 +51,7 @@ __all__ = [
 
 TERMS = (
     "Free of rights (CC0 1.0). The films are real, their tags our judgment. The viewers and their "
-    "ratings are simulated: nothing in them says what anybody thinks of a film."
+    "ratings are simulated: they are nobody's opinion of a film."
 )
 CITATION = "The prefmover developers. cinema: 485 tagged films and 800 simulated viewers. CC0 1.0."
 
@@ -63,7 +65,7 @@ GIVEN_NAMES = (
     "tara tariq teo tessa thea tomas vera viktor wanda xenia yara yuki yusuf zara zeno zoe"
 )
 INITIALS = "bdhklmrt"
-SPARSE_SHARE = 0.2  # of the viewers have rated 3 to 8 films, the others 9 to 80
+SPARSE_SHARE = 0.2  # of viewers with 3 to 8 ratings; the others have 9 to 80
 EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # by fame
 
 
@@ -74,26 +76,26 @@ class Films:
     Attributes
     ----------
     ids : tuple of str
-        Such as ``"alien-1979"``.
+        Film ids, such as ``"alien-1979"``.
     titles, countries : tuple of str
-        English title where one is in use; ISO 3166 code of the main country.
+        English title if there is one; ISO 3166 code of the main country.
     years, fame : int64 array of shape (n_films,)
-        Year of release; how widely seen, 1 to 5.
+        Year of release; fame from 1 to 5.
     genres : tuple of tuple of str
     tags : tuple of str
         Names of the tags, sorted.
     scores : int64 array of shape (n_films, n_tags)
-        0 (nothing of it) to 5 (what the film is about).
+        0 (nothing of it) to 5 (the essence of the film).
     """
 
     ids: tuple[str, ...]
     titles: tuple[str, ...]
-    years: npt.NDArray[np.int64]
+    years: Ints
     countries: tuple[str, ...]
     genres: tuple[tuple[str, ...], ...]
-    fame: npt.NDArray[np.int64]
+    fame: Ints
     tags: tuple[str, ...]
-    scores: npt.NDArray[np.int64]
+    scores: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,20 +105,20 @@ class Viewers:
     Attributes
     ----------
     ids : tuple of str
-        Such as ``"ada-b"``, sorted.
+        Viewer ids, such as ``"ada-b"``, sorted.
     tastes : tuple of str
-        The taste group of each viewer: the right answer.
+        The taste group of each viewer: the ground truth.
     rows, films : int64 array of shape (n_ratings,)
-        Position of viewer and of film of each rating.
+        Positions of the viewer and the film of each rating.
     ratings : float64 array of shape (n_ratings,)
         1 to 5 in half stars.
     """
 
     ids: tuple[str, ...]
     tastes: tuple[str, ...]
-    rows: npt.NDArray[np.int64]
-    films: npt.NDArray[np.int64]
-    ratings: npt.NDArray[np.float64]
+    rows: Ints
+    films: Ints
+    ratings: Floats
 
 
 def load() -> Dataset:
@@ -138,7 +140,7 @@ def load() -> Dataset:
 
 @cache
 def films() -> Films:
-    """Return the films, as they stand in ``cinema_films.csv``."""
+    """Return the films in ``cinema_films.csv``."""
     rows = list(_read("cinema_films.csv"))
     scored = [_scores(row["tags"]) for row in rows]
     tags = tuple(sorted({tag for scores in scored for tag in scores}))
@@ -155,20 +157,20 @@ def films() -> Films:
     )
 
 
-def vectors() -> npt.NDArray[np.float64]:
-    """Return the films as vectors over the tags, (n_films, n_tags), none of them negative.
+def vectors() -> Floats:
+    """Return the films as vectors over the tags, (n_films, n_tags), not negative.
 
-    A score weighs ``sqrt(log(n_films / films with the tag))``: that two films are melancholy, as
-    four in ten are, says less than that both have robots. Of plain scores, this weight and its
-    square, this one gave the neighbors that a film lover would name.
+    The weight of a tag is ``sqrt(log(n_films / films with the tag))``: two melancholy films, which four in
+    ten are, have less in common than two films with robots. Compared with no weight and with the square of
+    this one, it gave the neighbors that a film lover would name.
     """
     scores = films().scores
-    weights: npt.NDArray[np.float64] = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
+    weights: Floats = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
     return scores * weights
 
 
 @cache
-def tastes() -> tuple[tuple[str, ...], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def tastes() -> tuple[tuple[str, ...], Ints, Ints]:
     """Return names, shares (in percent) and tag weights (n_tastes, n_tags) of the taste groups."""
     rows = list(_read("cinema_tastes.csv"))
     scored = [_scores(row["tags"]) for row in rows]
@@ -181,20 +183,20 @@ def tastes() -> tuple[tuple[str, ...], npt.NDArray[np.int64], npt.NDArray[np.int
 
 @cache
 def viewers(seed: int = SEED) -> Viewers:
-    """Simulate the viewers: what they like, what they come to see, and how they rate it.
+    """Simulate the viewers: their tastes, the films that they see, and their ratings.
 
-    A viewer's weights for tags are those of three taste groups, the first with 50 to 85 percent,
-    plus a whim for every tag. How well a film suits a viewer, z, is the sum of weight times score
-    over the film's tags, divided by the length of the film's score vector; minus its mean over the
-    films, divided by its mean absolute deviation, kept within -2 and 3. Then
+    The tag weights of a viewer are a mixture of those of three taste groups, of which the first has 50 to 85
+    percent, plus a random whim for every tag. The affinity z of a viewer to a film is the sum of weight times
+    score over the tags of the film, divided by the length of its score vector, then standardized over the
+    films by mean and mean absolute deviation, and clipped to the range from -2 to 3. Then
 
-    - the chance to see a film is proportional to fame (2 to 40) times ``(1 + z/4)⁴``;
-    - the rating is ``3.3 + 2z/5`` plus the viewer's leniency (standard deviation .35), the film's
-      quality (.3) and chance (.6), rounded to half stars between 1 and 5.
+    - the probability of seeing a film is proportional to fame (2 to 40) times ``(1 + z/4)⁴``;
+    - the rating is ``3.3 + 2z/5`` plus the leniency of the viewer (standard deviation .35), the quality of
+      the film (.3) and noise (.6), rounded to half stars between 1 and 5.
 
-    Every number is made from the raw words of PCG64, which NumPy promises never to change, with
-    integer arithmetic and IEEE operations that are exactly rounded everywhere. The same seed
-    gives the same ratings on every machine and with every version.
+    Every number is made from the raw words of PCG64, which NumPy guarantees never to change, with integer
+    arithmetic and IEEE operations that are exactly rounded everywhere. The same seed gives the same ratings
+    on every machine and with every version.
     """
     dice = _Dice(seed)
     names, shares, weights = tastes()
@@ -214,9 +216,9 @@ def viewers(seed: int = SEED) -> Viewers:
     likes = mixture @ weights + np.rint(200 * dice.bell(n, len(catalog.tags))).astype(np.int64)
 
     length = np.sqrt((catalog.scores**2).sum(axis=1))
-    suits = np.floor(likes @ catalog.scores.T / length).astype(np.int64)
+    affinity = np.floor(likes @ catalog.scores.T / length).astype(np.int64)
     n_films = len(catalog.ids)
-    centered = n_films * suits - suits.sum(axis=1, keepdims=True)
+    centered = n_films * affinity - affinity.sum(axis=1, keepdims=True)
     spread = np.abs(centered).sum(axis=1, keepdims=True) / n_films
     z = np.clip(centered / spread, -2.0, 3.0)
 
@@ -261,7 +263,7 @@ def ratings(seed: int = SEED) -> Ratings:
 
 @cache
 def geometry() -> ItemGeometry:
-    """Return the films with the angle between their vectors as distance.
+    """Return the geometry of the films: angles between their vectors.
 
     >>> [film for film, _ in geometry().near("alien-1979", 3)]
     ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
@@ -274,7 +276,7 @@ def geometry() -> ItemGeometry:
 
 
 class _Dice:
-    """Random numbers that are the same everywhere: raw words, no library's distributions."""
+    """Random numbers that are the same everywhere: raw words, without the distributions of a library."""
 
     def __init__(self, seed: int) -> None:
         self._words = np.random.PCG64(seed)
@@ -282,29 +284,29 @@ class _Dice:
     def _raw(self, *shape: int) -> npt.NDArray[np.uint64]:
         return np.asarray(self._words.random_raw(int(np.prod(shape))), np.uint64).reshape(shape)
 
-    def uniform(self, *shape: int) -> npt.NDArray[np.float64]:
-        """Multiples of 2^-53 in [0, 1)."""
+    def uniform(self, *shape: int) -> Floats:
+        """Return multiples of 2^-53 in [0, 1)."""
         return (self._raw(*shape) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def below(self, n: int, *shape: int) -> npt.NDArray[np.int64]:
-        """Whole numbers from 0 to n - 1."""
+    def below(self, n: int, *shape: int) -> Ints:
+        """Return whole numbers from 0 to n - 1."""
         return np.floor(n * self.uniform(*shape)).astype(np.int64)
 
-    def bell(self, *shape: int) -> npt.NDArray[np.float64]:
-        """Nearly normal, mean 0 and variance 1: the sum of the four 16-bit parts of a word."""
+    def bell(self, *shape: int) -> Floats:
+        """Return nearly normal numbers, mean 0 and variance 1: sums of the four 16-bit parts of a word."""
         word = self._raw(*shape)
         parts = sum((word >> np.uint64(k)) & np.uint64(0xFFFF) for k in (0, 16, 32, 48))
         return (np.asarray(parts, np.float64) - 131070.0) / 37837.22
 
 
-def _draw(chances: npt.NDArray[np.int64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Draw ``len(u)`` different films, one after the other, each in proportion to its chance."""
-    left = chances.copy()
+def _draw(chances: Ints, u: Floats) -> Ints:
+    """Draw ``len(u)`` different films, one after the other, each with a probability in proportion."""
+    rest = chances.copy()
     drawn = np.empty(len(u), np.int64)
     for k, share in enumerate(u):
-        up_to = np.cumsum(left)
-        drawn[k] = np.searchsorted(up_to, int(share * up_to[-1]), side="right")
-        left[drawn[k]] = 0
+        cumulated = np.cumsum(rest)
+        drawn[k] = np.searchsorted(cumulated, int(share * cumulated[-1]), side="right")
+        rest[drawn[k]] = 0
     return drawn
 
 

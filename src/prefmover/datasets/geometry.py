@@ -1,20 +1,20 @@
-"""The best item geometry that the data at hand allow, and what it was made from.
+"""The best item geometry for a MovieLens data set, given the data sets that are installed.
 
 In this order:
 
-1. the **Tag Genome**, if it is here and covers nine ratings in ten: the paper's own geometry;
-2. **tag profiles** (:func:`prefmover.items.features.tag_profiles`) from user tags, those of the data set or
-   else of ``movie-tags``, and genres;
+1. the **Tag Genome**, if it is installed and covers 90 percent of the ratings, as in the paper;
+2. **tag profiles** (:func:`prefmover.items.features.tag_profiles`) from genres and user tags, those of the
+   data set or else of ``movie-tags``;
 3. **genres** alone.
 
-No ratings are used in any of them.
+None of them uses ratings.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Ints
 from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files
@@ -26,10 +26,10 @@ from prefmover.items import features
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "tag_geometry", "tags_of"]
+__all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "read_tags", "tag_geometry"]
 
 COVERAGE = 0.9
-LISTS = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # titles by MovieLens id
+TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
 
 
 def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry:
@@ -42,14 +42,14 @@ def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog
 
 
 def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry | None:
-    """Return the geometry of the Tag Genome: its own, or else the release of 2012, if it is here."""
-    genome_files, origin = files, source.name
+    """Return the geometry of the Tag Genome of the data set, or else of 2012, or None."""
+    genome_files: Files | None = files
+    release = source.name
     if not has_genome(files):
-        found = folders.find(SOURCES["tag-genome"])
-        if found is None:
-            return None
-        genome_files, origin = found, "2012"
-    ids, how = movielens_ids(source, items)
+        genome_files, release = folders.find(SOURCES["tag-genome"]), "2012"
+    if genome_files is None:
+        return None
+    ids, note = movielens_ids(source, items)
     if ids is None:
         return None
     genome = read_genome(genome_files)
@@ -58,40 +58,38 @@ def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catal
     share = float(np.isin(ratings.matrix.indices, np.flatnonzero(rated)).mean())
     if share < COVERAGE:
         return None
-    name = f"Tag Genome ({origin}, {len(genome.tags):,} tags, {share:.1%} of ratings{how})"
+    name = f"Tag Genome ({release}, {len(genome.tags):,} tags, {share:.1%} of ratings{note})"
     return ItemGeometry.from_vectors(items.ids, genome.rows(ids), name=name, zero="far")
 
 
 def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry | None:
-    """Return the geometry of tag profiles, or None if there are no tags, or too few."""
-    found = tags_of(source, files, items)
-    if found is None:
+    """Return the geometry of tag profiles, or None if there are too few tags."""
+    tags, origin = read_tags(source, files, items)
+    if tags is None:
         return None
-    tags, origin = found
     per_tag = np.unique(np.array(tags.tags)[np.isin(tags.items, items.ids)], return_counts=True)[1]
     if per_tag.max(initial=0) < 20:
         return None
-    made = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
-    name = f"{made.name} from {origin} and the genres of {source.name}"
-    return ItemGeometry.from_vectors(made.items, made.vectors, name=name, zero="far")
+    vectors = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
+    name = f"{vectors.name} from {origin} and the genres of {source.name}"
+    return ItemGeometry.from_features(vectors._replace(name=name))
 
 
 def genre_geometry(source: Source, items: Catalog) -> ItemGeometry:
     """Return the geometry of genres alone."""
-    made = features.from_genres(items.ids, items.genres)
-    name = f"{made.name} of {source.name}"
-    return ItemGeometry.from_vectors(made.items, made.vectors, name=name, zero="far")
+    vectors = features.from_genres(items.ids, items.genres)
+    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {source.name}"))
 
 
-def movielens_ids(source: Source, items: Catalog) -> tuple[npt.NDArray[np.int64] | None, str]:
-    """Return the MovieLens id of each item (-1 for none), and in words how it was found.
+def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:
+    """Return the MovieLens id of each item (-1 for none), and a note on how it was determined.
 
-    ml-100k has ids of its own; they are matched by title and year to another MovieLens data set, the
-    first of :data:`LISTS` that is here. If none is, the result is None.
+    ml-100k has different ids; they are matched by title and year to the first of
+    :data:`TITLE_SOURCES` that is installed. If none is, the result is None.
     """
     if source.form != "u":
         return np.asarray(items.ids, dtype=np.int64), ""
-    for name in LISTS:
+    for name in TITLE_SOURCES:
         files = folders.find(SOURCES[name])
         if files is not None:
             matches = match(items, read_items(files, SOURCES[name]))
@@ -100,35 +98,33 @@ def movielens_ids(source: Source, items: Catalog) -> tuple[npt.NDArray[np.int64]
     return None, ""
 
 
-def tags_of(source: Source, files: Files, items: Catalog) -> tuple[Tags, str] | None:
-    """Return tags by the ids of the data set, and where they are from."""
-    own = read_user_tags(files, source)
-    if own is not None:
-        return own, "its own tags"
-    found = folders.find(SOURCES["movie-tags"])
-    if found is None:
-        return None
-    tags = read_movie_tags(found)
+def read_tags(source: Source, files: Files, items: Catalog) -> tuple[Tags | None, str]:
+    """Return tags by the ids of the data set, or None if there are none, and their origin."""
+    tags = read_user_tags(files, source)
+    if tags is not None:
+        return tags, "its own tags"
+    tag_files = folders.find(SOURCES["movie-tags"])
+    if tag_files is None:
+        return None, ""
+    tags = read_movie_tags(tag_files)
     if source.form != "u":
         return tags, "movie-tags"
-    ids, how = movielens_ids(source, items)
-    if ids is None:
-        return None
-    return _renumbered(tags, ids, items), f"movie-tags{how}"
+    ids, note = movielens_ids(source, items)
+    return (None, "") if ids is None else (_renumbered(tags, ids, items), f"movie-tags{note}")
 
 
-def _renumbered(tags: Tags, ids: npt.NDArray[np.int64], items: Catalog) -> Tags:
-    """Return tags under the ids of a catalog, given the MovieLens id of each of its items.
+def _renumbered(tags: Tags, ids: Ints, items: Catalog) -> Tags:
+    """Return tags by the ids of a catalog, given the MovieLens id of each of its items.
 
-    Two items may be one movie; both get its tags. Tags of movies that the catalog lacks are kept,
-    under negative ids: they still say which tags go together.
+    Two items may be one movie; both get its tags. Tags of movies that are not in the catalog get negative
+    ids: they still help to learn which tags go together.
     """
     order = np.argsort(tags.items, kind="stable")
     starts = np.searchsorted(tags.items[order], ids, "left")
     ends = np.searchsorted(tags.items[order], ids, "right")
     rows = [order[a:b] for a, b in zip(starts, ends, strict=True)]
-    owners = np.repeat(np.asarray(items.ids, dtype=np.int64), ends - starts)
+    owner_ids = np.repeat(np.asarray(items.ids, dtype=np.int64), ends - starts)
     others = np.flatnonzero(~np.isin(tags.items, ids))
     chosen = np.concatenate([*rows, others]).astype(np.int64)
-    new_ids = np.concatenate([owners, -tags.items[others]])
+    new_ids = np.concatenate([owner_ids, -tags.items[others]])
     return Tags(new_ids, [tags.tags[k] for k in chosen.tolist()], tags.counts[chosen])

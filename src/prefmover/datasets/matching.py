@@ -1,7 +1,7 @@
-"""Which item of one catalog is which of another: by title and year.
+"""Matching the items of two catalogs by title and year.
 
-ml-100k numbers its movies in its own way, so that tags and genome rows, which go by MovieLens ids,
-have to be found by title.
+ml-100k has different ids than the other MovieLens data sets, so tags and genome rows, which have MovieLens
+ids, are matched by title.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from prefmover.items.catalog import Catalog, plain_title
 
 __all__ = ["Matches", "match"]
 
-NEARLY = 0.88  # two spellings of one title; below it, sequels begin to look like each other
+MIN_SIMILARITY = 0.88  # of two spellings of one title; sequels are below it
 NUMBER = r"\d+|\b[ivx]+\b"
-SLACK = 2  # years by which catalogs disagree about a release
+MAX_YEARS = 2  # by which catalogs may disagree about a release
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What was matched, what could be several, and what was not found.
+    """Items with one counterpart, with several, and with none.
 
     Attributes
     ----------
     matched : dict
         Id here -> id there.
     by : dict
-        Id here -> the rule that found it, such as ``"title and year"``.
+        Id here -> the rule of the match, such as ``"title and year"``.
     ambiguous : dict
-        Id here -> ids there between which title and year do not decide. The one matched, if any, is
-        the first.
+        Id here -> ids there between which title and year do not decide; the match is the first.
     unmatched : list
         Ids without a counterpart.
     """
@@ -46,12 +45,12 @@ class Matches:
 
     @property
     def share(self) -> float:
-        """The share of items that were matched."""
+        """The share of items with a counterpart."""
         total = len(self.matched) + len(self.unmatched)
         return len(self.matched) / total if total else 0.0
 
     def __str__(self) -> str:
-        """Say how many were matched, by which rule."""
+        """Return the numbers of matches by rule."""
         rules: dict[str, int] = defaultdict(int)
         for rule in self.by.values():
             rules[rule] += 1
@@ -59,19 +58,19 @@ class Matches:
         total = len(self.matched) + len(self.unmatched)
         return (
             f"{len(self.matched):,} of {total:,} items matched ({self.share:.1%}): {by}; "
-            f"{len(self.ambiguous):,} ambiguous, {len(self.unmatched):,} not found"
+            f"{len(self.ambiguous):,} ambiguous, {len(self.unmatched):,} without a match"
         )
 
 
 def match(here: Catalog, there: Catalog) -> Matches:
     """Return, for the items of one catalog, their counterparts in another.
 
-    A title is compared with and without what it has in brackets ("Seven (a.k.a. Se7en)"), without
-    case, accents, punctuation and articles. In order: same title and year; same title, the year off by
-    one or two; same year, and one title is a part of the other between colons or dashes ("Star Wars:
-    Episode IV - A New Hope"); same year and nearly the same spelling; same title where one of the two
-    has no year. Of several items there, the one nearest in year, then in spelling, then in genres, then
-    with the smallest id is taken, and the report lists them all as ambiguous.
+    A title is compared with and without the text in its parentheses ("Seven (a.k.a. Se7en)"), without
+    case, accents, punctuation and articles. In order: same title and year; same title, and years that differ
+    by one or two; same year, and one title is a part of the other between colons or dashes ("Star Wars:
+    Episode IV - A New Hope"); same year and nearly the same spelling; same title, and one has no year. Of
+    several candidates, the one nearest in year, then in spelling, then in genres, then with the smallest id
+    is the match, and all of them are listed as ambiguous.
 
     Examples
     --------
@@ -80,23 +79,23 @@ def match(here: Catalog, there: Catalog) -> Matches:
     >>> match(a, b).matched, match(a, b).unmatched
     ({1: 70}, [2])
     """
-    index = _Index.of(there)
+    index = _Index.from_catalog(there)
     matched: dict[Any, Any] = {}
     rule_of: dict[Any, str] = {}
     ambiguous: dict[Any, list[Any]] = {}
     unmatched: list[Any] = []
     for i, item in enumerate(here.ids.tolist()):
         title, year = here.titles[i], int(here.years[i])
-        rule, found = index.candidates(title, year)
-        if not found:
+        rule, positions = index.candidates(title, year)
+        if not positions:
             unmatched.append(item)
             continue
-        names = tuple(names_of(title))
+        names = tuple(title_names(title))
         ranked = sorted(
-            found,
+            positions,
             key=lambda k, i=i, names=names: (  # type: ignore[misc]
                 abs(int(here.years[i]) - int(there.years[k])),
-                -_likeness(names, index.names[k]),
+                -_similarity(names, index.names[k]),
                 -len(set(here.genres[i]) & set(there.genres[k])),
                 there.ids[k],
             ),
@@ -119,9 +118,9 @@ class _Index:
     years: list[int]
 
     @classmethod
-    def of(cls, catalog: Catalog) -> _Index:
-        names = [tuple(names_of(title)) for title in catalog.titles]
-        parts = [frozenset(parts_of(title)) for title in catalog.titles]
+    def from_catalog(cls, catalog: Catalog) -> _Index:
+        names = [tuple(title_names(title)) for title in catalog.titles]
+        parts = [frozenset(title_parts(title)) for title in catalog.titles]
         index = cls(defaultdict(set), defaultdict(set), names, parts, catalog.years.tolist())
         for k, year in enumerate(index.years):
             index.by_year[year].add(k)
@@ -130,45 +129,45 @@ class _Index:
         return index
 
     def candidates(self, title: str, year: int) -> tuple[str, set[int]]:
-        """Return the first rule that finds something, and what it finds."""
-        names = set(names_of(title))
+        """Return the first rule with a candidate, and the positions of its candidates."""
+        names = set(title_names(title))
         same = {k for name in names for k in self.by_title.get(name, ())}
         near = self.by_year.get(year, set()) if year else set()
-        if found := same & near:
-            return "title and year", found
-        if found := {k for k in same if year and abs(self.years[k] - year) <= SLACK}:
-            return "title, year off by a little", found
-        parts = set(parts_of(title))
-        if found := {k for k in near if parts.intersection(self.names[k]) or names & self.parts[k]}:
-            return "part of the title, and year", found
-        if found := {k for k in near if _likeness(tuple(names), self.names[k]) >= NEARLY}:
-            return "similar title, and year", found
+        if hits := same & near:
+            return "title and year", hits
+        if hits := {k for k in same if year and abs(self.years[k] - year) <= MAX_YEARS}:
+            return "title, and nearly the year", hits
+        parts = set(title_parts(title))
+        if hits := {k for k in near if parts.intersection(self.names[k]) or names & self.parts[k]}:
+            return "part of the title, and year", hits
+        if hits := {k for k in near if _similarity(tuple(names), self.names[k]) >= MIN_SIMILARITY}:
+            return "similar title, and year", hits
         return "title, no year", {k for k in same if not (year and self.years[k])}
 
 
-def names_of(title: str) -> Iterator[str]:
-    """Yield the names that a title goes by: without brackets, whole, and each bracket's content.
+def title_names(title: str) -> Iterator[str]:
+    """Yield the names in a title: the title without parentheses, and the content of each parenthesis.
 
-    >>> list(names_of("City of Lost Children, The (Cité des enfants perdus, La)"))
+    >>> list(title_names("City of Lost Children, The (Cité des enfants perdus, La)"))
     ['city of lost children', 'cite des enfants perdus']
-    >>> list(names_of("Seven (a.k.a. Se7en)"))
+    >>> list(title_names("Seven (a.k.a. Se7en)"))
     ['seven', 'se7en']
     """
     brackets = re.findall(r"\(([^()]*)\)", title)
     outer = re.sub(r"\([^()]*\)", " ", title).strip()
-    seen = set()
+    names = set()
     inner = [name for b in brackets for name in re.split(r"(?:^|,)\s*a\.?k\.?a\.?:?\s+", b)]
     for name in (outer, *inner):
         plain = plain_title(name)
-        if plain and plain not in seen and not re.fullmatch(r"\d{4}", plain):
-            seen.add(plain)
+        if plain and plain not in names and not re.fullmatch(r"\d{4}", plain):
+            names.add(plain)
             yield plain
 
 
-def parts_of(title: str) -> Iterator[str]:
+def title_parts(title: str) -> Iterator[str]:
     """Yield the parts of a title between colons and dashes, if it has several.
 
-    >>> list(parts_of("Star Wars: Episode V - The Empire Strikes Back"))
+    >>> list(title_parts("Star Wars: Episode V - The Empire Strikes Back"))
     ['star wars', 'episode v', 'empire strikes back']
     """
     parts = re.split(r":\s|\s-\s", re.sub(r"\([^()]*\)", " ", title))
@@ -176,8 +175,8 @@ def parts_of(title: str) -> Iterator[str]:
         yield from (plain for part in parts if len(plain := plain_title(part)) > 5)
 
 
-def _likeness(names: tuple[str, ...], others: tuple[str, ...]) -> float:
-    """Return how nearly two titles are spelled the same, 0 to 1; 0 if their numbers differ (sequels)."""
+def _similarity(names: tuple[str, ...], others: tuple[str, ...]) -> float:
+    """Return the similarity of two spellings, 0 to 1; 0 if their numbers differ (sequels)."""
     best = 0.0
     for a in names:
         for b in others:

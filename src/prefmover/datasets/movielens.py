@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Schema
 from prefmover.data.ratings import Ratings, Scale
@@ -68,15 +68,13 @@ TAGS = {
 }
 MOVIE_TAGS = Schema(",", {"movieId": "int", "tag": "text", "count": "int", "source": None}, header=True)
 
-Form = Literal["u", "dat", "csv"]
-
 
 class Tags(NamedTuple):
-    """Tags of items, one row for each (item, tag) pair."""
+    """Tags of items, one row per (item, tag) pair."""
 
-    items: npt.NDArray[np.int64]
+    items: Ints
     tags: list[str]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
 
 
 def load(source: Source) -> Dataset:
@@ -127,8 +125,8 @@ def check_counts(source: Source, data: Dataset) -> None:
         raise InputError(
             f"{source.name} here has {r.n_ratings:,} ratings by {r.n_users:,} users of {n_items:,} items; "
             f"the published one has {counts.ratings:,}, {counts.users:,} and {counts.items:,}. The files are "
-            f"damaged or altered: run `prefmover data get {source.name}` again, or read the file of ratings as "
-            "it is with Ratings.read"
+            f"damaged or altered: run `prefmover data get {source.name}` again, or read the ratings as they "
+            "are with Ratings.read"
         )
 
 
@@ -161,7 +159,7 @@ def read_items(files: Files, source: Source) -> Catalog:
     if source.form == "u":
         flags = np.column_stack([columns[genre] for genre in GENRES_100K])
         genres = [[GENRES_100K[k] for k in np.flatnonzero(row) if k > 0] for row in flags]
-        # A few titles carry no year; the date of release does ("01-Jan-1995").
+        # A few titles have no year, but a date of release ("01-Jan-1995").
         dates = columns["released"].to_pylist()
         years = [y or (int(d[-4:]) if d[-4:].isdigit() else 0) for y, d in zip(years, dates, strict=True)]
     else:
@@ -195,7 +193,7 @@ def _ratings(files: Files, name: str, source: Source) -> Ratings:
     return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
 
 
-def _counted(items: npt.NDArray[np.int64], tags: Any, counts: Any) -> Tags:
+def _counted(items: Ints, tags: Any, counts: Any) -> Tags:
     """Return distinct (item, tag) pairs, sorted, with their counts added up."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -210,7 +208,7 @@ def _counted(items: npt.NDArray[np.int64], tags: Any, counts: Any) -> Tags:
     return Tags(grouped["item"].to_numpy(), grouped["tag"].to_pylist(), grouped["count_sum"].to_numpy())
 
 
-def _first_repeat(ids: npt.NDArray[np.int64]) -> int | None:
+def _first_repeat(ids: Ints) -> int | None:
     _, first = np.unique(ids, return_index=True)
     repeats = np.setdiff1d(np.arange(len(ids)), first)
     return int(repeats[0]) if repeats.size else None

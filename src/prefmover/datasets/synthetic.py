@@ -1,13 +1,12 @@
-"""Made-up ratings of any size, for tests of scale: a million users in minutes.
+"""Synthetic ratings of any size, for tests of scale: a million users in minutes.
 
-Items belong to tastes: each taste is a direction in a space of features, none of them negative,
-and an item is its taste's direction plus noise. Within a taste popularity falls off as 1 / rank,
-so that few items are rated by many and most by few. A user has a favorite taste, another one, and
-now and then follows the crowd; what suits the user's mixture of tastes gets more stars.
+Items belong to tastes: a taste is a direction in a space of features, not negative, and an item is the
+direction of its taste plus noise. Within a taste, popularity falls off as 1 / rank, so that few items are
+rated by many users and most by few. A user has a favorite taste and a second one, and sometimes follows the
+crowd; items that suit the user's tastes get more stars.
 
-Everything is drawn in blocks of users, each with its own stream of random numbers, and written
-straight into the arrays of the sparse matrix: besides the result (12 bytes a rating) only one block
-is in memory.
+Ratings are drawn in blocks of users, each with its own stream of random numbers, and written directly into
+the arrays of the sparse matrix: besides the result (12 bytes per rating), only one block is in memory.
 """
 
 from __future__ import annotations
@@ -19,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prefmover.dataset import Dataset
 
-__all__ = ["Made", "make", "synthetic"]
+__all__ = ["Simulation", "simulate", "synthetic"]
 
-BLOCK = 20_000  # users; part of what a seed means, not to be tuned
-FAVORITE, OTHER = 0.6, 0.85  # cumulative: favorite taste, second taste, and the rest the crowd
+BLOCK = 20_000  # users; the result of a seed depends on it
+FAVORITE, SECOND = 0.6, 0.85  # cumulated shares of the favorite and the second taste; the rest is the crowd
 
 
 def synthetic(
@@ -40,12 +38,12 @@ def synthetic(
     tastes: int = 24,
     features: int = 32,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Dataset:
-    """Return a made-up data set: ``users`` users with known tastes and ``items`` items.
+    """Return a synthetic data set of ``users`` users and ``items`` items.
 
-    The parameters are those of :func:`make`, which also tells the tastes of the users. Ids are
-    0, 1, 2, ...; an item's only genre is its taste.
+    The parameters are those of :func:`simulate`, which also returns the tastes of the users. Ids are
+    0, 1, 2, ...; the only genre of an item is its taste.
 
     Examples
     --------
@@ -64,22 +62,24 @@ def synthetic(
     from prefmover.items.catalog import Catalog
     from prefmover.items.geometry import ItemGeometry
 
-    made = make(users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress)
-    width = np.int32 if len(made.stars) < 2**31 else np.int64
+    result = simulate(
+        users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress
+    )
+    width = np.int32 if len(result.stars) < 2**31 else np.int64
     user_ids, item_ids = (as_ids(np.arange(n), kind) for n, kind in ((users, "user"), (items, "item")))
-    # Not through from_csr, which sorts and copies what is known to be in order.
+    # Not by from_csr, which would sort and copy arrays that are in order.
     matrix: csr_array[Any, tuple[int, int]] = csr_array(
-        (made.stars, made.indices.astype(width, copy=False), made.indptr.astype(width)),
+        (result.stars, result.indices.astype(width, copy=False), result.indptr.astype(width)),
         shape=(users, items),
     )
     catalog = Catalog(
         item_ids,
         [f"Item {i}" for i in range(items)],
         np.zeros(items, np.int64),
-        [(f"taste {t}",) for t in made.item_tastes],
+        [(f"taste {t}",) for t in result.item_tastes],
     )
     name = f"synthetic: {features} features, angle"
-    geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, made.vectors, name=name))
+    geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, result.vectors, name=name))
     return Dataset(
         Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
         lambda _: geometry(),
@@ -91,29 +91,29 @@ def synthetic(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Made:
-    """What :func:`make` made.
+class Simulation:
+    """Ratings, items and tastes.
 
     Attributes
     ----------
     indptr, indices, stars
         The CSR matrix of users x items: int64 (n_users + 1,), int32 and float64 (n_ratings,).
     vectors : float64 array of shape (n_items, features)
-        The items, none of them negative, of length 1.
+        The items as unit vectors, not negative.
     item_tastes : int64 array of shape (n_items,)
     user_tastes : int64 array of shape (n_users,)
-        The favorite taste of each user: the right answer.
+        The favorite taste of each user: the ground truth.
     """
 
-    indptr: npt.NDArray[np.int64]
+    indptr: Ints
     indices: npt.NDArray[np.int32]
-    stars: npt.NDArray[np.float64]
-    vectors: npt.NDArray[np.float64]
-    item_tastes: npt.NDArray[np.int64]
-    user_tastes: npt.NDArray[np.int64]
+    stars: Floats
+    vectors: Floats
+    item_tastes: Ints
+    user_tastes: Ints
 
 
-def make(
+def simulate(
     users: int,
     items: int,
     *,
@@ -121,20 +121,20 @@ def make(
     tastes: int = 24,
     features: int = 32,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> Made:
-    """Make item vectors and the ratings of users whose tastes are known.
+    progress: Progress | None = None,
+) -> Simulation:
+    """Return item vectors and ratings of users with known tastes.
 
     Parameters
     ----------
     users, items : int
-        How many.
+        Numbers of users and items.
     ratings : (int, int)
-        Fewest and most ratings of a user; all numbers between are equally likely.
+        Smallest and largest number of ratings of a user; all numbers between are equally likely.
     tastes : int
         Number of taste clusters.
     features : int
-        Dimensions of an item vector.
+        Length of an item vector.
     seed : int
         The same seed and sizes give the same ratings (with the same version of NumPy).
     progress : callable, optional
@@ -142,21 +142,21 @@ def make(
 
     Examples
     --------
-    >>> made = make(100, 50, ratings=(3, 8), tastes=4)
-    >>> made.vectors.shape, sorted(set(np.diff(made.indptr).tolist()))
+    >>> result = simulate(100, 50, ratings=(3, 8), tastes=4)
+    >>> result.vectors.shape, sorted(set(np.diff(result.indptr).tolist()))
     ((50, 32), [3, 4, 5, 6, 7, 8])
     """
     fewest, most = ratings
     _check(users=users, items=items, tastes=tastes, features=features, ratings=fewest)
     if not fewest <= most <= items:
         raise InputError(
-            f"ratings=({fewest}, {most}) will not do for {items:,} items: a user has at least the "
-            "first and at most the second number of them, and rates none twice"
+            f"ratings=({fewest}, {most}) is not possible with {items:,} items; give the smallest and the "
+            "largest number of items that a user rates"
         )
     if tastes > items:
-        raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs one")
+        raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
     world = np.random.default_rng([seed, 0])
-    catalog = _Catalog.make(items, tastes, features, world)
+    catalog = _Items.draw_all(items, tastes, features, world)
     counts = world.integers(fewest, most, endpoint=True, size=users)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     indices = np.empty(indptr[-1], np.int32)
@@ -168,89 +168,89 @@ def make(
         random = np.random.default_rng([seed, 1, start])
         mixture = _mixture(stop - start, tastes, random)
         favorites[block] = mixture[:, 0]
-        seen, kept = _seen(catalog, mixture, counts[block], random)
+        seen, used = _seen(catalog, mixture, counts[block], random)
         part = slice(indptr[start], indptr[stop])
-        indices[part] = seen[kept]
-        stars[part] = _stars(catalog, mixture, seen, random)[kept]
+        indices[part] = seen[used]
+        stars[part] = _stars(catalog, mixture, seen, random)[used]
         if progress is not None:
             progress(stop, users)
-    return Made(indptr, indices, stars, catalog.vectors, catalog.tastes, favorites)
+    return Simulation(indptr, indices, stars, catalog.vectors, catalog.tastes, favorites)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Catalog:
+class _Items:
     """Items sorted by taste, so that a draw from a taste is a draw from an interval."""
 
-    vectors: npt.NDArray[np.float64]  # (n_items, features)
-    tastes: npt.NDArray[np.int64]  # (n_items,), not sorted: ids say nothing
-    order: npt.NDArray[np.int64]  # items, taste after taste
-    up_to: npt.NDArray[np.float64]  # cumulated popularity along that order; the last is 1
-    start: npt.NDArray[np.int64]  # (n_tastes + 1,) where a taste begins in the order
+    vectors: Floats  # (n_items, features)
+    tastes: Ints  # (n_items,), not sorted
+    order: Ints  # items sorted by taste
+    cumulated: Floats  # popularity, cumulated in that order; the last is 1
+    start: Ints  # (n_tastes + 1,) start of each taste in that order
     quality: npt.NDArray[np.float32]
     suits: npt.NDArray[np.float32]  # (n_tastes, n_items), standardized within a taste
 
     @classmethod
-    def make(cls, items: int, tastes: int, features: int, random: np.random.Generator) -> _Catalog:
-        centres = random.exponential(size=(tastes, features)) ** 2
-        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    def draw_all(cls, items: int, tastes: int, features: int, random: np.random.Generator) -> _Items:
+        centers = random.exponential(size=(tastes, features)) ** 2
+        centers /= np.linalg.norm(centers, axis=1, keepdims=True)
         taste = random.permutation(np.arange(items) % tastes)
-        vectors = centres[taste] + 0.5 * random.exponential(size=(items, features)) / features**0.5
+        vectors = centers[taste] + 0.5 * random.exponential(size=(items, features)) / features**0.5
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         order = np.argsort(taste, kind="stable")
         start = np.searchsorted(taste[order], np.arange(tastes + 1))
         rank = np.arange(items) - start[taste[order]]
-        popularity = 1.0 / (rank + 10)  # the head flattened: no item is seen by everybody
-        up_to = np.cumsum(popularity)
-        suits = centres @ vectors.T
+        popularity = 1.0 / (rank + 10)  # flat at the head: nobody sees everything
+        cumulated = np.cumsum(popularity)
+        suits = centers @ vectors.T
         suits = (suits - suits.mean(axis=1, keepdims=True)) / (suits.std(axis=1, keepdims=True) + 1e-9)
         quality = 0.3 * random.standard_normal(items, np.float32)
-        return cls(vectors, taste, order, up_to / up_to[-1], start, quality, suits.astype(np.float32))
+        return cls(vectors, taste, order, cumulated / cumulated[-1], start, quality, suits.astype(np.float32))
 
-    def draw(self, taste: npt.NDArray[np.int64], random: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Draw an item of each given taste, by popularity; of any taste where it is -1."""
-        edges = np.concatenate([[0.0], self.up_to])
+    def draw(self, taste: Ints, random: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw an item of each taste, by popularity; -1 stands for any taste."""
+        edges = np.concatenate([[0.0], self.cumulated])
         low = np.where(taste < 0, 0.0, edges[self.start[taste]])
         high = np.where(taste < 0, 1.0, edges[self.start[taste + 1]])
-        at = low + random.random(taste.shape) * (high - low)
-        place = np.searchsorted(self.up_to, at, side="right")
-        return np.asarray(self.order[np.minimum(place, len(self.order) - 1)], np.int32)
+        draws = low + random.random(taste.shape) * (high - low)
+        positions = np.searchsorted(self.cumulated, draws, side="right")
+        return np.asarray(self.order[np.minimum(positions, len(self.order) - 1)], np.int32)
 
 
-def _mixture(users: int, tastes: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(users, 2): the favorite taste and the other one of each user."""
-    # Tastes differ in size, the largest having about three times the followers of the smallest.
+def _mixture(users: int, tastes: int, random: np.random.Generator) -> Ints:
+    """Return the favorite and the second taste of each user, (users, 2)."""
+    # Tastes differ in size: the largest has about three times the users of the smallest.
     weight = np.linspace(3.0, 1.0, tastes)
     return random.choice(tastes, size=(users, 2), p=weight / weight.sum())
 
 
 def _seen(
-    catalog: _Catalog,
-    mixture: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    catalog: _Items,
+    mixture: Ints,
+    counts: Ints,
     random: np.random.Generator,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-    """Return a table (users, most) of distinct items, sorted within users, and which are wanted."""
+) -> tuple[npt.NDArray[np.int32], Bools]:
+    """Return a table (users, most) of distinct items, sorted within users, and which entries are used."""
     n, most, n_items = len(counts), int(counts.max()), len(catalog.tastes)
     width = min(2 * most, n_items)
     which = random.random((n, width))
     taste = np.where(which < FAVORITE, mixture[:, :1], mixture[:, 1:])
-    drawn = catalog.draw(np.where(which < OTHER, taste, -1), random)
+    drawn = catalog.draw(np.where(which < SECOND, taste, -1), random)
     fresh = _first_times(drawn)
-    for u in np.flatnonzero(fresh.sum(axis=1) < counts):  # narrow tastes: fill up with anything
+    for u in np.flatnonzero(fresh.sum(axis=1) < counts):  # few items in the tastes: add any others
         rest = random.permutation(np.setdiff1d(np.arange(n_items), drawn[u]))
         gaps = np.flatnonzero(~fresh[u])
         use = min(len(gaps), len(rest))
         drawn[u, gaps[:use]] = rest[:use]
         fresh[u, gaps[:use]] = True
     chosen = fresh & (np.cumsum(fresh, axis=1) <= counts[:, None])
-    # Items that are not wanted sort behind the others: int32 has room above every item.
+    # Unused entries sort behind the others: int32 has room above every item.
     table = np.sort(np.where(chosen, drawn, np.int32(2**31 - 1)), axis=1)[:, :most]
-    kept = np.arange(most) < counts[:, None]
-    return np.where(kept, table, 0), kept
+    used = np.arange(most) < counts[:, None]
+    return np.where(used, table, 0), used
 
 
-def _first_times(drawn: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """Mark where an item occurs for the first time in its row."""
+def _first_times(drawn: npt.NDArray[np.int32]) -> Bools:
+    """Return where an item occurs for the first time in its row."""
     order = np.argsort(drawn, axis=1, kind="stable")
     ranked = np.take_along_axis(drawn, order, axis=1)
     again = np.zeros(drawn.shape, bool)
@@ -261,11 +261,11 @@ def _first_times(drawn: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
 
 
 def _stars(
-    catalog: _Catalog,
-    mixture: npt.NDArray[np.int64],
+    catalog: _Items,
+    mixture: Ints,
     seen: npt.NDArray[np.int32],
     random: np.random.Generator,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return half stars from 1 to 5 for a table of items."""
     suits = 0.7 * catalog.suits[mixture[:, :1], seen] + 0.3 * catalog.suits[mixture[:, 1:], seen]
     leniency = 0.35 * random.standard_normal((len(seen), 1), np.float32)

@@ -1,7 +1,7 @@
-"""Kernels on item distances: angles between unit vectors, and the triangle inequality.
+"""Kernels for item distances: angles between unit vectors, and the triangle inequality.
 
-Sums run over the coordinates in order, one accumulator per pair, so that d(i, j) has the same bits
-as d(j, i), in a small block or in a large one (a BLAS product promises neither).
+Sums run over the coordinates in order, with one accumulator per pair, so that d(i, j) has the same bits as
+d(j, i), in a small block or in a large one (a BLAS product guarantees neither).
 """
 
 import math
@@ -10,12 +10,12 @@ import numpy as np
 
 from prefmover.execution.jit import kernel
 
-# Above this cosine the angle is taken from the chord: arccos would lose digits.
+# Above this cosine the angle is computed from the chord, because arccos would lose digits.
 NEARLY_PARALLEL = 1.0 - 1e-3
-# Of a unit, 1e-10 rad: more than rounding moves an angle by (in 15,000 dimensions at the worst). If computed
-# angles obey the triangle inequality to within the slack, ⌈angle + slack⌉ obeys it exactly.
+# A part of a unit, 1e-10 rad: more than the rounding error of an angle (up to 15,000 dimensions). If computed
+# angles obey the triangle inequality within the slack, ⌈angle + slack⌉ obeys it exactly.
 SLACK = 2.0**-8
-STRIP = 512
+STRIP = 512  # columns at a time
 
 
 @kernel
@@ -36,7 +36,7 @@ def angle_grid(rows, columns, vectors, transposed, unit, out):
             if vectors[i, k] != 0.0:
                 used[n_used], x[n_used] = k, vectors[i, k]
                 n_used += 1
-        x[n_used : n_used + 3] = 0.0  # products with what follows add nothing
+        x[n_used : n_used + 3] = 0.0  # padding: these products are zero
         for start in range(0, c, STRIP):
             stop = min(start + STRIP, c)
             width = stop - start
@@ -71,7 +71,7 @@ def chord(vectors, i, j, d):
 
 @kernel
 def broken_triangle(grid):
-    """Return (i, k, j) with d(i, j) > d(i, k) + d(k, j), or (-1, -1, -1) when there is none."""
+    """Return (i, k, j) with d(i, j) > d(i, k) + d(k, j), or (-1, -1, -1) if there is none."""
     n = grid.shape[0]
     for i in range(n):
         for k in range(n):

@@ -1,10 +1,10 @@
 """Items and the ground distance between them.
 
-A distance is kept as a whole number of a small *unit* (a power of two, 2⁻²⁵ for angles), in four bytes,
+A distance is stored as a whole number of a small *unit* (a power of two, 2⁻²⁵ for angles), in four bytes,
 rounded **up**. Three things follow. Transport on these numbers is integer arithmetic, so a distance
 between users is exact and does not depend on the order of the sums. Rounding up keeps the triangle
 inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for the rounding of a and b; see
-``_angles.py``). And nothing is lost that four bytes of floating point would have kept.
+``_angles.py``). And the precision is that of a float of four bytes.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, show
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
@@ -27,41 +28,40 @@ if TYPE_CHECKING:
 __all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
-GRID_BITS = 26  # of the largest distance, in units: leaves room for potentials in 32 bits
-NOISE = 2.0**-11  # of a unit: smaller distances are what rounding leaves between equal items
+GRID_BITS = 26  # of the largest distance in units, which leaves room for potentials in 32 bits
+NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
 BUDGET = 2**30
-ROWS = 256  # of the dense matrix, that a thread computes at a time
-SQUARE_BYTES = 32  # a matrix as given, made whole numbers: per cell, in all
+ROWS = 256  # of the dense matrix that a thread computes at a time
+SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
 SAMPLE = 1000  # items whose distances a summary looks at
-CHECKED_ITEMS = 400  # up to here the triangle inequality is checked without being asked
-
-Index = npt.NDArray[np.int64]
+CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemGeometry:
     """Item ids and the ground distance d(i, j) between them.
 
-    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`; or from what is
-    known of the items with :meth:`from_tags`, :meth:`from_genres`, :meth:`from_text`, :meth:`from_ratings`.
+    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`, or from descriptions
+    of the items with :meth:`from_tags`, :meth:`from_genres`, :meth:`from_text` or :meth:`from_ratings`.
 
     Attributes
     ----------
     items
         Item ids, integers or strings.
     name
-        What the distances were made from; every figure that rests on them quotes it.
+        The source of the distances; results quote it.
     is_metric
-        True, False, or None when it is not known. Shortcuts that need the triangle inequality are
-        taken only when it is True.
+        True, False, or None if it is unknown. Shortcuts that need the triangle inequality are taken only if
+        it is True.
     metric_by
-        How that is known: ``"construction"``, ``"check"``, or ``"unknown"``.
+        The evidence for that: ``"construction"``, ``"check"``, or ``"unknown"``.
     to_distance
-        ``"arccos"``, ``"one-minus"`` or ``"given"``; the way back gives :meth:`similarity`.
+        The conversion from similarity to distance, ``"arccos"``, ``"one-minus"`` or ``"given"``, which
+        :meth:`similarity` inverts.
     unit
-        The size of one step of the grid that distances lie on.
+        The step of the grid of distances.
     grid
-        (n, n) int32 distances in units, or None when they are computed from ``vectors`` on demand.
+        (n, n) int32 distances in units, or None if they are computed from ``vectors`` on demand.
     vectors
         (n, d) unit vectors, or None.
 
@@ -74,14 +74,14 @@ class ItemGeometry:
     (True, 'construction')
     """
 
-    items: npt.NDArray[Any]
+    items: Ids
     name: str
     is_metric: bool | None
     metric_by: Literal["construction", "check", "unknown"]
     to_distance: Literal["arccos", "one-minus", "given"]
     unit: float
     grid: npt.NDArray[np.int32] | None = None
-    vectors: npt.NDArray[np.float64] | None = None
+    vectors: Floats | None = None
     _index: IdIndex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,10 +89,10 @@ class ItemGeometry:
         self._check()
 
     def _check(self) -> None:
-        """Raise unless kernels, which check no bounds and no overflow, may have these arrays."""
+        """Raise unless the arrays are safe for kernels, which check neither bounds nor overflow."""
         n, unit = len(self.items), self.unit
         if not isinstance(unit, float) or not 0 < unit < 1e300:
-            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not an ordinary number")
+            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not a positive number")
         if self.is_metric not in (True, False, None):
             raise InputError(f"the geometry is damaged: is_metric is {self.is_metric!r}")
         if self.grid is None and self.vectors is None:
@@ -101,7 +101,7 @@ class ItemGeometry:
             if self.grid.shape != (n, n) or self.grid.dtype != np.int32:
                 raise InputError(
                     f"the geometry is damaged: distances are {self.grid.dtype} of shape {self.grid.shape} "
-                    f"for {n:,} items; expected int32, a row and a column for each"
+                    f"for {n:,} items; expected int32, a row and a column per item"
                 )
             if n and not 0 <= self.grid.min() <= self.grid.max() <= 2**GRID_BITS:
                 raise InputError(f"the geometry is damaged: distances are not from 0 to 2**{GRID_BITS} units")
@@ -109,9 +109,9 @@ class ItemGeometry:
             if self.vectors.ndim != 2 or len(self.vectors) != n or self.vectors.dtype != np.float64:
                 raise InputError(
                     f"the geometry is damaged: vectors are {self.vectors.dtype} of shape "
-                    f"{self.vectors.shape} for {n:,} items; expected float64, one row for each"
+                    f"{self.vectors.shape} for {n:,} items; expected float64, one row per item"
                 )
-            # Written so that NaN fails; the kernels count on unit vectors, or zero ones.
+            # NaN fails this check too. The kernels rely on unit vectors, or zero ones.
             lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
             if not (np.abs(lengths[lengths != 0] - 1) < 1e-6).all():
                 raise InputError("the geometry is damaged: its vectors are not of length 1")
@@ -127,10 +127,10 @@ class ItemGeometry:
         budget: int = BUDGET,
         n_threads: int | None = None,
     ) -> Self:
-        """Return the geometry d(i, j) = arccos of the cosine of the two vectors (the paper's).
+        """Return the geometry of angles between vectors, as in the paper: d(i, j) = arccos cos(x_i, x_j).
 
-        Angles beyond a right angle (negative cosines) are cut off there; a metric cut off at a constant
-        is a metric. Equal vectors are at distance 0, all others at one unit or more.
+        Angles beyond a right angle (negative cosines) are cut off there; a metric that is cut off at a
+        constant is a metric. Equal vectors are at distance 0, all others at one unit or more.
 
         Parameters
         ----------
@@ -139,10 +139,10 @@ class ItemGeometry:
         vectors
             (n, d) array, any real type.
         zero
-            An item whose vector is zero has no direction: ``"error"``, or ``"far"`` to place it at a
-            right angle to every other item.
+            What to do about a zero vector, which has no direction: ``"error"``, or ``"far"`` to put the item
+            at a right angle to every other item.
         budget
-            Bytes that the dense matrix may take (4 n²); above it, distances are computed when needed.
+            Largest number of bytes of the dense matrix (4 n²); above it, distances are computed on demand.
         n_threads
             Threads that compute it; None means all cores.
         """
@@ -150,7 +150,7 @@ class ItemGeometry:
             raise InputError(f'zero is {zero!r}; choose "error" or "far"')
         ids = as_ids(items, "item")
         X = _finite("vectors", vectors, ids)
-        # Scaling by the largest entry first keeps the squares of huge and denormal numbers in range.
+        # Scaling by the largest entry first keeps the squares of very large and very small numbers in range.
         peak = np.abs(X).max(axis=1, initial=0.0)
         empty = peak == 0
         if zero == "error" and empty.any():
@@ -163,7 +163,11 @@ class ItemGeometry:
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
         if 4 * len(ids) ** 2 > budget:
             return lazy
-        require(4 * len(ids) ** 2, f"the distances of {len(ids):,} items", "pass budget=0 for none")
+        require(
+            4 * len(ids) ** 2,
+            f"the distances of {len(ids):,} items",
+            "pass budget=0 to compute them on demand",
+        )
         return replace(lazy, grid=_frozen(lazy._dense(n_threads)), vectors=None)
 
     @classmethod
@@ -177,14 +181,14 @@ class ItemGeometry:
     ) -> Self:
         """Return the geometry of a symmetric matrix of similarities in [0, 1], ones on the diagonal.
 
-        ``"arccos"`` gives a metric whenever the matrix is a matrix of cosines (positive semidefinite);
-        ``"one-minus"`` may or may not. Either is checked where the number of items allows.
+        ``"arccos"`` gives a metric if the matrix consists of cosines (is positive semidefinite);
+        ``"one-minus"`` may or may not. Both are checked for up to 400 items.
         """
         if to_distance not in ("arccos", "one-minus"):
             raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
         ids = as_ids(items, "item")
         S = _square("similarity", similarity, ids)
-        slack = 1e-6  # what float32 cosines exceed 1 by
+        slack = 1e-6  # by which float32 cosines may exceed 1
         bad = (-slack > S) | (1 + slack < S)
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -194,8 +198,8 @@ class ItemGeometry:
         off = np.abs(np.diagonal(S) - 1) > slack
         if off.any():
             raise InputError(
-                f"item {_first(ids, off)} is not fully similar to itself "
-                f"(diagonal {np.diagonal(S)[off][0]:g}); the diagonal must be 1"
+                f"item {_first(ids, off)} has a similarity of "
+                f"{np.diagonal(S)[off][0]:g} to itself; the diagonal must be 1"
             )
         S = np.clip(S, 0.0, 1.0)
         if to_distance == "arccos":
@@ -218,7 +222,7 @@ class ItemGeometry:
             i, j = np.argwhere(D < 0)[0]
             raise InputError(
                 f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g}); "
-                "distances begin at 0"
+                "distances start at 0"
             )
         if np.diagonal(D).any():
             off = np.diagonal(D) != 0
@@ -228,7 +232,7 @@ class ItemGeometry:
             )
         largest = D.max(initial=0.0)
         if not 1e-300 < largest < 1e300 and largest:
-            raise InputError(f"the largest distance is {largest:g}; scale the distances to ordinary numbers")
+            raise InputError(f"the largest distance is {largest:g}; rescale the distances")
         unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
         geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
@@ -237,7 +241,7 @@ class ItemGeometry:
     def from_features(cls, features: "ItemVectors", *, budget: int = BUDGET) -> Self:
         """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
 
-        An item of which nothing is known lies at a right angle to every other.
+        An item without known features is at a right angle to every other.
         """
         return cls.from_vectors(
             features.items, features.vectors, name=features.name, zero="far", budget=budget
@@ -245,10 +249,10 @@ class ItemGeometry:
 
     @classmethod
     def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
-        """Return the geometry of tags given to items: :func:`prefmover.items.features.from_tags`.
+        """Return the geometry of tags of items: :func:`prefmover.items.features.from_tags`.
 
-        With ``genres`` (and ``of``, the items that they belong to) tags and genres are combined to tag
-        profiles, the best that was found for films: :func:`prefmover.items.features.tag_profiles`.
+        With ``genres`` (and ``ids``, the items that they belong to), tags and genres are combined into tag
+        profiles, the best features for films: :func:`prefmover.items.features.tag_profiles`.
 
         Examples
         --------
@@ -284,11 +288,11 @@ class ItemGeometry:
         return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
 
     @classmethod
-    def combine(cls, *parts: "ItemVectors", weights: Any = None, name: str | None = None) -> Self:
-        """Return the geometry of several vectors together: :func:`prefmover.items.features.combine`."""
+    def combine(cls, *blocks: "ItemVectors", weights: Any = None, name: str | None = None) -> Self:
+        """Return the geometry of several feature blocks: :func:`prefmover.items.features.combine`."""
         from prefmover.items import features
 
-        return cls.from_features(features.combine(*parts, weights=weights, name=name))
+        return cls.from_features(features.combine(*blocks, weights=weights, name=name))
 
     @property
     def n_items(self) -> int:
@@ -296,7 +300,7 @@ class ItemGeometry:
         return len(self.items)
 
     def item_position(self, item: object) -> int:
-        """Return the position of an item id; :class:`~prefmover.errors.UnknownIdError` if it is not there."""
+        """Return the position of an item id."""
         return self._index.position(item)
 
     def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
@@ -316,7 +320,7 @@ class ItemGeometry:
         return out
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
-        """Return all distances, one triangle computed and mirrored (they are symmetric to the last bit)."""
+        """Return all distances: one triangle is computed and mirrored (they are symmetric to the last bit)."""
         n = self.n_items
         out = np.empty((n, n), np.int32)
 
@@ -329,25 +333,21 @@ class ItemGeometry:
         run(work, range(0, n, ROWS), n_threads=n_threads)
         return out
 
-    def block(
-        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def block(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
         r = self.n_items if rows is None else np.size(rows)
         c = self.n_items if columns is None else np.size(columns)
-        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "ask for fewer rows at a time")
+        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "take fewer rows at a time")
         return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
 
-    def similarity(
-        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def similarity(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the similarities s(i, j) in [0, 1]: 1 - d for ``"one-minus"``, else cos d.
 
-        A given distance is read as an angle; beyond a right angle the similarity is 0.
+        Distances that were given are read as angles; beyond a right angle the similarity is 0.
         """
         return self.similarity_at(self.block(rows, columns))
 
-    def similarity_at(self, distance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def similarity_at(self, distance: Floats) -> Floats:
         """Return the similarity of two items that are at a distance from each other."""
         if self.to_distance == "one-minus":
             return np.maximum(1.0 - distance, 0.0)
@@ -387,19 +387,19 @@ class ItemGeometry:
             "share at the largest distance": float((pairs >= pairs.max()).mean()),
         }
 
-    def positions(self, items: npt.NDArray[Any]) -> Index:
-        """Return the positions of item ids; an unknown one is an error."""
+    def positions(self, items: Ids) -> Ints:
+        """Return the positions of item ids; an unknown id is an error."""
         return self._index.positions(items)
 
-    def has(self, items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which of some item ids the geometry knows."""
+    def has(self, items: Ids) -> Bools:
+        """Return which of some item ids are in the geometry."""
         return self._index.get(items) >= 0
 
     def take(self, positions: npt.ArrayLike) -> Self:
         """Return the geometry of the items at ``positions``, in that order."""
         p = self._indices(positions)
         if np.unique(p).size < p.size:
-            raise InputError("an item is taken more than once; give each position once")
+            raise InputError("a position occurs more than once; give each position once")
         if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
             return self
         return replace(
@@ -423,47 +423,46 @@ class ItemGeometry:
             return self
         return replace(self, is_metric=broken_triangle(self.grid)[0] < 0, metric_by="check")
 
-    def _indices(self, positions: npt.ArrayLike | None) -> Index:
+    def _indices(self, positions: npt.ArrayLike | None) -> Ints:
         if positions is None:
             return np.arange(self.n_items)
-        given = np.asarray(positions)
-        if given.size and given.dtype.kind not in "iu":
-            raise InputError(f"expected positions of items (whole numbers), not {given.dtype}")
-        index = given.astype(np.int64).reshape(-1)
+        array = np.asarray(positions)
+        if array.size and array.dtype.kind not in "iu":
+            raise InputError(f"expected positions of items (whole numbers), not {array.dtype}")
+        index = array.astype(np.int64).reshape(-1)
         wrong = index[(index < 0) | (index >= self.n_items)]
         if wrong.size:
             raise InputError(f"there is no item at position {wrong[0]}; there are {self.n_items:,} items")
         return index
 
     def __repr__(self) -> str:
-        """Name, size, how distances are kept, and whether they are a metric."""
-        kept = "dense" if self.grid is not None else "from vectors on demand"
+        storage = "dense" if self.grid is not None else "from vectors on demand"
         metric = "metric" if self.is_metric else "not a metric"
         known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
-        return f"ItemGeometry({self.name}: {self.n_items:,} items, {kept}, {known})"
+        return f"ItemGeometry({self.name}: {self.n_items:,} items, {storage}, {known})"
 
 
-def _finite(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _finite(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must be real numbers, not {array.dtype}")
     array = array.astype(np.float64)
     if array.ndim != 2 or len(array) != len(ids):
-        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row for each")
+        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row per item")
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         raise InputError(
             f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number; "
-            "fill it in, or leave the item out"
+            "fill it in, or leave out the item"
         )
     return array
 
 
-def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _square(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
     require(
         SQUARE_BYTES * len(ids) ** 2,
         f"a geometry of a {what} matrix of {len(ids):,} items",
-        "leave items out, or make the geometry from vectors",
+        "leave out items, or make the geometry from vectors",
     )
     M = _finite(what, values, ids)
     if M.shape[1] != len(ids):
@@ -473,21 +472,21 @@ def _square(what: str, values: npt.ArrayLike, ids: npt.NDArray[Any]) -> npt.NDAr
         i, j = np.argwhere(uneven)[0]
         raise InputError(
             f"{what} is not symmetric: {show(M[i, j])} from item {show(ids[i])} to {show(ids[j])} but "
-            f"{show(M[j, i])} back; if rounding alone did that, pass (M + M.T) / 2"
+            f"{show(M[j, i])} back; if that is rounding, pass (M + M.T) / 2"
         )
     return M
 
 
-def _on_grid(D: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.int32]:
+def _on_grid(D: Floats, unit: float) -> npt.NDArray[np.int32]:
     steps = np.ceil(D / unit)
     steps[NOISE * unit > D] = 0
     return _frozen(steps.astype(np.int32))
 
 
-def _first(ids: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> str:
+def _first(ids: Ids, mask: Bools) -> str:
     return show(ids[np.flatnonzero(mask)[0]])
 
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _frozen(array: Ids) -> Ids:
     array.flags.writeable = False
     return array
