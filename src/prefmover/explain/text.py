@@ -34,7 +34,8 @@ Label = Callable[[Any], str]
 
 def user_title(explanation: UserExplanation) -> str:
     """Return the users, the value, and how much they have in common."""
-    value = "undefined" if isnan(explanation.value) else f"{explanation.value:.4f}"
+    digits = ".4f" if abs(explanation.value) >= 0.1 else ".4g"
+    value = "undefined" if isnan(explanation.value) else f"{explanation.value:{digits}}"
     name = explanation.measure
     label = MEASURES[name].label if name in MEASURES else name
     head = f"{explanation.user} and {explanation.other}: {label} {explanation.value_name} {value}"
