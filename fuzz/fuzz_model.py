@@ -1,7 +1,7 @@
-"""Model folders from strangers: a real one whose header, arrays and ids were tampered with.
+"""Model folders from strangers: real ones whose header, arrays, ids and titles were tampered with.
 
-Checksums are made to fit afterward, as a stranger would: what must hold then is that nothing out of range
-reaches compiled code.
+Checksums are corrected afterward, as a stranger would do. Even so, nothing out of range may reach compiled
+code.
 """
 
 import hashlib
@@ -20,7 +20,11 @@ oracle.load()
 
 import numpy as np
 
-from prefmover import ItemGeometry, Ratings, UserKNN
+from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
+from prefmover.model import KNNRecommender, Recommender, storage
 
 VALUES: tuple[Any, ...] = (
     *(
@@ -56,11 +60,15 @@ def models() -> tuple[Path, ...]:
     vectors = [[1, 0], [1, 1], [0, 1], [1, 3]]
     dense = ItemGeometry.from_vectors([1, 2, 3, 4], vectors)
     lazy = ItemGeometry.from_vectors([1, 2, 3, 4], vectors, budget=0)
-    UserKNN(n_jobs=1).fit(ratings, dense).save(home / "kernel")
-    UserKNN(n_jobs=1).fit(ratings, lazy).save(home / "lazy")
-    UserKNN("pmd", 2, predictor="average", n_jobs=1).fit(ratings, dense).save(home / "average")
-    UserKNN("jaccard", 2, predictor="average", n_jobs=1).fit(ratings).save(home / "plain")
-    return tuple(home / name for name in ("kernel", "lazy", "average", "plain"))
+    films = Catalog(
+        [1, 2, 3, 4], ["Alien", "Heat", "Emma", "Up"], [1979, 1995, 0, 2009], [["a", "b"], [], ["a"], []]
+    )
+    with_titles = Dataset(ratings, dense, films, name="fuzz")
+    Recommender(n_threads=1).fit(with_titles).save(home / "kernel")
+    Recommender(n_threads=1).fit(Dataset(ratings, lazy)).save(home / "lazy")
+    KNNRecommender("pmd", 2, n_threads=1).fit(with_titles).save(home / "knn")
+    KNNRecommender("jaccard", 2, n_threads=1).fit(Dataset(ratings)).save(home / "plain")
+    return tuple(home / name for name in ("kernel", "lazy", "knn", "plain"))
 
 
 def tampered(value: Any, choices: oracle.Choices) -> Any:
@@ -131,21 +139,24 @@ def mend_checksums(folder: Path) -> None:
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "model")
-        shutil.copytree(choices.pick(models()), place)
+        path = Path(folder, "model")
+        shutil.copytree(choices.pick(models()), path)
         for _ in range(1 + choices.below(2)):
             with suppress(*BROKEN):
-                # A second change may find a folder that the first has broken.
-                choices.pick((change_header, change_arrays, change_arrays, change_bytes))(place, choices)
-        mend_checksums(place)
-        model = UserKNN.load(place, n_jobs=1, verify=bool(choices.byte() % 2))
-        users, items = model.ratings_.users.tolist(), model.ratings_.items.tolist()
+                # A second change may meet a folder that the first has broken.
+                choices.pick((change_header, change_arrays, change_arrays, change_bytes))(path, choices)
+        mend_checksums(path)
+        model: Any = storage.load(path, n_threads=1, verify=bool(choices.byte() % 2))
+        ratings = model.data_.ratings
+        users, items = ratings.users.tolist(), ratings.items.tolist()
         model.predict([(users[0], items[-1]), (users[-1], items[0]), ("nobody", 99)])
-        model.recommend(users[0], n=2)
+        model.recommend(users[0], n=2).to_dict()
         model.neighbors(users[0], k=2)
-        if model.geometry_ is not None and len(users) > 1:
+        model.explain_recommendation(users[0], items[-1]).to_dict()
+        if len(users) > 1:
             model.explain(users[0], users[1])
-        model.for_ratings({items[0]: model.ratings_.scale.highest}, name="guest-of-ours").recommend(2)
+        guest = model.guest({items[0]: ratings.scale.highest}, name="guest of the fuzzer")
+        model.recommend(guest, 2)
 
 
 def seeds() -> list[bytes]:

@@ -16,7 +16,7 @@ from prefmover.data.ids import as_ids
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
-from prefmover.measures import MEASURES, Measure, Weight, register
+from prefmover.measures import MEASURES, Measure, Weight, register_measure
 from prefmover.model import KNNRecommender, Recommender, storage
 from tests.messages import names
 from tests.predict.conftest import make_data
@@ -182,7 +182,8 @@ def test_tuned_settings_are_saved(tmp_path):
 
 
 def test_measures_and_weights_of_your_own(data, tmp_path):
-    row = register(Measure.from_function("agree", lambda u, v: float(len(u.keys() & v.keys())) or None))
+    agree = Measure.from_function("agree", lambda u, v: float(len(u.keys() & v.keys())) or None)
+    row = register_measure(agree)
     try:
         model = KNNRecommender("agree").fit(data)
         model.save(tmp_path / "m")

@@ -315,7 +315,8 @@ class BaseRecommender(ABC):
             Name of the guest in results; not the id of a user.
         """
         predictor = self._fitted()
-        return predictor.guest_state(guest_ratings(self.data_.ratings, ratings, name))
+        state: UserState = predictor.guest_state(guest_ratings(self.data_.ratings, ratings, name))
+        return state
 
     def add_users(self, ratings: Ratings) -> Self:
         """Add users to the fitted model and return it. The present users are not compared again.
@@ -372,7 +373,8 @@ class BaseRecommender(ABC):
             return user
         ratings = self.data_.ratings
         position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
-        return predictor.state(position, user)
+        state: UserState = predictor.state(position, user)
+        return state
 
     def _guest_ratings(self, state: UserState) -> Ratings:
         return self.data_.ratings.one_user(state.name, state.items, state.values)

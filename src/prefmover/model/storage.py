@@ -245,8 +245,8 @@ def _restored_data(stored: StoredModel) -> Dataset:
     if facts["geometry"] is not None:
         grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
         geometry = ItemGeometry(items, **facts["geometry"], grid=grid, vectors=vectors)
-    names = {name: str(facts["dataset"][name]) for name in DATASET}
-    return Dataset(ratings, geometry, stored.items, **names)
+    name, terms, citation = (str(facts["dataset"][key]) for key in DATASET)
+    return Dataset(ratings, geometry, stored.items, name=name, terms=terms, citation=citation)
 
 
 def _to_json(value: Any) -> Any:

@@ -36,7 +36,7 @@ def pair_columns(pairs: Any, known: Ratings) -> PairColumns:
         The ratings in which positions are looked up.
     """
     if isinstance(pairs, Ratings):
-        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices, known)
+        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices.astype(np.int64), known)
     if isinstance(pairs, Split):
         return _from_positions(pairs.train, pairs.users, pairs.items, known)
     users, items = _id_columns(pairs)
