@@ -5,10 +5,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from prefmover.data.ratings import Ratings, Scale
-from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import MEASURES
-from tests.oracles.measures import Twin
+from prefmover import MEASURES, Dataset, ItemGeometry, Ratings, Scale
 
 SCALES = {
     "stars": Scale(1, 5, 1),
@@ -21,17 +18,12 @@ SCALES = {
 
 
 # Every measure under every convention that differs from its others.
-ROWS = [
-    (name, convention)
-    for name, row in MEASURES.items()
-    for convention in row.conventions
-    if convention != "table-1" or row.options("table-1") != row.options("published")
-]
+ROWS = [(name, convention) for name, row in MEASURES.items() for convention in row.distinct_conventions()]
 
 
 @st.composite
 def small_worlds(draw, scales=tuple(SCALES)):
-    """Return ratings (some users may have none), a geometry over their items, and the slow twin."""
+    """Return a data set (some users may have no ratings), and its rows as dictionaries."""
     scale = SCALES[draw(st.sampled_from(scales))]
     n_users, n_items = draw(st.integers(2, 6)), draw(st.integers(1, 6))
     level = (
@@ -62,8 +54,7 @@ def world(rows, n_items, scale, seed=0):
     ratings = Ratings.from_csr(matrix, scale=scale)
     vectors = np.random.default_rng(seed).random((n_items, 3)) + 0.01
     geometry = ItemGeometry.from_vectors(np.arange(n_items), vectors, name="random")
-    twin = Twin(rows, scale.lowest, scale.highest, geometry.similarity().tolist(), n_items)
-    return ratings, geometry, twin
+    return Dataset(ratings, geometry), rows
 
 
 @pytest.fixture(scope="session")

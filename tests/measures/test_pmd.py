@@ -8,9 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from prefmover.data.ratings import Ratings
+from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import _pmd
 from prefmover.measures.pmd import FEW, distances, pmd
 from prefmover.ot import _simplex
@@ -48,8 +47,9 @@ def matrix(rows):
     return Ratings.from_csr(csr_array((rows[rated], np.nonzero(rated)[1], indptr), shape=rows.shape))
 
 
-def direct(ratings, geometry, u, v):
-    """The definition, handed to POT: all items, shared ones too."""
+def direct(data, u, v):
+    """The definition, handed to POT: all items, common ones too."""
+    ratings, geometry = data.ratings, data.geometry
     p, q = (np.array([ratings[x].get(i, 0.0) for i in ratings.items.tolist()]) for x in (u, v))
     at = [geometry.item_position(i) for i in ratings.items.tolist()]
     return by_pot(p, q, geometry.block(at, at))
@@ -76,12 +76,11 @@ def worlds(draw, n_users=4):
     kind = draw(st.sampled_from(["random", "few directions", "a line"]))
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     if kind == "a line":
-        places = rng.integers(0, 6, n_items)
-        return matrix(rows), ItemGeometry.from_distance(
-            np.arange(n_items), np.abs(np.subtract.outer(places, places)).astype(float)
-        )
+        points = rng.integers(0, 6, n_items)
+        D = np.abs(np.subtract.outer(points, points)).astype(float)
+        return Dataset(matrix(rows), ItemGeometry.from_distance(np.arange(n_items), D))
     X = rng.random((n_items, 3)) if kind == "random" else rng.integers(0, 2, (n_items, 3)) + 0.5
-    return matrix(rows), ItemGeometry.from_vectors(np.arange(n_items), X)
+    return Dataset(matrix(rows), ItemGeometry.from_vectors(np.arange(n_items), X))
 
 
 @pytest.mark.parametrize(
@@ -90,36 +89,35 @@ def worlds(draw, n_users=4):
 )
 def test_the_papers_worked_example(u, v, distance):
     """Table 1(a, b): what two users share stays, all else moves by arccos .8 or arccos .3."""
-    geometry = ItemGeometry.from_similarity(FILMS, SIMILARITY)
-    answer = pmd(ratings_of(TABLE_1A), geometry, u, v)
+    data = Dataset(ratings_of(TABLE_1A), ItemGeometry.from_similarity(FILMS, SIMILARITY))
+    answer = pmd(data, u, v)
     assert answer.distance == pytest.approx(distance, abs=5e-7)
     near, far = np.arccos(0.8), np.arccos(0.3)
     by_hand = {"u1": near / 2, "u2": far / 2, "u4": far, "u5": near}
     assert answer.distance == pytest.approx(by_hand[u], abs=1e-7)
-    assert answer.distance == pytest.approx(direct(ratings_of(TABLE_1A), geometry, u, v), abs=1e-9)
+    assert answer.distance == pytest.approx(direct(data, u, v), abs=1e-9)
     assert answer.transport.certificate.valid
 
 
 @settings(max_examples=60)
 @given(worlds())
 def test_against_pot_and_proved(world):
-    ratings, geometry = world
-    D = distances(ratings, geometry)
+    data = world
+    D = distances(data)
     for u in range(4):
         for v in range(u, 4):
-            answer = pmd(ratings, geometry, u, v)
+            answer = pmd(data, u, v)
             check_proof(answer.transport)
             assert answer.distance == D[u, v] == D[v, u]
             assert answer.distance == pytest.approx(answer.transport.cost, rel=1e-12)
-            assert D[u, v] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9 * 8)
+            assert D[u, v] == pytest.approx(direct(data, u, v), abs=1e-9 * 8)
 
 
 @settings(max_examples=80)
 @given(worlds())
 def test_a_metric(world):
-    ratings, geometry = world
-    assert geometry.is_metric
-    D = distances(ratings, geometry)
+    assert world.geometry.is_metric
+    D = distances(world)
     assert (np.diagonal(D) == 0).all()
     assert (D == D.T).all()
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-14).all()
@@ -129,27 +127,28 @@ def test_a_metric(world):
 @given(worlds())
 def test_canceling_shared_mass_changes_nothing(world):
     """Bit for bit: the optimum is one exact integer, with shared items or without."""
-    ratings, geometry = world
-    D = distances(ratings, geometry)
+    data = world
+    D = distances(data)
     for knowledge in (None, False):
-        unaware = replace(geometry, is_metric=knowledge)
-        assert (distances(ratings, unaware) == D).all()
-        assert pmd(ratings, unaware, 0, 1).distance == D[0, 1]
+        unaware = data.with_geometry(replace(data.geometry, is_metric=knowledge))
+        assert (distances(unaware) == D).all()
+        assert pmd(unaware, 0, 1).distance == D[0, 1]
 
 
 @settings(max_examples=60)
 @given(worlds(), st.integers(0, 999))
 def test_a_ground_distance_that_is_no_metric(world, seed):
-    ratings, _ = world
+    ratings = world.ratings
     M = np.random.default_rng(seed).integers(0, 20, (ratings.n_items,) * 2).astype(float)
     M = np.triu(M, 1) + np.triu(M, 1).T
     geometry = ItemGeometry.from_distance(ratings.items, M)
     assume(not geometry.is_metric)
-    D = distances(ratings, geometry)
+    data = Dataset(ratings, geometry)
+    D = distances(data)
     for u in range(4):
         for v in range(4):
-            assert D[u, v] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9 * 20)
-            assert D[u, v] == D[v, u] == pmd(ratings, geometry, u, v).distance
+            assert D[u, v] == pytest.approx(direct(data, u, v), abs=1e-9 * 20)
+            assert D[u, v] == D[v, u] == pmd(data, u, v).distance
 
 
 @pytest.fixture(scope="module")
@@ -166,86 +165,87 @@ def crowd():
             row[~np.isnan(row)] = 0
     rows[21] = rows[20]
     rows[22] = 2 * rows[20]
-    return matrix(rows), ItemGeometry.from_vectors(np.arange(90), rng.random((90, 5)))
+    return Dataset(matrix(rows), ItemGeometry.from_vectors(np.arange(90), rng.random((90, 5))))
 
 
 def test_one_thread_and_many(crowd):
-    D = distances(*crowd, n_threads=1)
+    D = distances(crowd, n_threads=1)
     for n_threads in (2, 5, None):
-        np.testing.assert_array_equal(distances(*crowd, n_threads=n_threads), D)
+        np.testing.assert_array_equal(distances(crowd, n_threads=n_threads), D)
 
 
 def test_blocks_and_pairs_one_by_one(crowd):
-    ratings, geometry = crowd
-    D = distances(ratings, geometry)
+    data = crowd
+    D = distances(data)
     users, others = [50, 3, 21, 3], list(range(59, 20, -2))
     assert len(others) >= FEW
-    np.testing.assert_array_equal(distances(ratings, geometry, users, others), D[np.ix_(users, others)])
-    np.testing.assert_array_equal(
-        distances(ratings, geometry, users, others[:4]), D[np.ix_(users, others[:4])]
-    )
-    np.testing.assert_array_equal(distances(ratings, geometry, users), D[users])
-    np.testing.assert_array_equal(distances(ratings, geometry, others=users), D[:, users])
+    np.testing.assert_array_equal(distances(data, users, others), D[np.ix_(users, others)])
+    np.testing.assert_array_equal(distances(data, users, others[:4]), D[np.ix_(users, others[:4])])
+    np.testing.assert_array_equal(distances(data, users), D[users])
+    np.testing.assert_array_equal(distances(data, others=users), D[:, users])
     order = np.random.default_rng(0).permutation(60)
-    np.testing.assert_array_equal(distances(ratings, geometry, order, order), D[np.ix_(order, order)])
+    np.testing.assert_array_equal(distances(data, order, order), D[np.ix_(order, order)])
     for u, v in [(0, 1), (50, 3), (20, 22), (59, 20)]:
-        assert pmd(ratings, geometry, u, v).distance == D[u, v]
+        assert pmd(data, u, v).distance == D[u, v]
 
 
 def test_distances_computed_on_demand(crowd):
-    ratings, _ = crowd
+    ratings = crowd.ratings
     vectors = np.random.default_rng(3).random((90, 5))
-    dense, lazy = (ItemGeometry.from_vectors(np.arange(90), vectors, budget=b) for b in (2**20, 0))
-    assert lazy.grid is None
-    D = distances(ratings, dense)
-    np.testing.assert_array_equal(distances(ratings, lazy), D)
-    assert distances(ratings, lazy, [1], [2]) == D[1, 2] == pmd(ratings, lazy, 1, 2).distance
+    dense, lazy = (
+        Dataset(ratings, ItemGeometry.from_vectors(np.arange(90), vectors, budget=budget))
+        for budget in (2**20, 0)
+    )
+    assert lazy.geometry.grid is None
+    D = distances(dense)
+    np.testing.assert_array_equal(distances(lazy), D)
+    assert distances(lazy, [1], [2]) == D[1, 2] == pmd(lazy, 1, 2).distance
 
 
 def test_float32(crowd):
-    D = distances(*crowd, dtype=np.float32)
+    D = distances(crowd, dtype=np.float32)
     assert D.dtype == np.float32
-    np.testing.assert_array_equal(D, distances(*crowd).astype(np.float32))
+    np.testing.assert_array_equal(D, distances(crowd).astype(np.float32))
     for dtype in (np.float16, int):
         with pytest.raises(InputError, match=names("float64", "float32")):
-            distances(*crowd, dtype=dtype)
+            distances(crowd, dtype=dtype)
 
 
 def test_progress(crowd):
-    for users, others, pairs in [(None, None, 60 * 61 // 2), ([1, 2, 3], None, 180), ([1], [2], 1)]:
+    for users, others, n in [(None, None, 60), ([1, 2, 3], None, 3), ([1], [2], 1)]:
         seen = []
         distances(
-            *crowd,
+            crowd,
             users,
             others,
             n_threads=2,
             progress=lambda done, total, seen=seen: seen.append((done, total)),
         )
-        assert seen[-1] == (pairs, pairs)
+        assert seen[-1] == (n, n)
         assert seen == sorted(seen)
 
 
 def test_users_without_a_distribution(crowd):
-    ratings, geometry = crowd
-    D = distances(ratings, geometry)
+    data = crowd
+    D = distances(data)
     assert np.isnan(D[11]).all()
     assert np.isnan(D[:, 12]).all()
     assert np.isnan(D).sum() == 60**2 - 58**2
     with pytest.raises(UndefinedDistanceError, match=names(11)):
-        pmd(ratings, geometry, 11, 0)
+        pmd(data, 11, 0)
     with pytest.raises(UndefinedDistanceError, match=names(12)):
-        pmd(ratings, geometry, 0, 12)
-    assert np.isnan(distances(ratings, geometry, [11], [12]))
-    assert distances(ratings, geometry, [], [1]).shape == (0, 1)
-    assert distances(ratings, geometry, [1], []).shape == (1, 0)
+        pmd(data, 0, 12)
+    assert np.isnan(distances(data, [11], [12]))
+    assert distances(data, [], [1]).shape == (0, 1)
+    assert distances(data, [1], []).shape == (1, 0)
 
 
 def test_users_with_equal_preferences(crowd):
     """The same ratings, or all of them doubled: the same distribution."""
-    ratings, geometry = crowd
-    assert distances(ratings, geometry, [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
+    data = crowd
+    assert distances(data, [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
     for v in (20, 21, 22):
-        answer = pmd(ratings, geometry, 20, v)
+        answer = pmd(data, 20, v)
         assert answer.distance == 0
         assert answer.transport.certificate.valid
         assert all(flow.source == flow.target and flow.share == 0 for flow in answer.flows)
@@ -254,12 +254,13 @@ def test_users_with_equal_preferences(crowd):
 
 def test_single_items():
     geometry = ItemGeometry.from_vectors(["a", "b"], [[1, 0], [1, 1]])
-    ratings = ratings_of({"x": {"a": 5}, "y": {"b": 1}, "z": {"a": 0.5, "b": 1.5}})
+    data = Dataset(ratings_of({"x": {"a": 5}, "y": {"b": 1}, "z": {"a": 0.5, "b": 1.5}}), geometry)
     a_to_b = geometry.block([0], [1]).item()
-    assert pmd(ratings, geometry, "x", "y").distance == a_to_b
-    assert distances(ratings, geometry, ["x", "y"], ["z"]).tolist() == [[0.75 * a_to_b], [0.25 * a_to_b]]
+    assert pmd(data, "x", "y").distance == a_to_b
+    assert distances(data, ["x", "y"], ["z"]).tolist() == [[0.75 * a_to_b], [0.25 * a_to_b]]
     one = ItemGeometry.from_vectors(["a"], [[1]])
-    assert distances(ratings_of({"x": {"a": 5}, "y": {"a": 1}}), one).tolist() == [[0, 0], [0, 0]]
+    data = Dataset(ratings_of({"x": {"a": 5}, "y": {"a": 1}}), one)
+    assert distances(data).tolist() == [[0, 0], [0, 0]]
 
 
 def test_totals_near_the_limit():
@@ -271,25 +272,25 @@ def test_totals_near_the_limit():
         "z": {"b": 12345, "c": most - 12345},
     }
     geometry = ItemGeometry.from_distance(["a", "b", "c"], [[0, 2, 3], [2, 0, 1.5], [3, 1.5, 0]])
-    ratings = ratings_of(table)
-    D = distances(ratings, geometry)
+    data = Dataset(ratings_of(table), geometry)
+    D = distances(data)
     for u in table:
         for v in table:
             if u != v:
-                answer = pmd(ratings, geometry, u, v)
+                answer = pmd(data, u, v)
                 check_proof(answer.transport)
                 assert answer.transport.problem.total == most**2
-                at = ratings.user_position(u), ratings.user_position(v)
-                assert D[at] == answer.distance == pytest.approx(direct(ratings, geometry, u, v), rel=1e-9)
-                unaware = replace(geometry, is_metric=None)
-                assert distances(ratings, unaware, [u], [v]) == D[at]
+                at = data.user_position(u), data.user_position(v)
+                assert D[at] == answer.distance == pytest.approx(direct(data, u, v), rel=1e-9)
+                unaware = data.with_geometry(replace(geometry, is_metric=None))
+                assert distances(unaware, [u], [v]) == D[at]
 
 
 def test_64_bits_give_the_same_bits(crowd, monkeypatch):
     """What the 32-bit kernel gives up on is solved again."""
-    ratings, geometry = crowd
+    data = crowd
     users = [0, 1, 11, 20, 21]
-    D = distances(ratings, geometry, users, users)
+    D = distances(data, users, users)
     original = _pmd.distances_from
 
     def give_up(*arguments):
@@ -298,7 +299,7 @@ def test_64_bits_give_the_same_bits(crowd, monkeypatch):
         out[out > 0] = -1
 
     monkeypatch.setattr(_pmd, "distances_from", give_up)
-    np.testing.assert_array_equal(distances(ratings, geometry, users, users), D)
+    np.testing.assert_array_equal(distances(data, users, users), D)
 
 
 def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
@@ -306,50 +307,45 @@ def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
 
     monkeypatch.setattr(_simplex, "solve", lambda *_: (_simplex.STALLED, 1, 0, 0))
     with pytest.raises(NotOptimalError):
-        pmd(*crowd, 0, 1)
+        pmd(crowd, 0, 1)
     monkeypatch.setattr(_pmd, "distances_from", lambda *arguments: arguments[-1].fill(-1))
     with pytest.raises(NotOptimalError):
-        distances(*crowd, [0], [1])
+        distances(crowd, [0], [1])
 
 
 def test_items_that_the_geometry_lacks():
-    geometry = ItemGeometry.from_similarity(FILMS[:4], np.array(SIMILARITY)[:4, :4], name="films")
-    ratings = ratings_of(TABLE_1A)
-    told = names(1, 5, 2, 14, "films", "'Casablanca'")
-    for function in (
-        lambda **k: pmd(ratings, geometry, "u1", "u3", **k),
-        lambda **k: distances(ratings, geometry, **k),
-    ):
-        with pytest.raises(InputError, match=told):
-            function()
-        with pytest.warns(MissingItemsWarning, match=told):
-            function(missing="drop")
+    geometry = ItemGeometry.from_similarity(FILMS[:4], np.array(SIMILARITY)[:4, :4])
     with pytest.warns(MissingItemsWarning):
-        D = distances(ratings, geometry, missing="drop")
+        data = Dataset(ratings_of(TABLE_1A), geometry, missing="drop")
+    D = distances(data)
     assert np.isnan(D[5]).all()  # u6 had rated nothing else
-    with (
-        pytest.warns(MissingItemsWarning),
-        pytest.raises(UndefinedDistanceError, match=names("'u6'")),
-    ):
-        pmd(ratings, geometry, "u6", "u1", missing="drop")
+    with pytest.raises(UndefinedDistanceError, match=names("'u6'")):
+        pmd(data, "u6", "u1")
     rest = {u: {i: r for i, r in row.items() if i in FILMS[:4]} for u, row in TABLE_1A.items()}
-    assert D[0, 2] == pmd(ratings_of(rest), geometry, "u1", "u3").distance
+    assert D[0, 2] == pmd(Dataset(ratings_of(rest), geometry), "u1", "u3").distance
+
+
+def test_a_data_set_without_distances():
+    data = Dataset(ratings_of(TABLE_1A))
+    for function in (lambda: pmd(data, "u1", "u2"), lambda: distances(data)):
+        with pytest.raises(InputError, match=names("PMD")):
+            function()
 
 
 def test_the_order_of_the_geometry_does_not_matter():
     ratings = ratings_of(TABLE_1A)
-    D = distances(ratings, ItemGeometry.from_similarity(FILMS, SIMILARITY))
+    D = distances(Dataset(ratings, ItemGeometry.from_similarity(FILMS, SIMILARITY)))
     order = [3, 0, 4, 2, 1]
     turned = ItemGeometry.from_similarity(
         [FILMS[k] for k in order], np.array(SIMILARITY)[np.ix_(order, order)]
     )
-    np.testing.assert_array_equal(distances(ratings, turned), D)
+    np.testing.assert_array_equal(distances(Dataset(ratings, turned)), D)
 
 
 @given(worlds())
 def test_flows_explain_the_distance(world):
-    ratings, geometry = world
-    answer = pmd(ratings, geometry, 0, 1)
+    data = world
+    answer = pmd(data, 0, 1)
     flows = answer.flows
     assert sum(flow.mass for flow in flows) == pytest.approx(1, abs=1e-12)
     assert sum(flow.mass * flow.distance for flow in flows) == pytest.approx(answer.distance, rel=1e-12)
@@ -357,42 +353,46 @@ def test_flows_explain_the_distance(world):
     shares = [flow.share for flow in flows]
     assert shares == sorted(shares, reverse=True)
     for end, user in (("source", 0), ("target", 1)):
-        rated = ratings[user]
+        rated = data.ratings[user]
         for item, rating in rated.items():
             moved = sum(flow.mass for flow in flows if getattr(flow, end) == item)
             assert moved == pytest.approx(rating / sum(rated.values()), abs=2e-9)
     for flow in flows:
-        at = [geometry.item_position(flow.source)], [geometry.item_position(flow.target)]
-        assert flow.distance == geometry.block(*at)
+        at = [data.item_position(flow.source)], [data.item_position(flow.target)]
+        assert flow.distance == data.geometry.block(*at)
+        assert flow.similarity == data.geometry.similarity(*at)
+        assert flow.value == flow.mass * flow.distance
+        assert flow.source_rating == data.ratings[0][flow.source]
+        assert flow.target_rating == data.ratings[1][flow.target]
 
 
 def test_flows_by_hand():
-    geometry = ItemGeometry.from_similarity(FILMS, SIMILARITY)
-    answer = pmd(ratings_of(TABLE_1A), geometry, "u1", "u2")
+    data = Dataset(ratings_of(TABLE_1A), ItemGeometry.from_similarity(FILMS, SIMILARITY))
+    answer = pmd(data, "u1", "u2")
     assert [(f.source, f.target, f.mass, f.share) for f in answer.flows] == [
         ("Iron Man", "Bat Man", 0.5, 1.0),
         ("Titanic", "Titanic", 0.3, 0.0),
         ("Spider Man", "Spider Man", 0.2, 0.0),
     ]
-    assert not unnamed(repr(answer), "UserTransport", "'u1'", "'u2'", 0.321751, 3)
+    assert not unnamed(repr(answer), "UserTransport", "'u1'", "'u2'", 0.321751)
 
 
 def test_unknown_users(crowd):
     with pytest.raises(UnknownIdError, match=names(60)):
-        pmd(*crowd, 0, 60)
+        pmd(crowd, 0, 60)
     with pytest.raises(UnknownIdError, match=names(77)):
-        distances(*crowd, [0, 77])
+        distances(crowd, [0, 77])
 
 
 def test_reduce_pair_and_gather():
     """Shared items keep the difference, on the side that has more."""
     items_v, mass_v = np.array([1, 3, 5], np.int32), np.array([2, 1, 1])
     items_u, mass_u = np.array([1, 2, 5], np.int32), np.array([1, 1, 2])
-    places = np.array([10, 20, 30], np.int32)
+    at_u = np.array([10, 20, 30], np.int32)
 
     def reduce(cancel):
         rows, columns, p, q = (np.zeros(4, t) for t in (np.int32, np.int32, np.int64, np.int64))
-        n, m = _pmd.reduce_pair(items_v, mass_v, 4, items_u, places, mass_u, 4, cancel, rows, columns, p, q)
+        n, m = _pmd.reduce_pair(items_v, mass_v, 4, items_u, at_u, mass_u, 4, cancel, rows, columns, p, q)
         return rows[:n].tolist(), p[:n].tolist(), columns[:m].tolist(), q[:m].tolist()
 
     assert reduce(True) == ([1, 3], [4, 4], [20, 30], [4, 4])
@@ -418,11 +418,12 @@ def test_real_users(real_data):
     ratings = load("ml-100k").ratings
     rng = np.random.default_rng(0)
     geometry = ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 10)))
+    data = Dataset(ratings, geometry)
     users = rng.choice(ratings.users, 12, replace=False)
-    D = distances(ratings, geometry, users, users)
+    D = distances(data, users, users)
     assert (D == D.T).all()
     for a, b in [(0, 1), (2, 3), (4, 5)]:
         u, v = users[a].item(), users[b].item()
-        answer = pmd(ratings, geometry, u, v)
+        answer = pmd(data, u, v)
         assert answer.transport.certificate.valid
-        assert answer.distance == D[a, b] == pytest.approx(direct(ratings, geometry, u, v), abs=1e-9)
+        assert answer.distance == D[a, b] == pytest.approx(direct(data, u, v), abs=1e-9)

@@ -14,12 +14,12 @@ So values are compared where ours are defined, and Surprise must say 0 where our
 import numpy as np
 import pytest
 
-from prefmover.data.ratings import Ratings, Scale
-from prefmover.measures import similarities
+from prefmover import Dataset, Ratings, Scale, similarities
 
 
-def check(ratings):
+def check(data):
     surprise = pytest.importorskip("surprise.similarities", reason="needs the extra 'peers'")
+    ratings = data.ratings
     columns = ratings.matrix.tocsc()
     raters = {
         i: [
@@ -31,9 +31,9 @@ def check(ratings):
     off = ~np.eye(ratings.n_users, dtype=bool)
     width = ratings.scale.highest - ratings.scale.lowest
     for ours, theirs in (
-        (similarities(ratings, "cos"), surprise.cosine),
-        (similarities(ratings, "pcc", convention="co-rated-means"), surprise.pearson),
-        (1 / (1 + similarities(ratings, "msd") * width**2), surprise.msd),
+        (similarities(data, "cos"), surprise.cosine),
+        (similarities(data, "pcc", convention="co-rated-means"), surprise.pearson),
+        (1 / (1 + similarities(data, "msd") * width**2), surprise.msd),
     ):
         expected = theirs(ratings.n_users, raters, 1)
         defined = ~np.isnan(ours)
@@ -48,4 +48,4 @@ def test_synthetic(big_world):
 @pytest.mark.real_data
 def test_movielens_100k(real_data):
     path = real_data / "ml-100k" / "u.data"
-    check(Ratings.read(path, user=0, item=1, rating=2, scale=Scale(1, 5, 1)))
+    check(Dataset(Ratings.read(path, user=0, item=1, rating=2, scale=Scale(1, 5, 1))))

@@ -1,4 +1,4 @@
-"""What each row of the table says of its measure, held against the measure."""
+"""Each row of the table, compared with what its measure does."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefmover.data.ratings import Ratings
+from prefmover import Dataset, ItemGeometry, Ratings, Scale
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
 from tests.measures.conftest import small_worlds
@@ -24,8 +24,11 @@ def test_the_twelve_in_the_order_of_the_paper():
 @pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
 def test_rows_are_complete(row):
     assert row.name == row.label.lower()
-    assert row.summary
+    assert row.summary.endswith(".")
     assert row.reference
+    assert row.breakdown
+    assert row.style
+    assert row.value_name == ("similarity" if row.larger_is_closer else "distance")
     assert row.default in row.conventions
     assert {"published", "table-1"} <= set(row.conventions)
     assert row.range[0] < row.range[1]
@@ -39,15 +42,15 @@ def test_rows_are_complete(row):
 @given(small_worlds())
 @settings(max_examples=40, deadline=None)
 def test_rows_tell_the_truth(row, case):
-    ratings, geometry, twin = case
-    values = similarities(ratings, row, geometry=geometry, n_threads=1)
+    data, rows = case
+    values = similarities(data, row, n_threads=1)
     defined = values[~np.isnan(values)]
     assert (defined >= row.range[0] - 1e-9).all()
     assert (defined <= row.range[1] + 1e-9).all()
     if row.symmetric:
         np.testing.assert_allclose(values, values.T, rtol=1e-9, atol=1e-12)
-    for u, a in enumerate(twin.rows):
-        for v, b in enumerate(twin.rows):
+    for u, a in enumerate(rows):
+        for v, b in enumerate(rows):
             if not a or not b or (row.needs_overlap and not a.keys() & b.keys()):
                 assert np.isnan(values[u, v])
             elif row.name == "pmd":
@@ -61,30 +64,25 @@ def test_rows_tell_the_truth(row, case):
 
 
 def test_the_asymmetric_ones_are():
-    from prefmover.data.ratings import Ratings, Scale
-    from prefmover.items.geometry import ItemGeometry
-
     ratings = Ratings.from_arrays([1, 1, 1, 2], list("xyzx"), [5, 3, 1, 4], scale=Scale(1, 5, 1))
     geometry = ItemGeometry.from_similarity(list("xyz"), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    data = Dataset(ratings, geometry)
     for row in MEASURES.values():
-        values = similarities(ratings, row, geometry=geometry)
+        values = similarities(data, row)
         assert (values[0, 1] == pytest.approx(values[1, 0], rel=1e-9, nan_ok=True)) == row.symmetric
 
     # Seen from user 1, a third of the items is shared; from user 2, all.
     def sig(x):
         return 1 / (1 + np.exp(-x))
 
-    husm = similarities(ratings, "husm", geometry=geometry)
+    husm = similarities(data, "husm")
     assert husm[0, 1] / husm[1, 0] == pytest.approx(sig(1 / 3) / sig(1))
 
 
 def test_pmd_reaches_its_range():
-    from prefmover.data.ratings import Ratings
-    from prefmover.items.geometry import ItemGeometry
-
     ratings = Ratings.from_arrays([1, 2], ["x", "y"], [5, 3])
-    geometry = ItemGeometry.from_vectors(["x", "y"], np.eye(2))
-    assert similarities(ratings, "pmd", geometry=geometry)[0, 1] == pytest.approx(pi / 2, abs=1e-7)
+    data = Dataset(ratings, ItemGeometry.from_vectors(["x", "y"], np.eye(2)))
+    assert similarities(data, "pmd")[0, 1] == pytest.approx(pi / 2, abs=1e-7)
 
 
 def _agreement(u, v):
@@ -98,17 +96,35 @@ def test_measures_and_weights_are_pickled_and_copied():
     own = Measure.from_function("agreement", _agreement, symmetric=True, weight="exponential(2)")
     again = pickle.loads(pickle.dumps(own))
     assert (again.name, again.weight, again.symmetric) == ("agreement", "exponential(2)", True)
-    ratings = Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 2, 3])
-    assert similarities(ratings, again).tolist() == [[2, 1], [1, 1]]
+    data = Dataset(Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 2, 3]))
+    assert similarities(data, again).tolist() == [[2, 1], [1, 1]]
     with pytest.raises(TypeError):
         again.conventions["mine"] = None
     matrix = Measure.from_matrix("table", [[1, 0.5], [0.25, 1]], ["a", "b"])
     for twin in (pickle.loads(pickle.dumps(matrix)), copy.deepcopy(matrix)):
-        assert similarities(ratings, twin).tolist() == [[1, 0.5], [0.25, 1]]
+        assert similarities(data, twin).tolist() == [[1, 0.5], [0.25, 1]]
     for name in ("as-is", "one-minus", "cosine", "exponential(2.5)"):
         rule = pickle.loads(pickle.dumps(weight(name)))
         assert str(rule) == name
         assert rule([0.0, 0.5]).tolist() == weight(name)([0.0, 0.5]).tolist()
+
+
+@pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
+def test_rows_tell_whether_others_matter(row, big_world):
+    data, _ = big_world
+    two = data.with_ratings(data.ratings.take(users=[3, 7]))
+    alone = similarities(two, row, [3], [7])
+    assert (alone == pytest.approx(similarities(data, row, [3], [7]), rel=1e-12)) != row.uses_others
+
+
+def test_only_exact_pmd_is_searched_by_bounds():
+    by_bounds = [
+        (name, convention)
+        for name, row in MEASURES.items()
+        for convention in row.conventions
+        if row.searches_by_bounds(convention)
+    ]
+    assert by_bounds == [("pmd", "published")]
 
 
 def test_unknown_convention_lists_the_known():
