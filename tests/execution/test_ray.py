@@ -146,8 +146,8 @@ def test_the_command_line(cluster, executor, tmp_path, capsys):
         assert code == 0, said.err
     assert pq.read_table(tmp_path / "there.parquet") == pq.read_table(tmp_path / "here.parquet")
     code, said = run(
-        "--quiet", "evaluate", "-d", "cinema", "--out", str(tmp_path / "run"), "--recommenders", "knn:jaccard",
-        "--repeats", "1", "--ks", "5", "--no-report", "--executor", "ray", "--address", cluster.address,
+        "--quiet", "evaluate", "--dataset=cinema", "--out", str(tmp_path / "run"), "--repeats=1", "--ks=5",
+        "--recommenders=knn:jaccard", "--no-report", "--executor", "ray", "--address", cluster.address,
     )  # fmt: skip
     assert code == 0, said.err
     assert pq.read_table(tmp_path / "run" / "records.parquet").num_rows == 1

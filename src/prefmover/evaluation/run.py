@@ -170,7 +170,7 @@ def evaluate(
     ...         return [self.mean] * len(pairs)
     >>> evaluation = evaluate(datasets.load("cinema"), [Constant(), "bias", "knn:jaccard"], ks=(5, 40))
     >>> [(row["label"], row["k"], round(row["mae"], 2)) for row in evaluation.summary().to_pylist()]
-    [('Constant', None, 0.98), ('bias', None, 0.77), ('Jaccard', 5, 0.8), ('Jaccard', 40, 0.78)]
+    [('Constant', None, 0.72), ('bias', None, 0.61), ('Jaccard', 5, 0.6), ('Jaccard', 40, 0.6)]
     """
     names, objects = name_objects(recommenders)
     settings = {"dataset": data.name or "data", "repeats": 1, **settings, "recommenders": names}
@@ -208,19 +208,19 @@ def _evaluate(
     progress: Progress | None,
     tell: Tell | None,
 ) -> Evaluation:
-    info = _identify(data)
+    info, run_folder = _identify(data), None if folder is None else RunFolder(folder)
     with opened(executor, n_threads) as open_executor:
         run = _Run(experiment, data, objects, open_executor, progress, tell or (lambda line: None))
-        if folder is None:
-            return Evaluation(tuple(run.missing_records({})), experiment, info)
-        run_folder = RunFolder(folder)
-        with run_folder.locked():
-            run_folder.claim(experiment, info)
-            for record in run.missing_records(run_folder.records()):
-                run_folder.add(record)
-            run_folder.merge()
-    records = run_folder.records()
-    keys = [record_key(experiment.protocol, share, repeat, name) for share, repeat, name in run.all_tasks()]
+        if run_folder is None:
+            records = {record.key: record for record in run.missing_records({})}
+        else:
+            with run_folder.locked():
+                run_folder.claim(experiment, info)
+                for record in run.missing_records(run_folder.records()):
+                    run_folder.add(record)
+                run_folder.merge()
+                records = run_folder.records()
+    keys = [record_key(experiment.protocol, *task) for task in run.all_tasks()]
     return Evaluation(tuple(records[key] for key in keys), experiment, info, run_folder)
 
 
