@@ -1,4 +1,4 @@
-"""The API keeps the promises of its own schema: requests made from it, right and wrong, by schemathesis."""
+"""The API keeps to its schema: schemathesis makes valid and invalid requests from it."""
 
 import pytest
 import schemathesis
@@ -16,8 +16,8 @@ schema = schemathesis.openapi.from_dict(promised)
 
 
 @pytest.fixture(scope="module")
-def service(answers):
-    with listening(answers) as client:
+def service(handlers):
+    with listening(handlers) as client:
         yield client
 
 
@@ -31,7 +31,7 @@ def service(answers):
 )
 def test_the_api_keeps_its_contract(case, service):
     response = case.call(base_url=str(service.base_url).rstrip("/"))
-    # That an item may be rated once only is beyond JSON Schema.
+    # JSON Schema cannot say that each item may be rated only once.
     rated = case.body.get("ratings") if isinstance(case.body, dict) else None
     items = [str(one.get("item")) for one in rated or () if isinstance(one, dict)]
     twice = response.status_code == 422 and len(set(items)) < len(items)

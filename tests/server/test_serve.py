@@ -1,4 +1,4 @@
-"""``prefmover serve`` as a process: what it says, how it stops, and when it refuses to start."""
+"""``prefmover serve`` as a process: start, stop, and refusals."""
 
 import os
 import signal
@@ -8,12 +8,15 @@ import sys
 from pathlib import Path
 
 import httpx
+import numba
+import numpy as np
 import pytest
 
+from prefmover import Recommender, datasets
 from prefmover.errors import InputError
-from prefmover.server import loading as models
+from prefmover.server import loading
 from prefmover.server.settings import Settings
-from tests.server.conftest import wait_until_ready
+from tests.server.conftest import wait_until_ready, with_title
 
 
 def command(*arguments):
@@ -31,61 +34,83 @@ def refused(*arguments, **environment):
 
 
 @pytest.fixture(scope="module")
-def folder(model, labels, tmp_path_factory):
-    from prefmover import datasets
-    from prefmover.model.catalog_file import write_catalog
-
-    made = tmp_path_factory.mktemp("served") / "some-films"
-    model.save(made)
-    write_catalog(made, datasets.load("cinema").items)
-    return made
+def folder(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "some-films"
+    Recommender().fit(data).save(path)
+    return path
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_starts_and_stops(folder, sent, code):
     process = subprocess.Popen(
-        command(folder, "--port", 0), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("--model", folder, "--port", 0), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         address = process.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:")
         with httpx.Client(base_url=address, timeout=60) as client:
-            if code == 0:  # the other one is stopped while it still warms up
+            if code == 0:  # the other one is stopped during the warm-up
                 wait_until_ready(client)
-                found = client.get("/api/v1/items", params={"q": "fargo"}).json()["items"]
-                assert found[0]["title"] == "Fargo (1996)"
-                assert client.get("/api/v1/model").json()["name"] == "some-films"
+                items = client.get("/api/v1/items", params={"q": "fargo"}).json()["items"]
+                assert items[0]["title"] == "Fargo (1996)"
+                model = client.get("/api/v1/model").json()
+                assert (model["name"], model["item_noun"]) == ("some-films", "film")
             process.send_signal(sent)
-            told = process.communicate(timeout=120)
+            output = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == code, told
-    assert "Traceback" not in told[1]
+    assert process.returncode == code, output
+    assert "Traceback" not in output[1]
+
+
+@pytest.mark.slow
+def test_files(tmp_path):
+    (tmp_path / "stars.csv").write_text("user,item,rating\nann,x,5\nann,y,3\nbob,y,4\nbob,z,1\n")
+    (tmp_path / "tags.csv").write_text("item,title,tags\nx,Ex,a b\ny,Why,a\nz,Zed,c\n")
+    arguments = ["--ratings", tmp_path / "stars.csv", "--items", tmp_path / "tags.csv", "--port", 0]
+    process = subprocess.Popen(
+        command(*arguments),
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+    )
+    try:
+        address = process.stdout.readline().strip()
+        with httpx.Client(base_url=address, timeout=60) as client:
+            wait_until_ready(client)
+            assert client.get("/api/v1/items", params={"q": "zed"}).json()["items"][0]["id"] == "z"
+            model = client.get("/api/v1/model").json()
+            assert (model["n_users"], model["item_noun"]) == (2, "item")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_nothing_or_too_much_to_serve(folder):
     assert "--dataset" in refused()
-    assert "--dataset" in refused(folder, "--dataset", "cinema")
+    assert "--dataset" in refused("--model", folder, "--dataset", "cinema")
 
 
 def test_not_a_model(tmp_path):
-    assert "header.json" in refused(tmp_path, "--port", 0)
+    assert "header.json" in refused("--model", tmp_path, "--port", 0)
 
 
 def test_not_on_loopback_without_a_token(folder):
-    told = refused(folder, "--host", "0.0.0.0", "--port", 0, PREFMOVER_TOKEN="")
+    told = refused("--model", folder, "--host", "0.0.0.0", "--port", 0, PREFMOVER_TOKEN="")
     assert "token" in told
     assert "127.0.0.1" in told
 
 
 def test_a_port_that_is_taken(folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "--port" in refused(folder, "--port", taken.getsockname()[1])
+        assert "--port" in refused("--model", folder, "--port", taken.getsockname()[1])
 
 
 @pytest.mark.parametrize("token", ["short", "with a blank in it, long", "ümläutümläutümläut", ""])
-def test_tokens_that_will_not_do(token):
+def test_bad_tokens(token):
     with pytest.raises(InputError, match="token"):
         Settings(host="0.0.0.0", token=token or None)
 
@@ -116,51 +141,44 @@ def test_a_token_from_the_environment(monkeypatch):
         {"port": 65536},
         {"seconds": 0},
         {"queue": -1},
-        {"workers": 0},
+        {"n_threads": 0},
         {"host": "no such host.invalid"},
     ],
     ids=str,
 )
-def test_settings_that_will_not_do(wrong):
-    with pytest.raises(InputError, match=str(next(iter(wrong))).replace("workers", "n_jobs")):
+def test_bad_settings(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
         Settings(**wrong)
 
 
-def test_a_data_set_is_fitted_once(monkeypatch, tmp_path):
-    """The second start loads what the first has kept."""
-    import numpy as np
+@pytest.fixture
+def few(monkeypatch, tmp_path):
+    """A small data set, and a cache folder of its own."""
     import platformdirs
 
-    from prefmover import UserKNN, datasets
-    from prefmover.datasets import cinema
-
-    data = cinema.load()
-    few = type(data)(
-        "few", data.ratings.take(users=np.arange(0, 800, 40)), data.items, "", "", lambda: data.geometry
-    )
-    monkeypatch.setattr(datasets, "load", lambda name: few)
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: Path(tmp_path))
-    first = models.of_dataset("few")
-    monkeypatch.setattr(UserKNN, "fit", None)
-    second = models.of_dataset("few")
-    assert first.names.items.labels == second.names.items.labels
-    assert "Alien (1979)" in second.names.items.labels
+    cinema = datasets.load("cinema")
+    return cinema.with_ratings(cinema.ratings.take(users=np.arange(0, 800, 40)))
+
+
+def test_a_data_set_is_fitted_once(few, monkeypatch):
+    """The second start loads the model that the first one stored."""
+    first = loading.fitted(few)
+    monkeypatch.setattr(Recommender, "fit", None)
+    second = loading.fitted(few)
+    assert second.data_.items.labels == few.items.labels
+    assert second.data_.name == "cinema"
     user = few.ratings.users[0]
-    assert first.model.recommend(user, 3)[0].rating == second.model.recommend(user, 3)[0].rating
+    assert first.recommend(user, 3)[0].rating == second.recommend(user, 3)[0].rating
+    with pytest.raises(TypeError):
+        loading.fitted(few, refit=True)
 
 
-def test_a_folder_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
-    import numpy as np
-    import platformdirs
+def test_other_titles_are_another_model(few):
+    retitled = with_title(few, "alien-1979", "Another title")
+    assert loading.stored_folder(few) != loading.stored_folder(retitled)
 
-    from prefmover import datasets
-    from prefmover.datasets import cinema
 
-    data = cinema.load()
-    few = type(data)(
-        "few", data.ratings.take(users=np.arange(0, 800, 100)), data.items, "", "", lambda: data.geometry
-    )
-    (tmp_path / "models").write_text("a file where the folder should be")
-    monkeypatch.setattr(datasets, "load", lambda name: few)
-    monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: Path(tmp_path))
-    assert "Alien (1979)" in models.of_dataset("few").names.items.labels
+def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
+    (tmp_path / "models").write_text("a file in place of the folder")
+    assert loading.fitted(few).data_.items.labels == few.items.labels

@@ -24,7 +24,7 @@ from prefmover.explain.rating import contribution_dict
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairwise import values
-from prefmover.model import KNNRecommender, Recommender
+from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import UserState
 from prefmover.server import schemas
 from prefmover.server.workers import check_cancelled
@@ -57,9 +57,7 @@ class Handlers:
         Number of pairs of users, by the search step that dealt with them.
     """
 
-    def __init__(
-        self, model: Recommender | KNNRecommender, name: str = "", item_noun: str | None = None
-    ) -> None:
+    def __init__(self, model: BaseRecommender, name: str = "", item_noun: str | None = None) -> None:
         self.model = model
         self.data = model.data_
         self.name = name or self.data.name or "unnamed data set"
@@ -93,7 +91,8 @@ class Handlers:
     def user(self, text: str) -> UserState:
         """Return the state of a user."""
         position = self.data.user_position(text)
-        return self.model.predictor_.state(position, self._users[position])
+        state: UserState = self.model.predictor_.state(position, self._users[position])
+        return state
 
     @cachedmethod(lambda self: self._guests, key=lambda _, ratings: ratings, lock=lambda self: self._lock)
     def guest(self, ratings: GuestKey) -> UserState:

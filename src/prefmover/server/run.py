@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.model import KNNRecommender, Recommender
+from prefmover.model.base import BaseRecommender
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.handlers import Handlers
@@ -28,7 +28,7 @@ KEEP_ALIVE_SECONDS = 15
 
 
 def serve(
-    data_or_model: Dataset | Recommender | KNNRecommender,
+    data_or_model: Dataset | BaseRecommender,
     settings: Settings | None = None,
     *,
     name: str = "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 
 import anyio
 from cachetools import LRUCache
@@ -24,7 +25,7 @@ WARM_UP_SECONDS = 600.0
 ENTRY_BYTES = 512  # approximate cost of a cache entry besides its content
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 logger = logging.getLogger("prefmover.server")
-disable_created_metrics()  # type: ignore[no-untyped-call]
+disable_created_metrics()
 
 
 class Service(Collector):
@@ -100,11 +101,15 @@ class Service(Collector):
                 self.settings.seconds,
                 client_left,
             )
-            if len(body) + ENTRY_BYTES <= self.cache.maxsize:
-                self.cache[key] = body
+            self.store(key, body)
         else:
             self.hits += 1
         return Response(body, media_type="application/json")
+
+    def store(self, key: Hashable, body: bytes) -> None:
+        """Put a response into the cache, unless it is larger than the cache."""
+        with suppress(ValueError):
+            self.cache[key] = body
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request."""
