@@ -243,6 +243,10 @@ def test_lookups(ratings):
     assert ratings.item_position(10) == 2
     assert ratings.user_positions(None).tolist() == [0, 1]
     assert ratings.user_positions(["bob", "ann"]).tolist() == [1, 0]
+    assert ratings.item_position("10", from_text=True) == 2
+    assert ratings.find_items([10, 11]).tolist() == [2, -1]
+    with pytest.raises(UnknownIdError, match=names("'10'", 10)):
+        ratings.item_position("10")
     with pytest.raises(UnknownIdError, match=names("'bop'", "'bob'")):
         ratings.user_position("bop")
     with pytest.raises(UnknownIdError, match=names(3, 2)):
@@ -264,8 +268,52 @@ def test_take(ratings):
         turned.matrix.data[0] = 1
 
 
+def test_rows(ratings):
+    assert ratings.rows().tolist() == [0] * 2 + [1] * (ratings.n_ratings - 2)
+    items, values = ratings.row(0)
+    assert dict(zip(ratings.items[items].tolist(), values.tolist(), strict=True)) == ratings["ann"]
+    assert list(ratings) == ["ann", "bob"]
+    assert "ann" in ratings
+    assert "cid" not in ratings
+    assert [] not in ratings
+
+
+def test_other_items(ratings):
+    wider = ratings.with_items(np.array([99, *ratings.items.tolist()[::-1]]))
+    assert [wider[u] for u in wider] == [ratings[u] for u in ratings]
+    assert wider.matrix.has_sorted_indices
+    assert ratings.with_items(ratings.items) is ratings
+    with pytest.raises(UnknownIdError):
+        ratings.with_items(np.array([2, 99]))
+    fewer = ratings.with_items(np.array([99, 2]), missing="drop")
+    assert fewer.items.tolist() == [99, 2]
+    assert fewer["ann"] == {item: value for item, value in ratings["ann"].items() if item == 2}
+
+
+def test_one_more_user(ratings):
+    cid = ratings.one_user("cid", np.array([2, 0]), np.array([1.0, 5.0]))
+    assert cid["cid"] == {ratings.items[2]: 1.0, ratings.items[0]: 5.0}
+    three = ratings.stack(cid)
+    assert list(three) == ["ann", "bob", "cid"]
+    assert three["cid"] == cid["cid"]
+    assert three["ann"] == ratings["ann"]
+    with pytest.raises(InputError):
+        ratings.stack(cid.take(items=[0]))
+
+
+def test_digest(ratings):
+    assert ratings.digest() == ratings.take(users=[0, 1]).digest()
+    others = (
+        ratings.take(users=[1, 0]),
+        ratings.take(items=[0, 1]),
+        Ratings(ratings.matrix, np.array(["ann", "bop"], object), ratings.items, ratings.scale),
+        Ratings(ratings.matrix * 2, ratings.users, ratings.items, ratings.scale),
+    )
+    assert len({ratings.digest(), *(other.digest() for other in others)}) == 5
+
+
 @pytest.mark.parametrize("chosen", [[0, 0], [2], [-1], [True], [0.5], ["ann"], [[0]]])
-def test_take_checks_its_indices(ratings, chosen):
+def test_take_checks_its_positions(ratings, chosen):
     with pytest.raises(InputError):
         ratings.take(users=chosen)
 

@@ -137,6 +137,12 @@ def test_other_bad_arguments():
         random_split(table(), 1e-9)
 
 
+def test_test_pairs():
+    split = random_split(Ratings.from_arrays([1, 1, 2, 2], list("abab"), [1, 2, 3, 4]), 0.5)
+    assert len(split.test_pairs()) == split.n_test == 2
+    assert all(item not in split.train[user] for user, item in split.test_pairs())
+
+
 @pytest.mark.real_data
 @pytest.mark.usefixtures("real_data")
 def test_the_folds_of_ml_100k():

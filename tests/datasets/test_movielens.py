@@ -155,3 +155,16 @@ def test_ml_1m_as_published(real_data):
     assert np.isclose(r.matrix.data.mean(), 3.5816, atol=1e-4)
     assert data.items.label(data.items.position(1193)) == "One Flew Over the Cuckoo's Nest (1975)"
     assert np.isin(r.items, data.items.ids).all()
+
+
+def test_load_takes_a_name_or_a_file(tmp_path, own_folders):
+    path = tmp_path / "stars.csv"
+    path.write_text("user,item,rating\nann,x,5\nbob,y,3\n")
+    assert datasets.load(path).name == datasets.load(str(path)).name == "stars.csv"
+    assert datasets.load("Cinema").name == "cinema"
+    with pytest.raises(InputError, match=names("'ml1m'", "'ml-1m'", "cinema")):
+        datasets.load("ml1m")
+    with pytest.raises(InputError, match=names("movie-tags")):
+        datasets.load("movie-tags")
+    with pytest.raises(InputError, match=names("ml-1m", "prefmover data get ml-1m")):
+        datasets.load("ml-1m")

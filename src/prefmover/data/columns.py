@@ -60,7 +60,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 CLOSE = 0.65
 """The share of two names that must agree for one to be a likely misspelling of the other."""
 
-Wanted = Mapping[str, str | int | None]
+Roles = Mapping[str, str | int | None]
 """By role, the name of a column, its position from 0, or None for the usual names."""
 
 
@@ -146,39 +146,39 @@ class Columns:
 
 def read_columns(
     path: str | PathLike[str],
-    wanted: Wanted,
+    roles: Roles,
     *,
     separator: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
 ) -> Columns:
-    """Read columns from a file, in the order of ``wanted``; see :meth:`prefmover.Ratings.read`.
+    """Read columns from a file, in the order of ``roles``; see :meth:`prefmover.Ratings.read`.
 
     The column of the role "rating" becomes numbers.
     """
     data, file = file_bytes(path), str(path)
     if data.startswith(b"PAR1"):
-        return _from_parquet(data, file, wanted)
+        return _from_parquet(data, file, roles)
     table = Delimited.open(
         data,
         file,
         encoding=encoding,
         separator=separator,
-        n_columns=len(wanted),
-        is_header=lambda names: _has_names(wanted, names),
-        expected=_listed(wanted),
+        n_columns=len(roles),
+        is_header=lambda names: _has_names(roles, names),
+        expected=_listed(roles),
     )
     if header is None:
-        header = _is_header(table.first, wanted)
-    positions = _positions(table.first, wanted, file, header=header, hint=f" (separator {table.separator!r})")
+        header = _is_header(table.first, roles)
+    positions = _positions(table.first, roles, file, header=header, hint=f" (separator {table.separator!r})")
     parsed = table.parse(dict.fromkeys(positions, "text"), header=header)
     names = tuple(table.first[p] if header else p + 1 for p in positions)
     if header:
-        _log_names(file, names, wanted)
+        _log_names(file, names, roles)
     origin = table.origin(header=header)
     values = tuple(
         _numbers(parsed[p], origin, name, table.separator) if role == "rating" else parsed[p]
-        for role, p, name in zip(wanted, positions, names, strict=True)
+        for role, p, name in zip(roles, positions, names, strict=True)
     )
     return Columns(values, names, origin, are_texts=True)
 
@@ -205,22 +205,22 @@ def read_pairs(
     return ids[0], ids[1]
 
 
-def _from_parquet(data: bytes, file: str, wanted: Wanted) -> Columns:
+def _from_parquet(data: bytes, file: str, roles: Roles) -> Columns:
     opened = open_parquet(data, file)
     available = opened.schema_arrow.names
-    positions = _positions(available, wanted, file, header=True)
-    for role, position in zip(wanted, positions, strict=True):
+    positions = _positions(available, roles, file, header=True)
+    for role, position in zip(roles, positions, strict=True):
         find_column(available[position], available, role, file)  # raises if two columns have the name
     names = tuple(available[p] for p in positions)
     table = read_parquet(opened, file, names)
-    _log_names(file, names, wanted)
+    _log_names(file, names, roles)
     return Columns(tuple(table.column(name) for name in names), names, Origin(file, "row"))
 
 
-def _positions(names: Sequence[str], wanted: Wanted, file: str, *, header: bool, hint: str = "") -> list[int]:
-    """Return the positions of the wanted columns; without a header they are the first ones."""
+def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, hint: str = "") -> list[int]:
+    """Return the positions of the roles columns; without a header they are the first ones."""
     positions = []
-    for k, (role, name) in enumerate(wanted.items()):
+    for k, (role, name) in enumerate(roles.items()):
         if isinstance(name, int):
             position = name
         elif header:
@@ -244,41 +244,41 @@ def _positions(names: Sequence[str], wanted: Wanted, file: str, *, header: bool,
             )
         positions.append(position)
     if len(set(positions)) < len(positions):
-        raise InputError(f"{file}: {_listed(wanted)} must be different columns")
+        raise InputError(f"{file}: {_listed(roles)} must be different columns")
     return positions
 
 
-def _has_names(wanted: Wanted, names: Sequence[str]) -> bool:
-    """Whether one of the wanted columns is among the names."""
+def _has_names(roles: Roles, names: Sequence[str]) -> bool:
+    """Whether one of the roles columns is among the names."""
     return any(
         find_usual(role, names) is not None if name is None else name in names
-        for role, name in wanted.items()
+        for role, name in roles.items()
         if not isinstance(name, int)
     )
 
 
-def _is_header(first: Sequence[str], wanted: Wanted) -> bool:
+def _is_header(first: Sequence[str], roles: Roles) -> bool:
     """Whether the first line is a header.
 
-    A line that has neither the names nor a rating in its place is a header with other names, and the message
+    A line that has neither the names nor a rating in its position is a header with other names: the message
     about these helps more than "'stars' is not a number".
     """
-    rating = wanted["rating"]
-    position = rating if isinstance(rating, int) else list(wanted).index("rating")
+    rating = roles["rating"]
+    position = rating if isinstance(rating, int) else list(roles).index("rating")
     is_data = 0 <= position < len(first) and _is_number(first[position])
-    is_named = any(isinstance(name, str) and name for name in wanted.values())
-    return is_named or _has_names(wanted, first) or not is_data
+    is_named = any(isinstance(name, str) and name for name in roles.values())
+    return is_named or _has_names(roles, first) or not is_data
 
 
-def _listed(wanted: Wanted) -> str:
-    *roles, last = wanted
-    return f"{', '.join(roles)} and {last}"
+def _listed(roles: Roles) -> str:
+    *others, last = roles
+    return f"{', '.join(others)} and {last}"
 
 
-def _log_names(file: str, names: Sequence[str | int], wanted: Wanted) -> None:
+def _log_names(file: str, names: Sequence[str | int], roles: Roles) -> None:
     """Log the columns that are used, unless all of them were given."""
-    if None in wanted.values():
-        used = ", ".join(f"{role} from {name!r}" for role, name in zip(wanted, names, strict=True))
+    if None in roles.values():
+        used = ", ".join(f"{role} from {name!r}" for role, name in zip(roles, names, strict=True))
         LOG.info("%s: %s", file, used)
 
 

@@ -153,8 +153,8 @@ class Ratings:
         ...     Ratings.read(path)[1]
         {661: 3.0, 1193: 5.0}
         """
-        wanted = {"user": user, "item": item, "rating": rating}
-        columns = read_columns(path, wanted, separator=separator, header=header, encoding=encoding)
+        roles = {"user": user, "item": item, "rating": rating}
+        columns = read_columns(path, roles, separator=separator, header=header, encoding=encoding)
         return cls.from_columns(columns, duplicates=duplicates, scale=scale)
 
     @classmethod
@@ -413,9 +413,10 @@ class Ratings:
         if (columns < 0).any():
             return self.take(items=columns >= 0).with_items(items)
         m = self.matrix
-        moved = csr_array(
-            (m.data, columns.astype(m.indices.dtype)[m.indices], m.indptr), shape=(self.n_users, len(items))
-        )
+        is_ascending = bool((columns[1:] > columns[:-1]).all())
+        data = m.data if is_ascending else m.data.copy()  # sorting needs a copy that can be written
+        indices = columns.astype(m.indices.dtype)[m.indices]
+        moved = csr_array((data, indices, m.indptr), shape=(self.n_users, len(items)))
         moved.sort_indices()
         return Ratings(moved, self.users, items, self.scale)
 

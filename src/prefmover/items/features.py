@@ -274,7 +274,7 @@ def tag_profiles(
        (:func:`from_tags`). They are centered.
     2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
        items that have tags. The predicted profile of an item is fB; only its inner products matter,
-       so the profile is kept as f(BBᵀ)^½, no longer than f.
+       so the profile is stored as f(BBᵀ)^½, no longer than f.
     3. One more coordinate, the same for all items, represents what any two items have in common.
        Items with a weak profile are close to it, and so to each other.
 
@@ -365,9 +365,9 @@ def term_counts(
         others = [item for item, k in zip(tagged, IdIndex("item", first).get(tagged), strict=True) if k < 0]
         rows = as_ids([*first.tolist(), *others], "item") if others else first
         codes = IdIndex("item", rows).positions(tagged)[codes]
-    kept = columns >= 0
+    has_term = columns >= 0
     shape = (len(rows), len(vocabulary))
-    matrix = sparse.coo_array((weights[kept], (codes[kept], columns[kept])), shape=shape).tocsr()
+    matrix = sparse.coo_array((weights[has_term], (codes[has_term], columns[has_term])), shape=shape).tocsr()
     matrix.sum_duplicates()
     return rows, matrix, vocabulary
 
@@ -380,11 +380,11 @@ def tf_idf(matrix: sparse.csr_array, *, min_items: int = 1) -> sparse.csr_array:
     little weight rather than none.
     """
     items_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    kept = sparse.csr_array(matrix[:, np.flatnonzero(items_with >= min_items)])
+    frequent = sparse.csr_array(matrix[:, np.flatnonzero(items_with >= min_items)])
     n_tagged = np.count_nonzero(np.diff(matrix.indptr))
     idf = np.log((1 + n_tagged) / items_with[items_with >= min_items])
-    weighted = np.log2(1 + kept.data) * idf[kept.indices]
-    X = sparse.csr_array((weighted, kept.indices, kept.indptr), shape=kept.shape)
+    weighted = np.log2(1 + frequent.data) * idf[frequent.indices]
+    X = sparse.csr_array((weighted, frequent.indices, frequent.indptr), shape=frequent.shape)
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return sparse.csr_array(sparse.diags_array(scale) @ X)
@@ -410,8 +410,8 @@ def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
         start = np.ones(smaller) / np.sqrt(smaller)
         U, S, _ = svds(matrix, k=d, v0=start, solver="arpack")
         U, S = U[:, ::-1], S[::-1]
-    kept = S[:d] > S[0] * 1e-12
-    X = _fixed_signs(np.asarray((U[:, :d] * S[:d])[:, kept], dtype=np.float64))
+    is_large = S[:d] > S[0] * 1e-12
+    X = _fixed_signs(np.asarray((U[:, :d] * S[:d])[:, is_large], dtype=np.float64))
     # A row without a component in the kept dimensions is rounding noise, which must not become a direction.
     X[np.linalg.norm(X, axis=1) < S[0] * 1e-10] = 0.0
     return X

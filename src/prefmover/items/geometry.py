@@ -320,7 +320,7 @@ class ItemGeometry:
         return out
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
-        """Return all distances: one triangle is computed and mirrored (they are symmetric to the last bit)."""
+        """Return all distances: one triangle is computed and mirrored (they are exactly symmetric)."""
         n = self.n_items
         out = np.empty((n, n), np.int32)
 
