@@ -307,8 +307,10 @@ def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
 
     monkeypatch.setattr(_simplex, "solve", lambda *_: (_simplex.STALLED, 1, 0, 0))
     with pytest.raises(NotOptimalError):
-        pmd(crowd, 0, 1)
+        _ = pmd(crowd, 0, 1).transport
     monkeypatch.setattr(_pmd, "distances_from", lambda *arguments: arguments[-1].fill(-1))
+    with pytest.raises(NotOptimalError):
+        pmd(crowd, 0, 1)
     with pytest.raises(NotOptimalError):
         distances(crowd, [0], [1])
 

@@ -3,15 +3,14 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from prefmover.data.ratings import Ratings
-from prefmover.items.geometry import ItemGeometry
+from prefmover import Dataset, ItemGeometry, Ratings
 
 KINDS = ("angles", "few angles", "on demand", "not a metric", "unknown")
 
 
 @st.composite
 def rated(draw, most_users=40, most_items=20):
-    """Ratings and a geometry: ties, duplicate items, single ratings, zeros, users without mass."""
+    """A data set: ties, duplicate items, single ratings, zeros, users without mass."""
     seed = draw(st.integers(0, 2**32 - 1))
     n_users, n_items = draw(st.integers(2, most_users)), draw(st.integers(1, most_items))
     longest = draw(st.integers(1, n_items))
@@ -22,7 +21,7 @@ def rated(draw, most_users=40, most_items=20):
     items = np.concatenate([rng.choice(n_items, n, replace=False) for n in lengths])
     stars = rng.integers(2 * lowest, 11, users.size) / 2 if halves else rng.integers(lowest, 6, users.size)
     ratings = Ratings.from_arrays(users, items, stars)
-    return ratings, geometry_of(draw(st.sampled_from(KINDS)), ratings.items, rng)
+    return Dataset(ratings, geometry_of(draw(st.sampled_from(KINDS)), ratings.items, rng))
 
 
 def geometry_of(kind, items, rng):

@@ -11,35 +11,36 @@ from prefmover.search import _cascade as cascade
 from prefmover.search._climb import climb
 from prefmover.search._topk import offer
 from prefmover.search.cascade import _shape_prices
+from prefmover.search.shard import Scratches
 from tests.search.strategies import rated
 
 TINY = 1e-9
 
 
-def ask(index, u):
-    """Return the query of a user, the users, scratch, and everybody's exact distance in grid units."""
-    p, geometry = index.preferences, index.geometry
+def prepare(data, u):
+    """Return the query of a user, the candidates, scratch, and all exact distances in grid units."""
+    index = NeighborIndex(data)
+    p, geometry = data.preferences, data.geometry
     mine = slice(p.indptr[u], p.indptr[u + 1])
     items = p.indices[mine].astype(np.int32)
     query = cascade.Query(
         items, p.mass[mine], int(p.total[u]), query_major(geometry, items), geometry.unit,
         bool(geometry.is_metric), u, np.inf,
     )  # fmt: skip
-    exact = distances(index.ratings, geometry, [index.ratings.users[u]])[0] / geometry.unit
-    return query, index._users(True, 1), index._scratch(items.size), exact
+    exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
+    shard = index.shard(with_table=True, n_threads=1)
+    return query, shard.candidates(), Scratches().get(shard, geometry.n_items, items.size), exact
 
 
 @settings(max_examples=60)
 @given(rated(most_users=15), st.integers(0, 14))
 def test_bounds_are_bounds(data, u):
-    ratings, geometry = data
-    index = NeighborIndex(ratings, geometry)
-    u %= ratings.n_users
-    if index.preferences.total[u] == 0:
+    u %= data.n_users
+    if data.preferences.total[u] == 0:
         return
-    query, users, s, exact = ask(index, u)
+    query, users, s, exact = prepare(data, u)
     cascade.bound_everybody(query, users, s)
-    alive = np.flatnonzero(index.preferences.total > 0)
+    alive = np.flatnonzero(data.preferences.total > 0)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
@@ -59,12 +60,10 @@ def test_bounds_are_bounds(data, u):
 @settings(max_examples=30)
 @given(rated(most_users=15), st.integers(0, 14))
 def test_table_and_direct_bound_agree(data, u):
-    ratings, geometry = data
-    index = NeighborIndex(ratings, geometry)
-    u %= ratings.n_users
-    if index.preferences.total[u] == 0:
+    u %= data.n_users
+    if data.preferences.total[u] == 0:
         return
-    query, users, s, _ = ask(index, u)
+    query, users, s, _ = prepare(data, u)
     cascade.bound_everybody(query, users, s)
     with_table = s.bound.copy()
     without = users._replace(table=np.empty((0, 0), np.int32))

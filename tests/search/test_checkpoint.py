@@ -1,4 +1,4 @@
-"""A search that was killed goes on from its parts, to the same answer."""
+"""A search that was killed resumes from its parts, with the same result."""
 
 import json
 import os
@@ -10,55 +10,55 @@ import time
 import numpy as np
 import pytest
 
-from prefmover.data.ratings import Ratings
+from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError
-from prefmover.execution import Local
-from prefmover.items.geometry import ItemGeometry
+from prefmover.execution import LocalExecutor
 from prefmover.search import NeighborIndex, nearest
-from prefmover.search.distributed import in_blocks
+from prefmover.search.distributed import search_blocks
 from tests.messages import names
 from tests.search.test_nearest import assert_same
 
 PROGRAM = """
 import sys
-from tests.search.test_checkpoint import made
+from tests.search.test_checkpoint import in_blocks, make
 from prefmover.search import NeighborIndex
-from prefmover.execution import Local
-from prefmover.search.distributed import in_blocks
 print("ready", flush=True)
-in_blocks(NeighborIndex(*made()), None, 5, Local(2), sys.argv[1], blocks=20)
+in_blocks(NeighborIndex(make()), 2, sys.argv[1], blocks=20)
 """
 
 
-def made(n_users=160):
+def make(n_users=160):
     rng = np.random.default_rng(8)
     lengths = rng.integers(1, 30, n_users)
     users = np.repeat(np.arange(n_users), lengths)
     items = np.concatenate([rng.choice(60, n, replace=False) for n in lengths])
     ratings = Ratings.from_arrays(users, items, rng.integers(1, 6, users.size))
-    return ratings, ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 6)))
+    return Dataset(ratings, ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 6))))
+
+
+def in_blocks(index, n_threads, folder, **options):
+    everyone = np.arange(index.data.n_users)
+    return search_blocks(index, everyone, 5, LocalExecutor(n_threads), folder, **options)
 
 
 def test_parts_make_the_whole(tmp_path):
-    ratings, geometry = made()
-    whole = nearest(ratings, geometry, 5)
-    assert_same(nearest(ratings, geometry, 5, checkpoint=tmp_path / "a"), whole)
-    index = NeighborIndex(ratings, geometry)
+    data = make()
+    whole = nearest(data, 5)
+    assert_same(nearest(data, 5, checkpoint=tmp_path / "a"), whole)
+    index = NeighborIndex(data)
     calls = []
-    found = in_blocks(
-        index, None, 5, Local(2), tmp_path / "b", blocks=23, progress=lambda *call: calls.append(call)
-    )
-    assert_same(found, whole)
+    neighbors = in_blocks(index, 2, tmp_path / "b", blocks=23, progress=lambda *call: calls.append(call))
+    assert_same(neighbors, whole)
     assert calls[-1] == (160, 160)
     assert len(list((tmp_path / "b").glob("part-*.parquet"))) == 23
-    again = in_blocks(index, None, 5, Local(1), tmp_path / "b")
+    again = in_blocks(index, 1, tmp_path / "b")
     assert_same(again, whole)
-    assert again.stats == found.stats  # nothing was computed again
+    assert again.stats == neighbors.stats  # nothing was computed again
 
 
 @pytest.mark.slow
 def test_killed_at_random_moments(tmp_path):
-    whole = nearest(*made(), 5)
+    whole = nearest(make(), 5)
     rng = np.random.default_rng(int(time.time()))
     for attempt in range(3):
         folder = tmp_path / str(attempt)
@@ -70,36 +70,36 @@ def test_killed_at_random_moments(tmp_path):
             time.sleep(float(rng.uniform(0.2, 1.2)))
             process.send_signal(signal.SIGKILL)
         assert not list(folder.glob("*.parquet.tmp"))
-        found = in_blocks(NeighborIndex(*made()), None, 5, Local(2), folder)
-        assert_same(found, whole)
+        neighbors = in_blocks(NeighborIndex(make()), 2, folder)
+        assert_same(neighbors, whole)
 
 
 def test_another_search_is_refused(tmp_path):
-    ratings, geometry = made(30)
-    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    data = make(30)
+    nearest(data, 3, checkpoint=tmp_path)
     for other in (
-        lambda: nearest(ratings, geometry, 4, checkpoint=tmp_path),
-        lambda: nearest(ratings, geometry, 3, users=ratings.users[:5], checkpoint=tmp_path),
-        lambda: nearest(*made(29), 3, checkpoint=tmp_path),
+        lambda: nearest(data, 4, checkpoint=tmp_path),
+        lambda: nearest(data, 3, users=data.ratings.users[:5], checkpoint=tmp_path),
+        lambda: nearest(make(29), 3, checkpoint=tmp_path),
     ):
         with pytest.raises(InputError):
             other()
 
 
 def test_damage_is_named(tmp_path):
-    ratings, geometry = made(30)
-    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    data = make(30)
+    nearest(data, 3, checkpoint=tmp_path)
     part = tmp_path / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(InputError, match=names("part-00000.parquet")):
-        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+        nearest(data, 3, checkpoint=tmp_path)
     header = tmp_path / "_search.json"
     header.write_text("{")
     with pytest.raises(InputError, match=names("_search.json")):
-        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+        nearest(data, 3, checkpoint=tmp_path)
     header.unlink()
     with pytest.raises(InputError):
-        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+        nearest(data, 3, checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_lists_that_no_search_makes_are_refused(tmp_path, change):
     import pyarrow as pa
     from pyarrow import parquet
 
-    ratings, geometry = made(30)
-    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    data = make(30)
+    nearest(data, 3, checkpoint=tmp_path)
     part = tmp_path / "part-00000.parquet"
     table = parquet.read_table(part)
     lists = {name: table[name].to_pylist() for name in ("neighbors", "distances")}
@@ -127,16 +127,16 @@ def test_lists_that_no_search_makes_are_refused(tmp_path, change):
     changed = pa.table({"user": table["user"], **lists}).replace_schema_metadata(table.schema.metadata)
     parquet.write_table(changed, part)
     with pytest.raises(InputError, match=names("part-00000.parquet")):
-        nearest(ratings, geometry, 3, checkpoint=tmp_path)
+        nearest(data, 3, checkpoint=tmp_path)
 
 
 def test_new_users_need_no_checkpoint(tmp_path):
-    ratings, geometry = made(30)
+    data = make(30)
     with pytest.raises(InputError):
-        nearest(ratings, geometry, 3, users={ratings.items[0]: 3}, checkpoint=tmp_path)
+        nearest(data, 3, new=data.ratings.take(users=[0]), checkpoint=tmp_path)
 
 
 def test_the_header_tells_what_is_searched(tmp_path):
-    ratings, geometry = made(30)
-    nearest(ratings, geometry, 3, checkpoint=tmp_path)
+    data = make(30)
+    nearest(data, 3, checkpoint=tmp_path)
     assert json.loads((tmp_path / "_search.json").read_text())["k"] == 3

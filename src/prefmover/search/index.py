@@ -296,8 +296,8 @@ def checked_k(k: int) -> int:
 
 def checked_new(data: Dataset, new: Ratings | None) -> Ratings | None:
     """Return the ratings of new users over the items of the data."""
-    if new is None or new.items is data.ratings.items:
-        return new
+    if new is None:
+        return None
     if not isinstance(new, Ratings):
-        raise InputError(f"new is {type(new).__name__}; pass Ratings, such as Ratings.from_arrays makes")
+        raise InputError(f"new is of type {type(new).__name__}; pass Ratings (see Ratings.from_arrays)")
     return new.with_items(data.ratings.items)

@@ -67,7 +67,7 @@ def nearest(
     >>> nearest(data, k=1).ids.tolist()  # no two users have an item in common
     [['bob'], ['ann'], ['bob']]
     """
-    row = find_measure(measure)
+    row, new = find_measure(measure), checked_new(data, new)
     if checkpoint is None and executor is None:
         queries = _queries(data, users, new)
         lists = nearest_positions(data, row, convention, queries, new, k, n_threads, progress)
@@ -104,7 +104,7 @@ def within(
     >>> within(data, 0.5).counts
     array([1, 1, 0])
     """
-    row = find_measure(measure)
+    row, new = find_measure(measure), checked_new(data, new)
     if row.searches_by_bounds(convention):
         return NeighborIndex(data).within(radius, users, new=new, n_threads=n_threads, progress=progress)
     if np.isnan(radius):
@@ -142,7 +142,7 @@ def nearest_raters(
     >>> nearest_raters(data, ["ann", "ann"], ["y", "z"])["ann", "z"]
     [Neighbor('cid', distance 1.5708)]
     """
-    row = find_measure(measure)
+    row, new = find_measure(measure), checked_new(data, new)
     queries, columns = _queries(data, users, new), data.ratings.item_positions(items)
     if queries.size != columns.size:
         raise InputError(f"{queries.size} users but {columns.size} items; pass one item for each user")
