@@ -1,10 +1,13 @@
 """Landmarks, weights and features of users."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefmover.errors import InputError
 from prefmover.measures import weight
 from prefmover.predict.user_kernel import UserKernel, choose_landmarks, normalized_weights
 
@@ -19,6 +22,19 @@ def test_user_kernel_is_a_covariance(seed, n, m):
     diagonal = (kernel.features.astype(float) ** 2).sum(axis=1) + kernel.rest
     assert diagonal == pytest.approx(np.ones(n), abs=1e-4)
     assert (kernel.rest >= 0).all()
+    kernel.check(n)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("landmarks", 3), ("landmarks", -1), ("features", 1e30), ("whitening", np.nan), ("rest", -2)],
+)
+def test_damaged_kernels(name, value):
+    kernel = UserKernel.from_weights(np.eye(3), np.arange(3))
+    array = getattr(kernel, name).copy()
+    array.flat[1] = value
+    with pytest.raises(InputError, match=name):
+        replace(kernel, **{name: array}).check(3)
 
 
 def test_landmarks():

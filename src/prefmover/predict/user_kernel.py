@@ -59,6 +59,11 @@ class UserKernel:
         check_array("whitening", self.whitening, np.float32, (m, rank))
         check_array("features", self.features, np.float32, (n_users, rank))
         check_array("rest", self.rest, np.float64, (n_users,))
+        # As large as from_weights makes them, with some slack for rounding: products cannot overflow.
+        limits = {"whitening": 1.01 / np.sqrt(MIN_EIGENVALUE), "features": 1.01, "rest": 1.01}
+        for name, limit in limits.items():
+            if np.abs(getattr(self, name)).max(initial=0.0) > limit:
+                raise InputError(f"{name} is damaged: a number is not within {limit:g} of 0")
 
     @classmethod
     def from_weights(cls, weights: Floats, landmarks: Ints) -> Self:
