@@ -105,23 +105,28 @@ def index_lines() -> Iterator[str]:
     yield "| name | summary |\n| --- | --- |"
     for name in sorted(package.__all__, key=str.lower):
         value = getattr(package, name)
-        page = page_with(name, value)
-        link = f"[`{name}`]({page}.md#{name.lower()})" if page else f"`{name}`"
-        if isinstance(value, ModuleType):
-            link = f"[`{name}`]({name}.md)"
-        yield f"| {link} | {summary(name, value)} |"
+        page = name if isinstance(value, ModuleType) else page_with(name, value)
+        target = f"{page}.md" if isinstance(value, ModuleType) else f"{page}.md#{anchor(page, name)}"
+        yield f"| [`{name}`]({target}) | {summary(name, value)} |"
     yield "\n```{toctree}\n:maxdepth: 1\n:caption: Pages\n"
     yield from PAGES
     yield "cli\nerrors\n```"
 
 
-def page_with(name: str, value: Any) -> str | None:
+def page_with(name: str, value: Any) -> str:
     """Return the name of the page that documents a value."""
     for page, spec in PAGES.items():
         for module in map(load, spec.modules):
             if name in module.__all__ and getattr(module, name) is value:
                 return page
-    return None
+    raise LookupError(f"no page of the reference documents {name}; add its module to PAGES")
+
+
+def anchor(page: str, name: str) -> str:
+    """Return the anchor of a name on its page; a second heading that differs by case only gets a number."""
+    headings = re.findall(r"^#+ (.+)$", "\n".join(page_lines(PAGES[page])), re.MULTILINE)
+    earlier = [heading for heading in headings[: headings.index(name)] if heading.lower() == name.lower()]
+    return name.lower() + (f"-{len(earlier)}" if earlier else "")
 
 
 def summary(name: str, value: Any) -> str:

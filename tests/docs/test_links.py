@@ -1,6 +1,7 @@
 """Links and pictures of the pages exist, and every page is in a table of contents."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -29,9 +30,12 @@ def test_links_exist(page):
 
 
 def headings(page):
-    """Yield the anchors of a page, as GitHub and MyST form them."""
+    """Yield the anchors of a page, as GitHub and MyST form them: repeated ones get a number."""
+    seen = Counter()
     for line in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-")
+        anchor = re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-")
+        yield f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
+        seen[anchor] += 1
 
 
 def test_pictures_are_small_and_shown():
