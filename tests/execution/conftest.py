@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefmover.data.ratings import Ratings
-from prefmover.items.geometry import ItemGeometry
+from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.search import NeighborIndex
 
 # Before Ray is imported: a token of this run's own, and nothing sent home.
@@ -34,10 +33,10 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     head = {**NODE, "include_dashboard": False, "_system_config": QUICK}
-    made = Cluster(initialize_head=True, head_node_args=head)
-    made.add_node(**NODE)
-    yield made
-    made.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster.add_node(**NODE)
+    yield cluster
+    cluster.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -45,19 +44,19 @@ def executor(cluster):
     """Everything in shards of a quarter or so of the users."""
     from prefmover.execution import RayExecutor
 
-    with RayExecutor(cluster.address, shard_bytes=80_000) as made:
-        yield made
+    with RayExecutor(cluster.address, shard_bytes=80_000) as executor:
+        yield executor
 
 
-def made(n_users=360):
-    """Ratings of users of very different sizes, with ties, and a user without mass."""
+def make(n_users=360):
+    """Return a data set of users of very different sizes, with ties, and a user without mass."""
     rng = np.random.default_rng(8)
     lengths = np.minimum(rng.geometric(0.04, n_users), 90)
     users = np.repeat(np.arange(n_users), lengths)
     items = np.concatenate([rng.choice(120, n, replace=False) for n in lengths])
     stars = rng.integers(1, 6, users.size)
     stars[users == 5] = 0
-    return (
+    return Dataset(
         Ratings.from_arrays(users, items, stars),
         ItemGeometry.from_vectors(np.arange(120), rng.integers(0, 3, (120, 5)) + np.eye(1, 5)),
     )
@@ -65,17 +64,17 @@ def made(n_users=360):
 
 @pytest.fixture(scope="session")
 def index():
-    return NeighborIndex(*made())
+    return NeighborIndex(make())
 
 
 @pytest.fixture(scope="session")
 def whole(index):
-    """The answer, in one go on one thread."""
-    return index.nearest(None, 7, n_threads=1)
+    """The result of one thread."""
+    return index.nearest(k=7, n_threads=1)
 
 
 def workers(cluster):
-    """Yield processes that are at a task, of all nodes: children of their raylets with a task's title."""
+    """Yield processes that run a task, of all nodes: children of their raylets with a task's title."""
     raylets = {
         str(process.process.pid)
         for node in cluster.list_all_nodes()

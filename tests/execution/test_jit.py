@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from prefmover.execution import jit as _jit
+from prefmover.execution import jit as jit_module
 
 PROBE = """
 import logging, sys
@@ -38,15 +38,15 @@ def probe(code=PROBE, **environment):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is set by XDG_CACHE_HOME")
 def test_compiled_once_and_announced_once(tmp_path):
-    *said, hits, folder = probe(XDG_CACHE_HOME=str(tmp_path))
-    assert len(said) == 1
-    assert said[0].startswith("WARNING prefmover: first use on this machine, compiling")
-    assert str(tmp_path) in said[0]
+    *messages, hits, folder = probe(XDG_CACHE_HOME=str(tmp_path))
+    assert len(messages) == 1
+    assert messages[0].startswith("WARNING prefmover: first use on this machine, compiling")
+    assert str(tmp_path) in messages[0]
     assert hits == "hits 0"
     assert folder.startswith(f"folder {tmp_path / 'prefmover' / 'kernels-'}")
     assert list(tmp_path.rglob("*.nbc"))
-    *said, hits, _ = probe(XDG_CACHE_HOME=str(tmp_path))
-    assert said == []
+    *messages, hits, _ = probe(XDG_CACHE_HOME=str(tmp_path))
+    assert messages == []
     assert hits == "hits 2"
 
 
@@ -67,8 +67,8 @@ def test_a_home_that_cannot_be_written(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="a shared temporary folder")
 @pytest.mark.parametrize("trap", ["writable by others", "a link"])
 def test_compiled_code_is_not_read_from_a_folder_of_others(tmp_path, monkeypatch, trap):
-    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(_jit.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(jit_module.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(jit_module.tempfile, "tempdir", str(tmp_path))
     ours = tmp_path / f"prefmover-{os.getuid()}"
     if trap == "a link":
         (tmp_path / "elsewhere").mkdir()
@@ -76,7 +76,7 @@ def test_compiled_code_is_not_read_from_a_folder_of_others(tmp_path, monkeypatch
     else:
         ours.mkdir()
         ours.chmod(0o777)
-    folder = _jit._temporary_folder()
+    folder = jit_module._temporary_folder()
     assert folder.parent == tmp_path
     assert folder != ours
     assert folder.stat().st_mode & 0o077 == 0
@@ -87,8 +87,8 @@ def fresh_folder(monkeypatch):
     """cache_folder without what it remembers."""
 
     def folder(base):
-        monkeypatch.setattr(_jit.config, "CACHE_DIR", str(base))
-        return _jit.cache_folder.__wrapped__()
+        monkeypatch.setattr(jit_module.config, "CACHE_DIR", str(base))
+        return jit_module.cache_folder.__wrapped__()
 
     return folder
 
@@ -100,7 +100,9 @@ def test_the_folder_is_named_by_the_content_of_the_kernels(tmp_path, fresh_folde
     assert here.is_dir()
     package = tmp_path / "package"
     (package / "deep").mkdir(parents=True)
-    monkeypatch.setattr(_jit, "__file__", str(package / "_jit.py"))
+    (package / "execution").mkdir()
+    (package / "execution" / "jit.py").write_text("")
+    monkeypatch.setattr(jit_module, "__file__", str(package / "execution" / "jit.py"))
     kernel = package / "deep" / "_kernel.py"
     names = []
     for text in ("one", "two", "one"):
@@ -113,14 +115,14 @@ def test_the_folder_is_named_by_the_content_of_the_kernels(tmp_path, fresh_folde
 
 
 def test_the_setting_of_numba_is_left_as_it_was():
-    before = _jit.config.CACHE_DIR
+    before = jit_module.config.CACHE_DIR
 
     def double(x):
         return 2 * x
 
-    compiled = _jit.kernel(double)
-    assert before == _jit.config.CACHE_DIR
-    assert str(compiled._cache.cache_path).startswith(str(_jit.cache_folder()))
+    compiled = jit_module.kernel(double)
+    assert before == jit_module.config.CACHE_DIR
+    assert str(compiled._cache.cache_path).startswith(str(jit_module.cache_folder()))
     options = compiled.targetoptions
     assert options["nogil"]
     assert not options.get("fastmath")
@@ -130,11 +132,11 @@ def test_the_setting_of_numba_is_left_as_it_was():
 def test_kernels_of_others_are_not_announced(caplog):
     from numba import njit
 
-    listener = _jit._Announcement()
-    _jit.event.register("numba:compile", listener)
+    listener = jit_module._Announcement()
+    jit_module.event.register("numba:compile", listener)
     try:
         assert njit(lambda x: x + 1)(1) == 2
     finally:
-        _jit.event.unregister("numba:compile", listener)
-    assert not listener.said
+        jit_module.event.unregister("numba:compile", listener)
+    assert not listener.logged
     assert not caplog.records

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from prefmover.evaluation import Experiment, run_experiment
-from prefmover.execution import Local, RayExecutor
-from prefmover.search.distributed import in_blocks
+from prefmover.execution import RayExecutor
+from prefmover.search import nearest
 from tests.evaluation.test_run import lasting
-from tests.execution.conftest import NODE, kill_a_worker, made
+from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
 from tests.search.test_nearest import assert_same
 
@@ -34,9 +34,9 @@ DRIVER = """
 import sys
 from prefmover.execution import RayExecutor
 from prefmover.search import NeighborIndex
-from tests.execution.conftest import made
+from tests.execution.conftest import make
 with RayExecutor(sys.argv[1], shard_bytes=80_000) as executor:
-    NeighborIndex(*made()).nearest(None, 7, executor=executor, checkpoint=sys.argv[2])
+    NeighborIndex(make()).nearest(k=7, executor=executor, checkpoint=sys.argv[2])
 """
 
 
@@ -54,7 +54,7 @@ class Once:
 
 def test_neighbors_are_the_same(executor, index, whole, tmp_path):
     progress = Once(lambda: None)
-    found = index.nearest(None, 7, executor=executor, checkpoint=tmp_path, progress=progress)
+    found = index.nearest(k=7, executor=executor, checkpoint=tmp_path, progress=progress)
     assert_same(found, whole)
     assert found.stats.pairs == whole.stats.pairs
     assert progress.calls[-1] == (360, 360)
@@ -69,21 +69,22 @@ def test_neighbors_are_the_same(executor, index, whole, tmp_path):
     table = pq.read_table(tmp_path)  # the parts are the result
     assert table.column_names == ["user", "neighbors", "distances"]
     row = table["user"].to_pylist().index(17)
-    assert table["neighbors"].to_pylist()[row] == [near.id for near in whole.of(17)]
-    again = index.nearest(None, 7, checkpoint=tmp_path)  # what Ray began, threads end
+    assert table["neighbors"].to_pylist()[row] == whole[17].users.tolist()
+    again = index.nearest(k=7, checkpoint=tmp_path)  # what Ray began, threads end
     assert_same(again, whole)
 
 
 def test_some_users_and_new_users(executor, index):
-    some = index.ratings.users[[3, 300, 3, 5]]
+    ratings = index.data.ratings
+    some = ratings.users[[3, 300, 3, 5]]
     assert_same(index.nearest(some, 4, executor=executor), index.nearest(some, 4))
-    stars = {int(index.ratings.items[i]): 1 + i % 5 for i in range(20)}
-    assert_same(index.nearest(stars, 4, executor=executor), index.nearest(stars, 4))
+    new = ratings.take(users=[7, 2])
+    assert_same(index.nearest(k=4, new=new, executor=executor), index.nearest(k=4, new=new))
 
 
 def test_a_worker_is_killed(cluster, executor, index, whole):
     progress = Once(lambda: kill_a_worker(cluster))
-    found = index.nearest(None, 7, executor=executor, progress=progress)
+    found = index.nearest(k=7, executor=executor, progress=progress)
     assert progress.acted
     assert_same(found, whole)
     assert executor.summary.retries >= 1
@@ -92,7 +93,7 @@ def test_a_worker_is_killed(cluster, executor, index, whole):
 def test_a_node_is_lost(cluster, executor, index, whole):
     node = cluster.add_node(**NODE)
     progress = Once(lambda: cluster.remove_node(node, allow_graceful=False))
-    found = index.nearest(None, 7, executor=executor, progress=progress)
+    found = index.nearest(k=7, executor=executor, progress=progress)
     assert progress.acted
     assert_same(found, whole)
     cluster.wait_for_nodes()
@@ -109,7 +110,7 @@ def test_the_driver_is_killed_and_the_run_resumed(cluster, executor, index, whol
         driver.send_signal(signal.SIGKILL)
     before = parts()
     assert len(before) >= 3
-    found = index.nearest(None, 7, executor=executor, checkpoint=tmp_path)
+    found = index.nearest(k=7, executor=executor, checkpoint=tmp_path)
     assert_same(found, whole)
     assert executor.summary.resumed == len(before)
     assert before.items() <= parts().items()  # what was done is not done again
@@ -166,7 +167,7 @@ def test_a_task_that_fails_says_why(executor):
         list(executor.run(lambda: next(tasks, None)))
 
 
-def fails(message, threads, progress):
+def fails(message, n_threads, progress):
     from prefmover.errors import InputError
 
     raise InputError(message)
@@ -177,21 +178,21 @@ def test_tasks_in_flight_are_bounded(executor):
 
     taken, seen = 0, []
 
-    def take():
+    def next_task():
         nonlocal taken
         if taken == 30:
             return None
         taken += 1
         return Task(taken, echo, (taken,))
 
-    for number, done in enumerate(executor.run(take)):
+    for number, done in enumerate(executor.run(next_task)):
         assert taken - number <= executor.slots
         seen.append(done.value)
     assert sorted(seen) == list(range(1, 31))
 
 
-def echo(value, threads, progress):
-    assert threads == 1
+def echo(value, n_threads, progress):
+    assert n_threads == 1
     return value
 
 
@@ -209,19 +210,19 @@ def test_lost_once_too_often(cluster, index, executor):
         executor.retries = patient
 
 
-def dies(threads, progress):
+def dies(n_threads, progress):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_on_this_machine_alone(index, whole):
+def test_on_this_machine_alone():
     """Without an address a cluster is made, and ends; in another process, since this one is connected."""
     program = (
-        "from tests.execution.conftest import made; from prefmover.search import nearest\n"
-        "found = nearest(*made(60), 3, executor='ray', n_threads=1)\n"
+        "from tests.execution.conftest import make; from prefmover.search import nearest\n"
+        "found = nearest(make(60), 3, executor='ray', n_threads=1)\n"
         "import ray; print(ray.is_initialized(), found.neighbors.tolist())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    expected = in_blocks(type(index)(*made(60)), None, 3, Local(1)).neighbors.tolist()
+    expected = nearest(make(60), 3, n_threads=1).neighbors.tolist()
     assert done.stdout.strip() == f"False {expected}"
 
 

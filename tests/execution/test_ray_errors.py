@@ -74,9 +74,9 @@ def test_another_version_of_this_package(cluster, executor, monkeypatch):
 
 
 def test_an_object_store_that_is_too_small(executor, index, monkeypatch):
-    monkeypatch.setattr(on_ray, "SLACK", 1e4)
-    with pytest.raises(InputError, match=names("84", "--object-store-memory")):
-        index.nearest(None, 3, executor=executor)
+    monkeypatch.setattr(on_ray, "STORE_FACTOR", 1e4)
+    with pytest.raises(InputError, match=names("80 MB", "--object-store-memory")):
+        index.nearest(k=3, executor=executor)
 
 
 def test_settings(index):
@@ -84,9 +84,9 @@ def test_settings(index):
         with pytest.raises(InputError):
             RayExecutor(**settings)
     with pytest.raises(InputError, match=names("threads", "ray")):
-        index.nearest(None, 3, executor="dask")
+        index.nearest(k=3, executor="dask")
     with pytest.raises(InputError, match=names("executor", "PMD")):
-        nearest(index.ratings, k=3, measure="jaccard", executor="ray")
+        nearest(index.data, k=3, measure="jaccard", executor="ray")
 
 
 def test_ray_is_not_installed(monkeypatch):

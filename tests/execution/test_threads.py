@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.execution.threads import resolve_jobs, run
+from prefmover.execution.threads import resolve_threads, run
 from tests.messages import names
 
 
@@ -32,11 +32,13 @@ def test_blocks_begin_in_the_order_given():
 def test_blocks_run_at_the_same_time():
     both_here = threading.Barrier(2, timeout=20)
     arrived = []
-    run(lambda _: arrived.append(both_here.wait()), range(2), n_threads=2)  # one alone would break the barrier
+    run(
+        lambda _: arrived.append(both_here.wait()), range(2), n_threads=2
+    )  # one alone would break the barrier
     assert sorted(arrived) == [0, 1]
 
 
-def test_no_more_threads_than_asked_for():
+def test_no_more_threads_than_requested():
     running, most, lock = 0, 0, threading.Lock()
 
     def work(_):
@@ -131,9 +133,9 @@ def test_a_signal_interrupts_the_wait():
 @pytest.mark.parametrize("n_threads", [0, -1, 1.5, 2.0, "two", float("nan"), [2]])
 def test_bad_number_of_threads(n_threads):
     with pytest.raises(InputError, match=names("n_threads", 1, "None")):
-        resolve_jobs(n_threads)
+        resolve_threads(n_threads)
 
 
 def test_number_of_threads():
-    assert resolve_jobs(np.int32(3)) == 3
-    assert resolve_jobs(None) >= 1
+    assert resolve_threads(np.int32(3)) == 3
+    assert resolve_threads(None) >= 1

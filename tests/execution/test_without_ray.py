@@ -20,13 +20,11 @@ for name in pm.__all__:
 
 from prefmover.errors import MissingExtraError
 data = pm.datasets.synthetic(60, 40, ratings=(3, 9))
-ratings, geometry = data.ratings, data.geometry
-found = pm.nearest(ratings, geometry, k=3)
-assert (pm.nearest(ratings, geometry, k=3, executor="threads").values == found.values).all()
-pm.within(ratings, geometry, 0.5)
-pm.nearest_raters(ratings, geometry, [0], [1])
-model = pm.UserKNN().fit(ratings, geometry)
-model.recommend(0, 3)
+neighbors = pm.nearest(data, k=3)
+assert (pm.nearest(data, k=3, executor="threads").values == neighbors.values).all()
+pm.within(data, 0.5)
+for model in (pm.Recommender(), pm.KNNRecommender()):
+    model.fit(data).recommend(0, 3)
 
 from tempfile import TemporaryDirectory
 from prefmover.evaluation import Experiment, run_experiment
@@ -34,7 +32,7 @@ small = Experiment(dataset="cinema", recommenders="knn:jaccard, bias", repeats=1
 with TemporaryDirectory() as folder:
     assert len(run_experiment(small, folder)) == 2
 try:
-    pm.nearest(ratings, geometry, k=3, executor="ray")
+    pm.nearest(data, k=3, executor="ray")
 except MissingExtraError as error:
     print(error)
 from prefmover.cli import main
