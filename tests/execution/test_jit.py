@@ -12,14 +12,14 @@ from prefmover.execution import jit as jit_module
 PROBE = """
 import logging, sys
 logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout)
-from prefmover.execution.jit import cache_folder
+from prefmover.execution.jit import kernel_folder
 from prefmover.items._angles import broken_triangle
 import numpy as np
 for _ in range(2):
     assert broken_triangle(np.zeros((3, 3), np.int32)) == (-1, -1, -1)
     assert broken_triangle(np.zeros((3, 3), np.int64)) == (-1, -1, -1)
 print("hits", sum(broken_triangle.stats.cache_hits.values()))
-print("folder", cache_folder())
+print("folder", kernel_folder())
 """
 
 
@@ -84,11 +84,11 @@ def test_compiled_code_is_not_read_from_a_folder_of_others(tmp_path, monkeypatch
 
 @pytest.fixture
 def fresh_folder(monkeypatch):
-    """cache_folder without what it remembers."""
+    """kernel_folder without what it remembers."""
 
     def folder(base):
         monkeypatch.setattr(jit_module.config, "CACHE_DIR", str(base))
-        return jit_module.cache_folder.__wrapped__()
+        return jit_module.kernel_folder.__wrapped__()
 
     return folder
 
@@ -122,7 +122,7 @@ def test_the_setting_of_numba_is_left_as_it_was():
 
     compiled = jit_module.kernel(double)
     assert before == jit_module.config.CACHE_DIR
-    assert str(compiled._cache.cache_path).startswith(str(jit_module.cache_folder()))
+    assert str(compiled._cache.cache_path).startswith(str(jit_module.kernel_folder()))
     options = compiled.targetoptions
     assert options["nogil"]
     assert not options.get("fastmath")

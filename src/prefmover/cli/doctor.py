@@ -92,9 +92,9 @@ def _threads() -> int:
 def _kernels() -> dict[str, Any]:
     """Return the cache of compiled kernels, and how many it holds."""
     try:
-        from prefmover.execution.jit import cache_folder
+        from prefmover.execution.jit import kernel_folder
 
-        folder = cache_folder()
+        folder = kernel_folder()
     except (ImportError, OSError) as error:
         return {
             "folder": None,

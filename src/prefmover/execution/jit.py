@@ -19,14 +19,14 @@ from numba import config, njit
 from numba.core import event
 from platformdirs import user_cache_path
 
-__all__ = ["announce_compilation", "cache_folder", "kernel"]
+__all__ = ["announce_compilation", "kernel", "kernel_folder"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("prefmover")
 
 
 @cache
-def cache_folder() -> Path:
+def kernel_folder() -> Path:
     """Return the folder of compiled kernels.
 
     If it cannot be created (a read-only home), a folder in the temporary folder takes its place.
@@ -71,7 +71,7 @@ def kernel(function: F) -> F:
     """
     announce_compilation()
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder())
+    config.CACHE_DIR = str(kernel_folder())
     try:
         compiled: F = njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
@@ -90,7 +90,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
             self.logged = True
             logger.warning(
                 "prefmover: first use on this machine, compiling for some 20 seconds (cached in %s)",
-                cache_folder(),
+                kernel_folder(),
             )
 
     def on_end(self, event: Any) -> None:

@@ -243,9 +243,9 @@ class RayExecutor:
 @cache
 def identity() -> tuple[str, str]:
     """Return the version of the package, and a digest of its kernels, which distinguishes working copies."""
-    from prefmover.execution.jit import cache_folder
+    from prefmover.execution.jit import kernel_folder
 
-    return version("prefmover"), cache_folder().name.removeprefix("kernels-")
+    return version("prefmover"), kernel_folder().name.removeprefix("kernels-")
 
 
 def _check_same(there: tuple[str, ...], where: str) -> None:
