@@ -1,11 +1,15 @@
 """Dataset: one order of items in ratings, geometry and catalog; ids and titles become positions."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+from prefmover import datasets
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_from_ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
@@ -96,3 +100,20 @@ def test_without_geometry_or_folds():
         data.folds()
     with pytest.raises(InputError, match=names("list")):
         Dataset([1, 2])
+
+
+def test_other_distances():
+    data = Dataset(ratings_of(["a", "b"]), name="mine")
+    geometry = ItemGeometry.from_vectors(["b", "a"], np.eye(2))
+    other = data.with_geometry(geometry)
+    assert other.geometry.items.tolist() == data.ratings.items.tolist()
+    assert (other.name, other.geometry_follows_ratings) == ("mine", False)
+    assert data.with_geometry(geometry_from_ratings).geometry_follows_ratings
+
+
+def test_pickle_and_copy():
+    """The built-in data make their geometry in a function, which cannot be pickled."""
+    data = datasets.load("cinema")
+    for twin in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
+        assert twin.ratings.digest() == data.ratings.digest()
+        assert twin.geometry.digest() == data.geometry.digest()

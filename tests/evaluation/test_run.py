@@ -1,6 +1,4 @@
-import copy
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -247,51 +245,8 @@ def test_objects_resume_in_a_folder(tmp_path, cinema):
     assert RunFolder(tmp_path).experiment().recommenders == ("object:Recorder", "bias")
 
 
-class Wrong:
-    def __init__(self, answer):
-        self.answer = answer
-
-    def fit(self, data):
-        pass
-
-    def predict(self, pairs):
-        return self.answer(len(pairs))
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (lambda n: np.zeros(n - 1), names("Wrong")),
-        (lambda n: [None] * (n - 1) + [float("nan")], names("Wrong", "user", "item")),
-        (lambda n: ["good"] * n, names("Wrong")),
-        (lambda n: None, names("Wrong")),
-    ],
-)
-def test_wrong_predictions_are_named(cinema, answer, message):
-    with pytest.raises(InputError, match=message):
-        evaluate(cinema, Wrong(answer))
-
-
 def test_bad_arguments(cinema):
     with pytest.raises(InputError, match=names("'repeat'", "'repeats'")):
         evaluate(cinema, "bias", repeat=2)
     with pytest.raises(InputError, match="executor"):
         evaluate(cinema, "bias", executor="slurm")
-
-
-def test_peers_on_the_same_splits(cinema):
-    pytest.importorskip("surprise")
-    recommenders = ["user-mean", "surprise:SVD", "surprise:KNNWithMeans", "surprise:BaselineOnly"]
-    first = evaluate(cinema, recommenders, train=0.1)
-    again = evaluate(cinema, recommenders, train=0.1)
-    errors = {record.method: record.mae[0] for record in first}
-    assert errors == {record.method: record.mae[0] for record in again}
-    assert {record.kind for record in first} == {"control", "peer"}
-    assert errors["BaselineOnly"] < errors["user-mean"]
-
-
-def test_data_can_be_pickled(cinema):
-    for data in (cinema, Experiment(dataset="cinema", geometry="ratings").load()):
-        for twin in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
-            assert twin.ratings.digest() == data.ratings.digest()
-            assert twin.geometry.digest() == data.geometry.digest()

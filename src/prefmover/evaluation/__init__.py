@@ -2,9 +2,10 @@
 
 ::
 
-    Experiment ── run.py ──┬── a split ── training data (a Dataset)
-    (experiment.py)        ├── each recommender: fit, predict     recommenders.py, baselines.py, peers.py
-                           └── a Record (record.py, metrics.py) in the folder of the run (folder.py)
+    Experiment ── run.py ──┬── a split, and its training data (a Dataset)
+    (experiment.py)        ├── each recommender                  recommenders.py, baselines.py, peers.py
+                           ├── fit, predict, score: a Record     compute.py, metrics.py, record.py
+                           └── the folder of the run             folder.py
 """
 
 from prefmover.evaluation.experiment import Experiment, Panel

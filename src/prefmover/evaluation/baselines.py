@@ -11,7 +11,7 @@ mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) 
                of item similarity without optimal transport
 =============  ==========================================================================================
 
-The last two are a :class:`~prefmover.KNNRecommender` with a measure of their own.
+The last two are a :class:`~prefmover.KNNRecommender` with a special measure.
 """
 
 from __future__ import annotations

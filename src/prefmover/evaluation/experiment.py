@@ -1,7 +1,7 @@
 """An experiment as settings: the data, the splits, the recommenders, and what the report shows.
 
 A setting is one field of :class:`Experiment`. TOML and JSON files, the options of ``prefmover evaluate``, the
-check before a run is resumed and the command that reproduces a report are all made from the fields.
+check before a run is resumed and the command that reproduces a report are all derived from the fields.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ def _option(value: Any) -> str:
 
 
 def _with_geometry(data: Dataset, name: str) -> Dataset:
-    """Return the data with other item distances, made from genres or from ratings."""
+    """Return the data with item distances from genres or from ratings."""
     from prefmover.dataset import geometry_from_ratings
     from prefmover.items import features
     from prefmover.items.geometry import ItemGeometry

@@ -74,7 +74,7 @@ class RunFolder:
             lock.release()
 
     def claim(self, experiment: Experiment, data: DataInfo) -> None:
-        """Write the settings, or check that the records already here were made with the same ones.
+        """Write the settings, or check that the existing records have the same settings.
 
         Shares, repeats (not the number of folds), recommenders, panels and title may differ: the folder then
         covers both runs.
