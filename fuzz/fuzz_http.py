@@ -1,4 +1,4 @@
-"""Bodies and addresses that are sent to the service: the answer is below 500, always."""
+"""Bodies and addresses that are sent to the service: the status is always below 500."""
 
 import atexit
 from functools import cache
@@ -8,7 +8,7 @@ import oracle
 
 oracle.load()
 
-from prefmover import ItemGeometry, Ratings, UserKNN
+from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 
 ROUTES = ("neighbors", "recommendations", "recommendation", "predictions", "explanations", "comparison")
 PATHS = ("/api/v1/users/{}", "/api/v1/users/{}/neighbors", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
@@ -20,12 +20,12 @@ def client() -> Any:
     from starlette.testclient import TestClient
 
     from prefmover.server.app import create_app
-    from prefmover.server.handlers import Answers
+    from prefmover.server.handlers import Handlers
 
     users = ["a", "a", "a", "b", "b", "c", "c", "d"]
     ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])
     space = ItemGeometry.from_vectors([1, 2, 3, 4], [[1, 0], [1, 1], [0, 1], [1, 3]])
-    app = create_app(Answers(UserKNN(n_jobs=1).fit(ratings, space), "small", {}))
+    app = create_app(Handlers(Recommender(n_threads=1).fit(Dataset(ratings, space)), "small"))
     made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
     made.__enter__()
     atexit.register(made.__exit__, None, None, None)
