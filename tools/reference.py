@@ -195,7 +195,8 @@ def class_entry(name: str, cls: type) -> Iterator[str]:
             yield f"- **{key}**: {inline(first_paragraph(inspect.getdoc(member) or ''))}"
     for key, member in members.items():
         if callable(unbound(member)):
-            yield f"\n#### {name}.{key}\n"
+            heading = f"{name}[...]" if key == "__getitem__" else f"{name}.{key}"
+            yield f"\n#### {heading}\n"
             yield from function_entry(f"{name}.{key}", inspect.unwrap(unbound(member)))
 
 
