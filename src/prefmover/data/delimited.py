@@ -228,8 +228,8 @@ class Delimited:
             if any(column.null_count for column in table.columns):
                 raise pa.ArrowInvalid("a field is empty")
         except pa.ArrowInvalid as error:
-            rows = _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes)
-            defect = _defect(rows, self.file, self.separator, len(self.first), kinds, names, header=header)
+            shape = (self.separator, len(self.first), kinds, names)
+            defect = _defect(self.rows(), self.file, *shape, header=header)
             raise InputError(defect or f"{self.file} cannot be read: {error}") from error
         return {k: table.column(str(k)) for k in kinds}
 
@@ -349,17 +349,10 @@ class Schema:
                         raise pa.ArrowInvalid("a field is empty")
                     yield [from_arrow(column) for column in batch.columns]
         except pa.ArrowInvalid as error:
+            shape = (self.separator, len(self.columns), self._kinds, list(self.columns))
             with open_stream() as stream:  # once more, slowly, to find the line
                 rows = _rows(stream, file, self.separator, self._quotes)
-                defect = _defect(
-                    rows,
-                    file,
-                    self.separator,
-                    len(self.columns),
-                    self._kinds,
-                    list(self.columns),
-                    header=self.header,
-                )
+                defect = _defect(rows, file, *shape, header=self.header)
             raise InputError(defect or f"{file} cannot be read: {error}") from error
 
 

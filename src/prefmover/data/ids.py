@@ -79,9 +79,7 @@ def as_ids(values: Any, kind: str) -> Ids:
     return out
 
 
-def encode(
-    values: Any, kind: str, where: Callable[[int], str], *, parse: bool = False
-) -> tuple[Ids, npt.NDArray[np.int64]]:
+def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool = False) -> tuple[Ids, Ints]:
     """Return the sorted distinct ids of a column, and the position of each row's id in them.
 
     Integers are sorted by value and strings by code point, so that the result does not depend on the

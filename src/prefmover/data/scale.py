@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Floats
 from prefmover.errors import InputError
 
 __all__ = ["Scale"]
@@ -61,7 +61,7 @@ class Scale:
         """The middle of the scale, halfway between its ends (r_med in the literature)."""
         return (self.lowest + self.highest) / 2
 
-    def levels(self) -> npt.NDArray[np.float64]:
+    def levels(self) -> Floats:
         """Return all levels from the lowest to the highest."""
         if not self.step:
             raise InputError(
@@ -90,7 +90,7 @@ class Scale:
         return cls(lowest, highest, only)
 
     @classmethod
-    def from_ratings(cls, values: npt.NDArray[np.float64]) -> Scale:
+    def from_ratings(cls, values: Floats) -> Scale:
         """Infer the scale from ratings.
 
         The ends are the lowest and the highest rating. The step is the greatest one with which every rating
