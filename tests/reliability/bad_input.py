@@ -43,7 +43,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 
 INTRODUCTION = """# Errors
 
-The messages of prefmover for {n} kinds of bad input. Every error is a `prefmover.InputError` (a `ValueError`).
+The messages of prefmover for {n} kinds of bad input. Every error is a `prefmover.InputError`, a `ValueError`.
 It names the file, line, column, user or option, and the remedy. The command line prints the message in one
 line and exits with 2; the service answers with problem details
 ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)). Only `--debug` shows a traceback.
@@ -141,7 +141,7 @@ def text(what: str, names: Names, content: str | bytes, **options: Any) -> None:
     case(FILES, what, names)(lambda folder: read(folder, content, **options))
 
 
-@case(FILES, "a file that is not there", ("rating.csv", "ratings.csv"))
+@case(FILES, "a missing file", ("rating.csv", "ratings.csv"))
 def _(folder: Path) -> object:
     (folder / "ratings.csv").write_text("")
     return Ratings.read(folder / "rating.csv")
@@ -151,7 +151,7 @@ case(FILES, "a folder", ("…",))(lambda folder: Ratings.read(folder))
 text("an empty file", ("ratings.csv",), "")
 text("blank lines", ("ratings.csv",), "\n" * 70_000 + "1,2,3\n")
 text("a header and nothing else", ("ratings.csv",), "user,item,rating\n")
-text("no separator that could be one", ("ratings.csv", "hello", "separator"), "hello\nworld\n")
+text("no separator", ("ratings.csv", "hello", "separator"), "hello\nworld\n")
 text("a separator of three characters", ("separator", "':::'"), "1:::2:::3\n", separator=":::")
 text("two columns", ("ratings.csv", "user,item", "separator"), "user,item\na,b\n")
 text(
@@ -159,11 +159,9 @@ text(
     ("ratings.csv", "'rating'", "rating=", "'opinion'"),
     "user,item,opinion\na,b,5\n",
 )
+text("a column name that occurs twice", ("ratings.csv", 2, "'rating'"), "user,item,rating,rating\na,b,5,4\n")
 text(
-    "a column name that is there twice", ("ratings.csv", 2, "'rating'"), "user,item,rating,rating\na,b,5,4\n"
-)
-text(
-    "a column that was asked for and is not there",
+    "a column that does not exist",
     ("ratings.csv", "'viewer'", "user=", "'item'"),
     "user,item,rating\na,b,5\n",
     user="viewer",
@@ -294,7 +292,7 @@ def memory(what: str, names: Names) -> Callable[[Callable[[Path], object]], Call
     return case(MEMORY, what, names)
 
 
-memory("something that is no frame", ("list", "Ratings.from_arrays", "Ratings.from_csr"))(
+memory("a list instead of a frame", ("list", "Ratings.from_arrays", "Ratings.from_csr"))(
     lambda _: Ratings.from_frame([1, 2, 3])
 )
 memory("a frame with other names", ("'user'", "'userId'", "user=", "'movieId'"))(
@@ -309,7 +307,7 @@ memory("a frame with a missing id", (2, "'user'"))(
 memory("a frame with ids that are floats", (1, "'user'", "1.5"))(
     lambda _: Ratings.from_frame(pd.DataFrame({"user": [1.5], "item": [2], "rating": [3]}))
 )
-memory("a frame with truth values for ratings", (1, "'rating'", "True", "bool"))(
+memory("a frame with booleans for ratings", (1, "'rating'", "True", "bool"))(
     lambda _: Ratings.from_frame(pd.DataFrame({"user": [1], "item": [2], "rating": [True]}))
 )
 memory("one column for two roles", ("user", "item", "rating"))(
@@ -321,12 +319,16 @@ memory("a frame without rows", ())(
 memory("lists of different lengths", ("users", "items", "ratings", "(2, 1, 1)"))(
     lambda _: Ratings.from_arrays([1, 2], [1], [5.0])
 )
-memory("no lists", ("users", "items", "ratings", "int"))(lambda _: Ratings.from_arrays(1, 2, 3))
+memory("numbers instead of lists", ("users", "items", "ratings", "int"))(
+    lambda _: Ratings.from_arrays(1, 2, 3)
+)
 memory("integers and strings mixed as ids", ("user", "'a'"))(
     lambda _: Ratings.from_arrays([1, "a"], [1, 2], [5, 4])
 )
 memory("an id beyond 64 bits", ("user", 64))(lambda _: Ratings.from_arrays([2**70], [1], [5]))
-memory("half a character as an id", ("user", "\\ud800"))(lambda _: Ratings.from_arrays(["\ud800"], [1], [5]))
+memory("an id with half a surrogate pair", ("user", "\\ud800"))(
+    lambda _: Ratings.from_arrays(["\ud800"], [1], [5])
+)
 memory("a rating that is a complex number", (1, "'ratings'", "1j", "complex"))(
     lambda _: Ratings.from_arrays(["a"], [1], [1j])
 )
@@ -349,18 +351,18 @@ def tampered(name: str, at: int, value: int) -> Any:
     return matrix
 
 
-memory("a matrix whose column indices lead out of it", (2,))(
+memory("a matrix with column indices out of range", (2,))(
     lambda _: Ratings.from_csr(tampered("indices", 0, 9))
 )
-memory("a matrix whose row pointers go back", ())(lambda _: Ratings.from_csr(tampered("indptr", 2, 0)))
-memory("a scale that ends before it begins", ("(5, 1, 1)",))(lambda _: Scale(5, 1, 1))
+memory("a matrix with descending row pointers", ())(lambda _: Ratings.from_csr(tampered("indptr", 2, 0)))
+memory("a scale that ends below its start", ("(5, 1, 1)",))(lambda _: Scale(5, 1, 1))
 memory("a scale whose step does not lead to its end", ("(1, 5, 0.3)",))(lambda _: Scale(1, 5, 0.3))
 memory("a mask of the wrong length", ("(1,)", 4))(lambda _: small().take(users=np.array([True])))
-memory("an index of users that is not there", ("users", 0, 3, 99))(lambda _: small().take(users=[99]))
+memory("a position beyond the users", ("users", 0, 3, 99))(lambda _: small().take(users=[99]))
 
 # --- ids --------------------------------------------------------------------------------------------------
 
-IDS = "Ids that are not there"
+IDS = "Unknown ids"
 
 
 @cache
@@ -392,9 +394,7 @@ case(IDS, "a number beyond all ids", ("item", 1000000000000000000000000000000))(
 )
 case(IDS, "one id where a list is expected", ("user", "'ann'"))(lambda _: small().user_positions("ann"))
 case(IDS, "a user without a positive rating", ("'dee'",))(lambda _: pm.pmd(data(), "ann", "dee"))
-case(IDS, "neighbors of a user who is not there", ("'zoe'", 4, "'ann'"))(
-    lambda _: pm.nearest(data(), users=["zoe"])
-)
+case(IDS, "neighbors of an unknown user", ("'zoe'", 4, "'ann'"))(lambda _: pm.nearest(data(), users=["zoe"]))
 case(IDS, "a rated item that the geometry does not know", (1, 4, 2, 8, "missing", "drop"))(
     lambda _: Dataset(small(), space().take([0, 1, 2]))
 )
@@ -443,7 +443,7 @@ shape("a distance to itself", (2, "0.5"))(lambda _: ItemGeometry.from_distance([
 shape("distances beyond floats", ("1e+305",))(
     lambda _: ItemGeometry.from_distance([1, 2], [[0, 1e305], [1e305, 0]])
 )
-shape("a position that is not there", (9, 4))(lambda _: space().block([9], [0]))
+shape("a position beyond the items", (9, 4))(lambda _: space().block([9], [0]))
 shape("tags and items of different lengths", (2, 1))(lambda _: ItemGeometry.from_tags([1, 2], ["a"]))
 shape("a count of tags below 1", ("'a'", 1, "0.0"))(lambda _: ItemGeometry.from_tags([1], ["a"], [0]))
 shape("texts and items of different lengths", (1, 2))(lambda _: ItemGeometry.from_text([1, 2], ["a"]))
@@ -470,7 +470,7 @@ items(
 )
 items("a table of items with a line too short", ("items.csv", 2, 3), "item,title,genres\n1,Alien\n")
 items("a table of items with an item twice", ("items.csv", "'1'"), "item,title,genres\n1,A,x\n1,B,y\n")
-items("a year that is none", ("items.csv", 2, "'year'", "'²'"), "item,year,genres\n1,²,x\n")
+items("a year that is not a number", ("items.csv", 2, "'year'", "'²'"), "item,year,genres\n1,²,x\n")
 items("a vector with a word in it", ("items.csv", 3, "'a'", "'x'"), "item,a,b\n1,.5,2\n2,x,3\n")
 
 # --- options ----------------------------------------------------------------------------------------------
@@ -489,13 +489,13 @@ option("a measure that needs a geometry, without one", ("'pmd'", "geometry"))(
     lambda _: Recommender().fit(Dataset(small()))
 )
 option("k below 1", ("k", 0, 1))(lambda _: pm.nearest(data(), k=0))
-option("k that is no number", ("k", "'ten'", 1))(lambda _: KNNRecommender(k="ten").fit(data()))
+option("k that is not a number", ("k", "'ten'", 1))(lambda _: KNNRecommender(k="ten").fit(data()))
 option("threads below 1", ("n_threads", 0, 1, "None"))(lambda _: pm.nearest(data(), n_threads=0))
 option("ratings where a data set is expected", ("Ratings", "Dataset"))(lambda _: Recommender().fit(small()))
 option("an unknown weight", ("weight", "'exponential(-1)'", "one-minus", "exponential(4)"))(
     lambda _: Recommender(weight="exponential(-1)").fit(data())
 )
-option("an unknown way to center", ("centering", "'median'", "z-score", "baseline"))(
+option("an unknown centering", ("centering", "'median'", "z-score", "baseline"))(
     lambda _: KNNRecommender(centering="median").fit(data())
 )
 option("negative shrinkage", ("shrinkage", "-1.0", 0))(lambda _: KNNRecommender(shrinkage=-1.0).fit(data()))
@@ -503,13 +503,15 @@ option("a parameter that does not exist", ("KNNRecommender", "'neighbors'", "nei
     lambda _: KNNRecommender().set_params(neighbors=3)
 )
 option("prediction before fitting", ("Recommender", "fit"))(lambda _: Recommender().predict([("ann", 1)]))
-option("pairs that are none", ("user", "item"))(lambda _: fitted().predict([1, 2, 3]))
+option("numbers instead of pairs", ("user", "item"))(lambda _: fitted().predict([1, 2, 3]))
 option("a guest without ratings", ())(lambda _: fitted().guest({}))
-option("a guest with an item that is not there", ("item", 77))(lambda _: fitted().guest({77: 5}))
+option("a guest with an unknown item", ("item", 77))(lambda _: fitted().guest({77: 5}))
 option("a guest with a rating off the scale", (1, 50, 0, 5))(lambda _: fitted().guest({1: 50}))
 option("a guest with a word for a rating", ("'good'",))(lambda _: fitted().guest({1: "good"}))
-option("a guest who is called like a user", ("'ann'", "name="))(lambda _: fitted().guest({1: 5}, name="ann"))
-option("users who are there already", ("'ann'",))(lambda _: fitted().add_users(small().take(users=[0])))
+option("a guest with the name of a user", ("'ann'", "name="))(lambda _: fitted().guest({1: 5}, name="ann"))
+option("users who are already in the model", ("'ann'",))(
+    lambda _: fitted().add_users(small().take(users=[0]))
+)
 
 # --- models and archives ----------------------------------------------------------------------------------
 
@@ -583,8 +585,8 @@ def flip(folder: Path) -> None:
     path.write_bytes(content)
 
 
-case(MODELS, "a folder that is not there", ("model",))(lambda folder: Recommender.load(folder / "model"))
-case(MODELS, "a folder that is no model", ("…", "header.json"))(lambda folder: Recommender.load(folder))
+case(MODELS, "a missing folder", ("model",))(lambda folder: Recommender.load(folder / "model"))
+case(MODELS, "a folder that is not a model", ("…", "header.json"))(lambda folder: Recommender.load(folder))
 
 
 @case(MODELS, "a model of the other type", ("model", "Recommender", "KNNRecommender"))
@@ -599,7 +601,7 @@ model(
     lambda folder: (folder / "header.json").write_text('{"format": '),
 )
 model(
-    "a header that is nested without end",
+    "a header with thousands of brackets",
     ("model/header.json",),
     lambda folder: (folder / "header.json").write_text("[" * 10**5),
 )
@@ -611,7 +613,7 @@ model(
 model("a newer format", ("model", 99, 1), header(version=99))
 model("an unknown field in the header", ("model/header.json", "surprise"), header(surprise=1))
 model(
-    "a file name that leads out of the folder",
+    "a file name outside of the folder",
     ("model/header.json", "'../../users.parquet'"),
     header(files__users__name="../../users.parquet"),
 )
@@ -702,12 +704,12 @@ def link(name: str) -> zipfile.ZipInfo:
 RATED = ("ml/ratings.csv", b"userId,movieId,rating,timestamp\n1,1,4,0\n")
 FILMS = ("ml/movies.csv", b"movieId,title,genres\n1,A (1990),Drama\n")
 case(DATA, "a misspelled data set", ("'ml-100'", "'ml-100k'", "cinema"))(lambda _: pm.datasets.load("ml-100"))
-archive("an archive that is no zip", ("ml.zip",), RATED, damage=lambda _: b"hello")
+archive("an archive that is not a zip", ("ml.zip",), RATED, damage=lambda _: b"hello")
 archive("an archive that is cut off", ("ml.zip",), RATED, FILMS, damage=lambda data: data[: len(data) // 2])
 archive("an empty archive", ("ml.zip",), RATED, damage=lambda _: b"")
 archive("an archive without the files", ("ml.zip", "ratings.csv", "movies.csv"), ("ml/readme.txt", b"hello"))
 archive(
-    "an entry that leads out of the folder",
+    "an entry outside of the folder",
     ("ml.zip", "'../../etc/cron.d/x'"),
     RATED,
     FILMS,
@@ -721,14 +723,14 @@ archive(
     "an entry that is a link", ("ml.zip", "ml/ratings.csv"), (link("ml/ratings.csv"), b"/etc/passwd"), FILMS
 )
 archive(
-    "a file that is there twice",
+    "a file that occurs twice",
     ("ml.zip", "ml/ratings.csv", "other/ratings.csv"),
     RATED,
     ("other/ratings.csv", b"x"),
     FILMS,
 )
 archive(
-    "files that unpack to more than they may",
+    "files that unpack to more than the limit",
     ("ml.zip", "3,145,766", "1,048,576"),
     ("ml/ratings.csv", bytes(3 << 20)),
     FILMS,
@@ -740,7 +742,11 @@ archive(
     FILMS,
     damage=lambda data: data.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
 )
-archive("thousands of entries", ("ml.zip", "1,260,000"), *((f"{k:06d}{'x' * 200}", b"") for k in range(5000)))
+archive(
+    "an archive with thousands of entries",
+    ("ml.zip", "1,260,000"),
+    *((f"{k:06d}{'x' * 200}", b"") for k in range(5000)),
+)
 
 
 def movielens(
@@ -806,18 +812,18 @@ def toml(what: str, names: Names, content: str | bytes) -> None:
     case(EXPERIMENTS, what, names)(do)
 
 
-case(EXPERIMENTS, "a file of settings that is not there", ("run.toml",))(
+case(EXPERIMENTS, "a missing file of settings", ("run.toml",))(
     lambda folder: Experiment.read(folder / "run.toml")
 )
-toml("settings that are no TOML", ("run.toml",), "dataset = ")
-toml("settings that are nested without end", ("run.toml",), "x = " + "[" * 5000)
+toml("settings that are not TOML", ("run.toml",), "dataset = ")
+toml("settings with thousands of brackets", ("run.toml",), "x = " + "[" * 5000)
 toml("settings that are not UTF-8", ("run.toml",), b'dataset = "\xff"')
 toml("a number of five thousand digits", ("run.toml",), f"dataset = 'cinema'\nseed = {'9' * 5000}")
 toml("settings without a data set", ("run.toml", "dataset"), "repeats = 1")
 toml("a misspelled setting", ("run.toml", "'repeat'", "'repeats'"), "dataset = 'cinema'\nrepeat = 1")
 toml("a share of 2", ("run.toml", "train", 2), "dataset = 'cinema'\ntrain = [2]")
 toml(
-    "neighbors without end",
+    "too many numbers of neighbors",
     ("run.toml", "ks", "'1:999999999'", "10,000"),
     "dataset = 'cinema'\nks = '1:999999999'",
 )
@@ -849,7 +855,7 @@ def _(folder: Path) -> object:
     return RunFolder(folder).records()
 
 
-@case(EXPERIMENTS, "a record that is none", ("cells.jsonl", 1, "'dataset'"))
+@case(EXPERIMENTS, "a record without its fields", ("cells.jsonl", 1, "'dataset'"))
 def _(folder: Path) -> object:
     (folder / "cells.jsonl").write_text('{"key": "a"}')
     return RunFolder(folder).records()
@@ -936,7 +942,14 @@ command(
 )
 command("a missing archive", ("nowhere.zip",), "data", "add", "ml-1m", "--from", "@nowhere.zip")
 command(
-    "a file that is no archive", ("stars.csv",), "data", "add", "ml-1m", "--from", "@stars.csv", files=STARS
+    "a file that is not an archive",
+    ("stars.csv",),
+    "data",
+    "add",
+    "ml-1m",
+    "--from",
+    "@stars.csv",
+    files=STARS,
 )
 command("a missing configuration file", ("run.toml",), "evaluate", "--config", "@run.toml", "--out", "@out")
 command(
@@ -1000,18 +1013,18 @@ def request(
 
 
 GUEST = "/api/v1/guest/neighbors"
-request("a path that is not there", (404, "/docs"), "GET", "/api/v1/nothing")
-request("a user who is not there", (404, "'zoe'"), "GET", "/api/v1/users/zoe")
-request("an item that is not there", (404, 77), "GET", "/api/v1/items/77/near")
+request("an unknown path", (404, "/docs"), "GET", "/api/v1/nothing")
+request("an unknown user", (404, "'zoe'"), "GET", "/api/v1/users/zoe")
+request("an unknown item", (404, 77), "GET", "/api/v1/items/77/near")
 request("a misspelled parameter", (422, "'kk'", "k"), "GET", "/api/v1/users/ann/neighbors?kk=3")
-request("a parameter that is no number", (422, "query.k"), "GET", "/api/v1/users/ann/neighbors?k=many")
+request("a parameter that is not a number", (422, "query.k"), "GET", "/api/v1/users/ann/neighbors?k=many")
 request(
     "a parameter that is too large", (422, "query.k", 100), "GET", "/api/v1/users/ann/neighbors?k=1000000"
 )
 request("another method", (405, "GET"), "DELETE", "/api/v1/users")
-request("a body that is no JSON", (400, 1, 2), "POST", GUEST, "{ratings}")
+request("a body that is not JSON", (400, 1, 2), "POST", GUEST, "{ratings}")
 request("a body that is not UTF-8", (400, "UTF-8", 0), "POST", GUEST, b"\xff")
-request("a body that is nested without end", (400,), "POST", GUEST, "[" * 1000)
+request("a body with thousands of brackets", (400,), "POST", GUEST, "[" * 1000)
 request("NaN in a body", (400, "NaN"), "POST", GUEST, '{"ratings": [{"item": "1", "rating": NaN}]}')
 request("a field twice", (400, "'ratings'"), "POST", GUEST, '{"ratings": [], "ratings": []}')
 request("no ratings", (422, "body.ratings"), "POST", GUEST, '{"ratings": []}')
@@ -1032,9 +1045,7 @@ request(
 request(
     "a rating off the scale", (422, 1, 99, 0, 5), "POST", GUEST, '{"ratings": [{"item": "1", "rating": 99}]}'
 )
-request(
-    "an item that is not there", (404, 77), "POST", GUEST, '{"ratings": [{"item": "77", "rating": 4}]}'
-)
+request("an unknown item", (404, 77), "POST", GUEST, '{"ratings": [{"item": "77", "rating": 4}]}')
 request(
     "an item twice",
     (422, "'1'"),

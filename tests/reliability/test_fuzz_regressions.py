@@ -273,7 +273,7 @@ def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
 def test_records_with_rare_line_ends(tmp_path):
     texts = dict.fromkeys(("geometry", "protocol", "recommender", "method", "label"), "a")
     counts = dict.fromkeys(("repeat", "seed", "n_train", "n_test", "new_users", "new_items"), 1)
-    lists = dict.fromkeys(("mae", "rmse", "coverage", "neighbors"), [0.5])
+    lists = {name: [0.5] for name in ("mae", "rmse", "coverage", "neighbors")}
     nested = {"groups": {"n": [1], "error": [[0.5]]}, "run": {"seconds": 1.0}}
     one = texts | counts | lists | nested
     one |= {"dataset": "a\u2028b", "share": 0.8, "kind": "control", "ks": [None]}

@@ -90,9 +90,9 @@ class ModelOptions:
         for name in DEFAULT_ONLY if knn else KNN_ONLY:
             if getattr(self, name) is not None:
                 raise InputError(
-                    f"--{name} is not an option of --paper or --model-type knn"
+                    f"--{name} is not an option of the neighbor average; leave it out, or --model-type knn (--paper)"
                     if knn
-                    else f"--{name} is an option of --model-type knn and of --paper"
+                    else f"--{name} is an option of the neighbor average; add --model-type knn or --paper, or leave it out"
                 )
         if self.paper and self.model_type == "default":
             raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")

@@ -90,7 +90,7 @@ class SourceOptions:
         if len(chosen) != 1:
             raise InputError(
                 "name the data with one of --model FOLDER, --dataset NAME or --ratings FILE "
-                f"(with --items FILE); {' and '.join(chosen) or 'none'} given"
+                f"(with --items FILE); given: {' and '.join(chosen) or 'none'}"
             )
         if self.ratings is None:
             for option in fields(self)[3:]:
