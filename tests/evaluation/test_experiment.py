@@ -10,7 +10,7 @@ from tests.messages import names
 
 MANY = Experiment(
     ratings="stars.csv",
-    items=("tags.csv", "text of films.csv"),
+    items=("tags.csv", "text, of films.csv"),
     user_column="who",
     recommenders=("default", "knn:bcf:median", "surprise:SVD"),
     train=(0.8, 1 / 3, 0.1234567890123),
@@ -89,8 +89,13 @@ def test_settings_survive_json_and_toml(tmp_path):
 def test_options_are_read_back():
     words = shlex.split(" ".join(MANY.to_options()))
     pairs = zip(words[::2], words[1::2], strict=True)
-    options = {name.removeprefix("--").replace("-", "_"): value for name, value in pairs}
-    assert Experiment(**options, panels=MANY.panels) == MANY
+    options = {}
+    for name, value in pairs:
+        options.setdefault(name.removeprefix("--").replace("-", "_"), []).append(value)
+    files = options.pop("items")
+    assert files == ["tags.csv", "text, of films.csv"]
+    settings = {name: value for name, (value,) in options.items()}
+    assert Experiment(**settings, items=files, panels=MANY.panels) == MANY
 
 
 def test_short_ways_to_write():

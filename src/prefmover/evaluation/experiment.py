@@ -173,11 +173,11 @@ class Experiment(FrozenModel):
     separator: str = Field(default="", description="Separator of columns in the file of ratings; detected")
     encoding: str = Field(default="utf-8", description="Encoding of the files")
     duplicates: Literal["error", "last", "mean"] = Field(
-        default="error", description="What to do when a user rates an item twice"
+        default="error", description="Treatment of an item that a user rates twice"
     )
     scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
     missing: Literal["error", "drop", "far"] = Field(
-        default="error", description="What to do with rated items that have no description"
+        default="error", description="Treatment of rated items without a description"
     )
     geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
@@ -191,7 +191,7 @@ class Experiment(FrozenModel):
     )
     protocol: Literal["random", "k-fold", "published"] = Field(
         default="random",
-        description="How to split: at random, in as many folds as repeats, or in published folds",
+        description="Kind of split: random, k-fold with as many folds as repeats, or published folds",
     )
     train: Shares = Field(
         default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)", json_schema_extra=_GROWS
@@ -201,7 +201,7 @@ class Experiment(FrozenModel):
     )
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
     stratify: Literal["", "user"] = Field(
-        default="", description="Give each user the same share of training ratings (user)"
+        default="", description="Same share of training ratings for each user (user)"
     )
     ks: Ks = Field(
         default=tuple(range(5, 61, 5)),
@@ -295,7 +295,9 @@ class Experiment(FrozenModel):
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if name != "panels" and value != field.default:
-                words += [f"--{name.replace('_', '-')}", shlex.quote(_option(value))]
+                texts = value if name == "items" else [_option(value)]  # a name of a file may have a comma
+                for text in texts:
+                    words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
         return words
 
     def fixed(self) -> dict[str, Any]:
