@@ -211,8 +211,12 @@ class IdIndex:
             return np.arange(len(self.ids))
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise InputError(f"expected a list of {self.kind} ids, got the single value {ids!r}")
-        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
-        return np.array([self.position(i) for i in listed], dtype=np.int64)
+        by_id = self._by_id()
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        try:
+            return np.array([by_id[i] for i in listed], dtype=np.int64)
+        except (KeyError, TypeError):
+            return np.array([self.position(i) for i in listed], dtype=np.int64)  # raises
 
     def get(self, ids: Iterable[Any]) -> Ints:
         """Return the positions of many ids, -1 for those that are not known.
