@@ -1,4 +1,4 @@
-"""The explorer in a real browser, in front of a real server with some of the cinema data."""
+"""The explorer in a real browser, with a real server of some of the cinema data."""
 
 import json
 from contextlib import contextmanager
@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefmover import Ratings, UserKNN, datasets
-from tests.server.conftest import listening
+from prefmover import Dataset, Ratings, Recommender, datasets
+from prefmover.server.handlers import Handlers
+from tests.server.conftest import listening, with_title
 from tools.browser import FLAGS, MISSING, find_chromium
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
@@ -19,30 +20,28 @@ DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 
 
 def some_of_cinema():
-    """Return every fourth viewer, one of them with a hostile name, and the films' names, one hostile."""
+    """Return every fourth viewer, one with a hostile name, and the films, one with a hostile title."""
     data = datasets.load("cinema")
     keep = np.arange(0, data.ratings.n_users, 4)
-    named = [data.ratings.user_position(user) for user in ("petra-h", "bianca-b", "noor-r", "ada-b")]
+    named = data.ratings.user_positions(["petra-h", "bianca-b", "noor-r", "ada-b"])
     some = data.ratings.take(users=np.union1d(keep, named))
-    m = some.matrix
     users = np.array([VIEWER if user == "ada-b" else user for user in some.users.tolist()])
-    rows = np.repeat(np.arange(some.n_users), np.diff(m.indptr))
-    ratings = Ratings.from_arrays(users[rows], some.items[m.indices], m.data, scale=some.scale)
-    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
-    return ratings, data.geometry, labels | {"alien-1979": FILM}
+    matrix = some.matrix
+    ratings = Ratings.from_arrays(
+        users[some.rows()], some.items[matrix.indices], matrix.data, scale=some.scale
+    )
+    renamed = Dataset(ratings, data.geometry, data.items, name=data.name)
+    return with_title(renamed, "alien-1979", FILM)
 
 
 @pytest.fixture(scope="session")
-def answers():
-    from prefmover.server.handlers import Answers
-
-    ratings, geometry, labels = some_of_cinema()
-    return Answers(UserKNN(n_jobs=1).fit(ratings, geometry), "some of cinema", labels)
+def handlers():
+    return Handlers(Recommender(n_threads=1).fit(some_of_cinema()), "some of cinema")
 
 
 @pytest.fixture(scope="session")
 def browser():
-    """Chromium, one for all tests; each test has a profile of its own."""
+    """Chromium, one for all tests; each test has its own profile."""
     path = find_chromium()
     if path is None:
         pytest.skip(MISSING)
@@ -55,14 +54,14 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def site(browser, answers):
-    """The server, as a client; the browser comes first, for without it nothing needs to be served."""
-    with listening(answers) as client:
+def site(browser, handlers):
+    """The server, as a client. The browser comes first: without it, no server is needed."""
+    with listening(handlers) as client:
         yield client
 
 
 class Visitor:
-    """A page of the explorer, and what it complained about."""
+    """A page of the explorer, with the errors and warnings of its console."""
 
     def __init__(self, page, client):
         self.page, self.client = page, client
@@ -73,7 +72,7 @@ class Visitor:
         page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
 
     def open(self, route):
-        """Go to an address, and wait until everything is there."""
+        """Go to an address, and wait until everything is loaded."""
         self.page.goto(f"{self.home}/{route}")
         return self.settled()
 
@@ -90,7 +89,7 @@ class Visitor:
         return answer.json()
 
     def guest(self, path, **body):
-        ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.data.ratings')"))
+        ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.ratings')"))
         listed = [{"item": one["id"], "rating": one["rating"]} for one in ratings]
         answer = self.client.post(f"/api/v1/guest/{path}", json={"ratings": listed, **body})
         assert answer.status_code == 200, answer.text
@@ -118,7 +117,7 @@ def visiting(browser, site):
 
 @pytest.fixture
 def visitor(visiting):
-    """A visitor who must meet no errors, no warnings, and nothing that the security policy forbids."""
+    """A visitor who meets no errors, no warnings, and nothing that the security policy forbids."""
     with visiting() as someone:
         yield someone
         assert someone.complaints == []

@@ -1,19 +1,20 @@
 """Take the pictures of the explorer for the docs: ``python -m tests.explorer.take_pictures``.
 
-From the whole cinema data, in Debian's Chromium, with the fonts of this machine.
+The data are all of cinema; the browser is Debian's Chromium, with the fonts of this machine.
 """
 
 import sys
 from io import BytesIO
 from pathlib import Path
 
-from prefmover import UserKNN, datasets
+from prefmover import Recommender, datasets
+from prefmover.server.handlers import Handlers
 from tests.server.conftest import listening
 from tools.browser import FLAGS, MISSING, find_chromium
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 DESKTOP, PHONE = {"width": 1180, "height": 820}, {"width": 360, "height": 740}
-TALL = {"width": 1180, "height": 1240}  # what is in focus has its words beside it, not over it
+TALL = {"width": 1180, "height": 1240}  # the text about the focused ribbon is above the plan, not over it
 MINE = {"Alien": "5", "Spirited Away": "4", "Get Out": "4", "Shrek": "2"}
 PICTURES = {
     "start": ("#/like-minded", DESKTOP, "light"),
@@ -29,18 +30,14 @@ TALLEST = {"try": 1300, "recommended": 1250, "phone": 1100}
 
 
 def main():
-    """Serve cinema, open each page, and keep a picture of it."""
+    """Serve cinema, open each page, and save a picture of it."""
     from playwright.sync_api import sync_playwright
-
-    from prefmover.server.handlers import Answers
 
     path = find_chromium()
     if path is None:
         sys.exit(MISSING)
-    data = datasets.load("cinema")
-    labels = {item: data.items.label(item) for item in data.items.ids.tolist()}
-    answers = Answers(UserKNN().fit(data.ratings, data.geometry), "cinema", labels)
-    with listening(answers) as client, sync_playwright() as playwright:
+    handlers = Handlers(Recommender().fit(datasets.load("cinema")))
+    with listening(handlers) as client, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         for name, (route, size, scheme) in PICTURES.items():
             page = browser.new_page(viewport=size, color_scheme=scheme)
@@ -57,7 +54,7 @@ def main():
 
 
 def wait(page):
-    """Wait until everything is there."""
+    """Wait until everything is loaded."""
     from playwright.sync_api import expect
 
     page.locator("main h1").wait_for()
@@ -78,7 +75,7 @@ def rate(page):
 
 
 def save(png, file, tallest=None):
-    """Keep a picture in 256 colors, cut off at the bottom if it is long."""
+    """Save a picture in 256 colors, cropped at the bottom if it is tall."""
     from PIL import Image
 
     image = Image.open(BytesIO(png)).convert("RGB")

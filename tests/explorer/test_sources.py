@@ -1,4 +1,4 @@
-"""What the files of the explorer must not contain, whatever a browser makes of them."""
+"""Rules for the files of the explorer, without a browser."""
 
 import posixpath
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prefmover.explain.plot import COLOR_MAP, color_position
-from prefmover.server.assets import read_assets
+from prefmover.server.app import read_assets
 
 FOLDER = Path(str(files("prefmover.server"))) / "explorer"
 FILES = {
@@ -36,7 +36,7 @@ def test_modules_are_short_and_say_what_they_do(name):
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_lines_fit_on_a_screen(name):
-    """The formatter leaves long texts and comments as they are."""
+    """The formatter does not break long strings and comments."""
     if not name.endswith(".svg"):
         assert [line for line in FILES[name].splitlines() if len(line) > 110] == []
 
@@ -71,8 +71,8 @@ def test_lib_and_parts_know_nothing_of_pages():
     for name in MODULES:
         folder, _, rest = name.partition("/")
         if rest:
-            found = re.findall(r"from \"(\.[\w./-]+)\"", FILES[name])
-            used = {posixpath.normpath(posixpath.join(folder, path)).split("/")[0] for path in found}
+            paths = re.findall(r"from \"(\.[\w./-]+)\"", FILES[name])
+            used = {posixpath.normpath(posixpath.join(folder, path)).split("/")[0] for path in paths}
             assert used <= allowed[folder], name
 
 
@@ -83,7 +83,7 @@ def test_every_color_is_in_one_file():
 
 
 def test_the_scale_is_that_of_the_plot():
-    """By day, each band has the color that UserExplanation.plot gives to its middle."""
+    """In the light theme, each band has the color that UserExplanation.plot gives to its middle."""
     colors = pytest.importorskip("matplotlib.colors")
     colormaps = pytest.importorskip("matplotlib").colormaps
     day = FILES["styles/colors.css"].partition("@media")[0]

@@ -1,4 +1,4 @@
-"""Waiting, errors, tokens: what a visitor sees when not all is well."""
+"""Waiting, errors and tokens."""
 
 import re
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 BUSY = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": "Too much at once."}
 
 
-def test_a_busy_server_is_asked_again(visiting):
+def test_requests_to_a_busy_server_are_repeated(visiting):
     with visiting() as visitor:
         page, times = visitor.page, []
 
@@ -29,12 +29,12 @@ def test_a_busy_server_is_asked_again(visiting):
         page.route("**/neighbors?*", busy)
         page.goto(f"{visitor.home}/#/like-minded/petra-h")
         expect(page.locator(".notice")).to_have_count(1)
-        page.get_by_role("button", name="Ask now").click()
+        page.get_by_role("button", name="Try now").click()
         page.locator(".near li").first.wait_for()  # the second time by itself
         assert len(times) == 3
 
 
-def test_an_unknown_user_is_told_what_to_do(visiting):
+def test_an_unknown_user(visiting):
     with visiting() as visitor:
         page = visitor.open("#/like-minded/nobody-at-all")
         expect(page.locator(".notice.bad").first).to_contain_text("nobody-at-all")
@@ -53,8 +53,8 @@ def test_no_server(visiting):
         page.locator(".recommended > li").first.wait_for()
 
 
-def test_skeletons_keep_the_place(visiting):
-    """While an answer is on its way there is a skeleton, as tall as what comes."""
+def test_skeletons_keep_the_space(visiting):
+    """A skeleton as tall as the content is there while the content is loaded."""
     with visiting() as visitor:
         page = visitor.open("#/like-minded/petra-h")
         late = []
@@ -67,8 +67,8 @@ def test_skeletons_keep_the_place(visiting):
         page.locator(".recommended > li").first.wait_for()
 
 
-def test_a_token_is_asked_for_once(visiting, answers):
-    with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
+def test_a_token_is_asked_for_once(visiting, handlers):
+    with listening(handlers, token=TOKEN) as client, visiting(client) as visitor:
         page = visitor.page
         page.goto(f"{visitor.home}/#/like-minded/petra-h")
         dialog = page.get_by_role("dialog", name="This server asks for a token")
@@ -87,8 +87,8 @@ def test_a_token_is_asked_for_once(visiting, answers):
         assert not any("Security Policy" in text for text in visitor.complaints)
 
 
-def test_without_a_token_it_says_so(visiting, answers):
-    with listening(answers, token=TOKEN) as client, visiting(client) as visitor:
+def test_without_a_token(visiting, handlers):
+    with listening(handlers, token=TOKEN) as client, visiting(client) as visitor:
         page = visitor.page
         page.goto(visitor.home)
         page.get_by_role("button", name="Not now").click()

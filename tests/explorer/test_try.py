@@ -1,4 +1,4 @@
-"""Try it yourself: stars in, answers out, at once."""
+"""Try it yourself: ratings in, results out, at once."""
 
 import json
 
@@ -13,13 +13,13 @@ pytestmark = pytest.mark.slow
 def rated(page):
     return {
         one["title"]: one["rating"]
-        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.data.ratings') ?? '[]'"))
+        for one in json.loads(page.evaluate("sessionStorage.getItem('prefmover.ratings') ?? '[]'"))
     }
 
 
 def test_rate_by_keyboard_and_pointer(visitor):
     page = visitor.open("#/try")
-    assert page.locator(".notice").count() == 3  # what will appear where
+    assert page.locator(".notice").count() == 3  # one for each result
     sliders = page.get_by_role("slider")
     title = page.locator(".mine .title").first.inner_text()
     assert sliders.first.get_attribute("aria-label") == f"Your rating of {title}"
@@ -40,18 +40,18 @@ def test_rate_by_keyboard_and_pointer(visitor):
     visitor.settled()
     assert list(rated(page).values()) == [5, 5]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    expect(page.locator(".near .who")).to_have_text([one["user"]["label"] for one in near])
+    expect(page.locator(".near .who")).to_have_text([one["user"] for one in near])
     best = visitor.guest("recommendations", n=5)["recommendations"]
-    expect(page.locator(".recommended h3")).to_have_text([one["item"]["title"] for one in best])
+    expect(page.locator(".recommended h3")).to_have_text([one["title"] for one in best])
     visitor.settled()
-    assert page.get_by_role("heading", name=f"Why {near[0]['user']['label']}").count() == 1
-    plan = visitor.guest("explanations", other=near[0]["user"]["id"])
+    assert page.get_by_role("heading", name=f"Why {near[0]['user']}").count() == 1
+    plan = visitor.guest("explanations", other=near[0]["user"])
     assert 0 < page.locator(".plan .ribbon").count() <= len(plan["flows"])
     page.keyboard.press("Shift+Tab")
     sliders.first.focus()
     page.keyboard.press("Delete")
     assert list(rated(page).values()) == [5]
-    page.get_by_role("button", name="Start again").click()
+    page.get_by_role("button", name="Start over").click()
     assert rated(page) == {}
     expect(page.locator(".notice")).to_have_count(3)
 
@@ -67,7 +67,7 @@ def test_find_a_film_and_come_back(visitor):
     page.keyboard.press("5")
     page.locator(".near li").first.wait_for()
     visitor.settled()
-    page.reload()  # kept in this tab
+    page.reload()  # the ratings stay in this tab
     visitor.settled()
     assert rated(page) == {"Metropolis (1927)": 5}
     assert star.get_attribute("aria-valuetext") == "5 of 5"
@@ -91,13 +91,13 @@ def test_find_a_film_and_come_back(visitor):
 
 
 def test_only_the_newest_answer_counts(visitor):
-    """The answer to the first star is held back until the one to the third has been shown."""
+    """The response to the first star is held back until that to the third has been shown."""
     page = visitor.open("#/try")
-    held, asked = [], []
+    held, requested = [], []
 
     def slow(route):
         ratings = route.request.post_data_json["ratings"]
-        asked.append(len(ratings))
+        requested.append(len(ratings))
         if len(ratings) == 1:
             held.append(route)
         else:
@@ -107,18 +107,16 @@ def test_only_the_newest_answer_counts(visitor):
     stars = page.get_by_role("slider")
     stars.nth(0).press("5")
     page.wait_for_timeout(400)
-    assert asked == [1]
+    assert requested == [1]
     stars.nth(1).press("5")
-    stars.nth(2).press("5")  # at once: one question for both
+    stars.nth(2).press("5")  # at once: one request for both
     page.locator(".near li").first.wait_for()
     for route in held:
-        route.fulfill(
-            json={"user": {"id": "guest", "label": "You", "n_ratings": 1}, "measure": "pmd", "neighbors": []}
-        )
+        route.fulfill(json={"user": "guest", "measure": "pmd", "neighbors": []})
     page.wait_for_timeout(300)
-    assert asked == [1, 3]
+    assert requested == [1, 3]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    expect(page.locator(".near .who")).to_have_text([one["user"]["label"] for one in near])
+    expect(page.locator(".near .who")).to_have_text([one["user"] for one in near])
 
 
 @pytest.mark.parametrize(

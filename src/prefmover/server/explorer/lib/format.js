@@ -60,5 +60,5 @@ export const value = (x) =>
     "−",
   );
 
-/** The distance or similarity of a neighbor, a contribution or an explanation; the server sends one of them. */
+/** The distance or similarity of a neighbor or explanation, whichever the server sent; null if undefined. */
 export const measured = (one) => one.distance ?? one.similarity ?? null;

@@ -1,6 +1,6 @@
 /**
- * The transport plan between two people as ribbons: the width is the mass, the color the distance. Pointing at
- * a ribbon, or moving through them with the arrow keys, shows its numbers.
+ * The transport plan between two people as ribbons: the width is the mass, the color the distance. Pointing
+ * at a ribbon, or moving through them with the arrow keys, shows its numbers.
  */
 
 import { h, s, unseen } from "../lib/elements.js";
@@ -76,16 +76,12 @@ export function ribbons(explanation, people, { most, compact = false } = {}) {
       paths[k].classList.toggle("active", chosen.includes(ribbon));
       slices[k].classList.toggle("active", chosen.includes(ribbon));
     });
-    for (const node of plan.left)
-      node.element.classList.toggle(
-        "active",
-        chosen.some((ribbon) => ribbon.from === node.id),
-      );
-    for (const node of plan.right)
-      node.element.classList.toggle(
-        "active",
-        chosen.some((ribbon) => ribbon.to === node.id),
-      );
+    const mark = (nodes, end) => {
+      const ids = new Set(chosen.map((ribbon) => ribbon[end]));
+      for (const node of nodes) node.element.classList.toggle("active", ids.has(node.id));
+    };
+    mark(plan.left, "from");
+    mark(plan.right, "to");
     detail.replaceChildren(h("strong", {}, text.head), h("span", {}, text.body));
     detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
   }
