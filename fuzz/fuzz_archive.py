@@ -24,14 +24,14 @@ def target(data: bytes) -> None:
         home, out = Path(folder, "in"), Path(folder, "out", "inner")
         home.mkdir()
         out.mkdir(parents=True)
-        place = home / "archive.zip"
+        path = home / "archive.zip"
         if kind:
-            place = home
+            path = home
             (home / "ratings.csv.gz").write_bytes(choices.rest())
         else:
-            place.write_bytes(choices.rest())
+            path.write_bytes(choices.rest())
         try:
-            files = Files.open(place, NAMES).require(NAMES[:1]).within(LIMIT)
+            files = Files.open(path, NAMES).require(NAMES[:1]).within(LIMIT)
             files.copy_to(out, LIMIT)
             files.read(NAMES[0])
         finally:
@@ -41,7 +41,7 @@ def target(data: bytes) -> None:
 
 
 def seeds() -> list[bytes]:
-    found = [b"\x01" + gzip.compress(b"userId,movieId,rating,timestamp\n1,1,1,1\n")]
+    inputs = [b"\x01" + gzip.compress(b"userId,movieId,rating,timestamp\n1,1,1,1\n")]
     for names in (
         ("ml/ratings.csv", "ml/movies.csv"),
         ("ratings.csv",),
@@ -53,9 +53,9 @@ def seeds() -> list[bytes]:
             with zipfile.ZipFile(out, "w", method) as archive:
                 for name in names:
                     archive.writestr(name, b"userId,movieId,rating,timestamp\n" * 3)
-            found.append(b"\x00" + out.getvalue())
+            inputs.append(b"\x00" + out.getvalue())
     empty = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 0, 0, 0, 0, 0)
-    return [*found, b"\x00" + empty]
+    return [*inputs, b"\x00" + empty]
 
 
 if __name__ == "__main__":

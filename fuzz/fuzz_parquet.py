@@ -84,13 +84,13 @@ def target(data: bytes) -> None:
 def seeds() -> list[bytes]:
     table = pa.table({"user": ["a", "b"], "item": [1, 2], "rating": [4.5, 2.0]})
     items = pa.table({"item": [1, 2], "title": ["x", "y"], "vector": [[1.0, 0.0], [0.5, 1.0]]})
-    found = [b"\x00\x02\x02\x06\x01", b"\x01\x03\x02\x06\x09\x00", bytes(range(80))]
-    for head, made in ((b"\x02", table), (b"\x03", items)):
+    inputs = [b"\x00\x02\x02\x06\x01", b"\x01\x03\x02\x06\x09\x00", bytes(range(80))]
+    for head, content in ((b"\x02", table), (b"\x03", items)):
         for compression in ("none", "snappy", "gzip", "zstd"):
             out = io.BytesIO()
-            pq.write_table(made, out, compression=compression)
-            found.append(head + out.getvalue())
-    return found
+            pq.write_table(content, out, compression=compression)
+            inputs.append(head + out.getvalue())
+    return inputs
 
 
 if __name__ == "__main__":

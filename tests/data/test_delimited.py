@@ -1,4 +1,4 @@
-"""Files in: every format gives the same ratings, every defect names its place."""
+"""Files in: every format gives the same ratings, every defect is located."""
 
 import gzip
 import io
@@ -47,7 +47,7 @@ def test_separators_headers_and_line_ends(write, separator, header, end):
     path = write(lines(separator, header=header, end=end))
     assert contents(Ratings.read(path, separator=separator)) == EXPECTED
     if separator in {",", "\t", "::", ";", "|", " ", ", "}:
-        assert contents(Ratings.read(path)) == EXPECTED  # found out
+        assert contents(Ratings.read(path)) == EXPECTED  # detected
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ H = "user,item,rating\n"
         (H + "a,1,5\n", {"duplicates": "first"}, names("duplicates", "'first'")),
     ],
 )
-def test_every_defect_names_its_place(write, content, options, message):
+def test_every_defect_is_located(write, content, options, message):
     with pytest.raises(InputError, match=message) as caught:
         Ratings.read(write(content), **options)
     assert "\n" not in str(caught.value)

@@ -93,7 +93,7 @@ def test_positions():
 
 
 @pytest.mark.parametrize(
-    ("ids", "asked", "message"),
+    ("ids", "id_", "message"),
     [
         (["ann", "bob"], "Anna", names("'Anna'", "'ann'")),
         (["ann", "bob"], "xyz", names(2, "'ann'", "'bob'")),
@@ -105,9 +105,9 @@ def test_positions():
         ([], "a", names("user")),
     ],
 )
-def test_unknown_ids_are_explained(ids, asked, message):
+def test_unknown_ids_are_explained(ids, id_, message):
     with pytest.raises(UnknownIdError, match=message):
-        IdIndex("user", as_ids(ids, "user")).position(asked)
+        IdIndex("user", as_ids(ids, "user")).position(id_)
 
 
 def test_a_single_id_is_not_a_list_of_ids():

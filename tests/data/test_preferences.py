@@ -25,18 +25,18 @@ def shares(values):
 )
 def test_ratings_on_a_grid_are_exact(step, counts):
     exact = [step * n for n in counts]
-    found = masses(np.array([float(x) for x in exact])).tolist()
-    assert shares(found) == shares(exact)
-    assert gcd(*found) == 1
+    mass = masses(np.array([float(x) for x in exact])).tolist()
+    assert shares(mass) == shares(exact)
+    assert gcd(*mass) == 1
 
 
 @given(st.lists(st.floats(0, 1e300), min_size=1, max_size=60).filter(any))
 def test_other_ratings_are_right_within_a_billionth(values):
-    found = masses(values).tolist()
-    assert 0 < sum(found) < 2**31
+    mass = masses(values).tolist()
+    assert 0 < sum(mass) < 2**31
     expected = shares([Fraction(v) for v in values])
-    assert max(abs(a - b) for a, b in zip(shares(found), expected, strict=True)) <= Fraction(1, 10**9)
-    assert all(m == 0 for m, v in zip(found, values, strict=True) if v == 0)
+    assert max(abs(a - b) for a, b in zip(shares(mass), expected, strict=True)) <= Fraction(1, 10**9)
+    assert all(m == 0 for m, v in zip(mass, values, strict=True) if v == 0)
 
 
 @pytest.mark.parametrize(
@@ -55,21 +55,21 @@ def test_other_ratings_are_right_within_a_billionth(values):
     ],
 )
 def test_examples(values, expected):
-    found = masses(values)
-    assert found.dtype == np.int64
+    mass = masses(values)
+    assert mass.dtype == np.int64
     if expected is None:
-        assert found.sum() <= 2**30
-        assert found[0] / found.sum() == pytest.approx(0.5, abs=1e-9)
+        assert mass.sum() <= 2**30
+        assert mass[0] / mass.sum() == pytest.approx(0.5, abs=1e-9)
     else:
-        assert found.tolist() == expected
+        assert mass.tolist() == expected
 
 
 def test_an_exact_total_beyond_31_bits_is_rounded():
     values = np.full(1000, 4.999999)
     values[0] = 5.0
-    found = masses(values)
-    assert found.sum() < 2**31
-    assert np.abs(found / found.sum() - values / values.sum()).max() <= 1e-9
+    mass = masses(values)
+    assert mass.sum() < 2**31
+    assert np.abs(mass / mass.sum() - values / values.sum()).max() <= 1e-9
 
 
 def test_no_positive_rating():
@@ -96,20 +96,20 @@ def test_all_users_at_once_are_as_one_by_one(triples):
     """Rows on a grid, off it, of zeros only and empty ones side by side."""
     ratings = Ratings.from_arrays(*zip(*[(u, i, r) for (u, i), r in triples.items()], strict=True))
     ratings = ratings.take(items=np.arange(ratings.n_items) % 2 == 0)  # leaves empty rows
-    found = preferences(ratings)
-    assert len(found.indptr) == ratings.n_users + 1
+    users = preferences(ratings)
+    assert len(users.indptr) == ratings.n_users + 1
     for u in range(ratings.n_users):
-        part = slice(found.indptr[u], found.indptr[u + 1])
+        part = slice(users.indptr[u], users.indptr[u + 1])
         row = slice(ratings.matrix.indptr[u], ratings.matrix.indptr[u + 1])
         values = ratings.matrix.data[row]
         expected = masses(values) if (values > 0).any() else np.zeros(len(values), dtype=int)
-        assert found.mass[part].tolist() == expected[expected > 0].tolist()
-        assert found.indices[part].tolist() == ratings.matrix.indices[row][expected > 0].tolist()
-        assert found.total[u] == expected.sum()
+        assert users.mass[part].tolist() == expected[expected > 0].tolist()
+        assert users.indices[part].tolist() == ratings.matrix.indices[row][expected > 0].tolist()
+        assert users.total[u] == expected.sum()
 
 
 def test_immutable():
-    found = preferences(Ratings.from_arrays([1], [1], [3]))
-    for array in (found.indptr, found.indices, found.mass, found.total):
+    users = preferences(Ratings.from_arrays([1], [1], [3]))
+    for array in (users.indptr, users.indices, users.mass, users.total):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 2

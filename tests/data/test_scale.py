@@ -27,9 +27,9 @@ from prefmover.errors import InputError
     ],
 )
 def test_of(values, expected):
-    found = Scale.from_ratings(np.array(values, dtype=float))
-    assert (found.lowest, found.highest) == pytest.approx((expected.lowest, expected.highest), abs=1e-12)
-    assert found.step == expected.step
+    scale = Scale.from_ratings(np.array(values, dtype=float))
+    assert (scale.lowest, scale.highest) == pytest.approx((expected.lowest, expected.highest), abs=1e-12)
+    assert scale.step == expected.step
 
 
 @given(

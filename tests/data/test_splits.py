@@ -41,14 +41,14 @@ def test_a_split_deals_every_rating_once(share, seed, stratify):
     assert split.train.scale == ratings.scale
     assert (np.diff(split.users) >= 0).all()
     if stratify:
-        n, kept = np.diff(ratings.matrix.indptr), np.diff(split.train.matrix.indptr)
-        assert (np.abs(kept - share * n) <= 1).all()
+        n, n_train = np.diff(ratings.matrix.indptr), np.diff(split.train.matrix.indptr)
+        assert (np.abs(n_train - share * n) <= 1).all()
 
 
 def test_the_same_on_every_machine():
     """The very ratings are fixed: a change would make every recorded figure unrepeatable."""
     assert hashed(0, np.arange(3)).tolist() == [
-        0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F  # SplitMix64's own first outputs
+        0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F  # the first outputs of SplitMix64
     ]  # fmt: skip
     u, i = np.divmod(np.arange(30), 6)
     split = random_split(Ratings.from_arrays(u, i, 1 + (u + i) % 5), 0.2, seed=7)
@@ -79,9 +79,9 @@ def test_lots_are_fair():
     ratings = table(20, 20)
     counts = np.zeros(ratings.n_ratings)
     for seed in range(400):
-        kept = {(u, i) for u, i, _ in triples(random_split(ratings, 0.1, seed))[0]}
+        train = {(u, i) for u, i, _ in triples(random_split(ratings, 0.1, seed))[0]}
         matrix = ratings.matrix.tocoo()
-        counts += [(u, i) in kept for u, i in zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)]
+        counts += [(u, i) in train for u, i in zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)]
     assert abs(counts.mean() - 40) < 1
     assert np.abs(counts - 40).max() < 5.5 * np.sqrt(400 * 0.09)
 

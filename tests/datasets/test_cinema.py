@@ -1,4 +1,4 @@
-"""cinema: the files are sound, the viewers always the same, and their tastes are found again."""
+"""cinema: the files are sound, the viewers never change, and PMD recovers their tastes."""
 
 import csv
 import hashlib

@@ -31,8 +31,8 @@ class Publisher:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked = self.headers.get("Range")
-                outer.ranges.append(asked)
+                requested = self.headers.get("Range")
+                outer.ranges.append(requested)
                 if outer.redirect:
                     self.send_response(302)
                     self.send_header("Location", outer.redirect)
@@ -42,8 +42,8 @@ class Publisher:
                     self.send_error(outer.status)
                     return
                 start = 0
-                if asked and self.headers.get("If-Range") == outer.etag:
-                    start = int(asked.removeprefix("bytes=").removesuffix("-"))
+                if requested and self.headers.get("If-Range") == outer.etag:
+                    start = int(requested.removeprefix("bytes=").removesuffix("-"))
                 body = outer.data[start:]
                 self.send_response(206 if start else 200)
                 self.send_header("Content-Length", str(len(body)))
@@ -87,7 +87,7 @@ def archive(made_up) -> bytes:
 
 @pytest.fixture
 def publish(archive, own_folders, authority, monkeypatch):
-    """Serve the made-up archive as ml-1m; its hash is known unless another is given."""
+    """Serve the made-up archive as ml-1m; with its hash unless another is passed."""
     pem = own_folders / "authority.pem"
     authority.cert_pem.write_to_path(pem)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(pem))
@@ -121,7 +121,7 @@ def test_good(publish, own_folders, archive):
     assert datasets.load("ml-1m").ratings.n_ratings == 7
     assert leftovers(own_folders / "cache") == []
     assert not list((own_folders / "cache").rglob("*.part"))
-    # It is here now: nothing is downloaded again, unless asked for.
+    # It is installed: nothing is downloaded again, unless forced.
     assert install.get("ml-1m").origin == "already here"
     assert install.get("ml-1m", force=True).verified == "hash"
 

@@ -129,8 +129,8 @@ def test_the_default_geometry_is_the_same_every_time(real_data):
     known = SOURCES["ml-1m"]
     items = read_items(folders.locate(known), known)
     tags = read_movie_tags(folders.locate(SOURCES["movie-tags"]))
-    made = [
+    vectors = [
         features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
         for _ in range(2)
     ]
-    assert made[0].vectors.tobytes() == made[1].vectors.tobytes()
+    assert vectors[0].vectors.tobytes() == vectors[1].vectors.tobytes()

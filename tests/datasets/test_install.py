@@ -192,7 +192,7 @@ def test_a_kill_between_two_renames_loses_nothing(made_up, own_folders):
     left = home.parent / ".ml-1m-abcdefgh"
     left.mkdir()
     home.rename(left / "before")
-    assert datasets.load("ml-1m").ratings.n_ratings == 7  # found where it is
+    assert datasets.load("ml-1m").ratings.n_ratings == 7  # read from the hidden folder
     with pytest.raises(InputError):
         install.add("ml-1m", made_up.folder / "nowhere")
     made_up.genome(made_up.folder / "g", "dat")

@@ -1,4 +1,4 @@
-"""Movies of one catalog found in another by title and year."""
+"""Matching the movies of two catalogs by title and year."""
 
 import csv
 
@@ -32,12 +32,12 @@ def films(*labels: str, first: int = 1) -> Catalog:
     ],
 )
 def test_rules(here, there, rule):
-    found = match(films(here), films("Something Else (1981)", there, first=70))
-    assert found.matched == {1: 71}
-    assert found.by == {1: rule}
-    assert not found.ambiguous
-    assert not found.unmatched
-    assert found.share == 1
+    matches = match(films(here), films("Something Else (1981)", there, first=70))
+    assert matches.matched == {1: 71}
+    assert matches.by == {1: rule}
+    assert not matches.ambiguous
+    assert not matches.unmatched
+    assert matches.share == 1
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_rules(here, there, rule):
     ],
 )
 def test_what_is_not_the_same(here, there):
-    found = match(films(here), films(there, first=70))
-    assert found.unmatched == [1]
-    assert not found.matched
+    matches = match(films(here), films(there, first=70))
+    assert matches.unmatched == [1]
+    assert not matches.matched
 
 
 def test_ambiguous_titles_are_reported():
-    found = match(films("Hamlet (1996)"), films("Hamlet (1996)", "Hamlet (1996)", first=70))
-    assert found.matched == {1: 70}
-    assert found.ambiguous == {1: [70, 71]}
-    assert not unnamed(str(found), 1, "100.0%", 0)
+    matches = match(films("Hamlet (1996)"), films("Hamlet (1996)", "Hamlet (1996)", first=70))
+    assert matches.matched == {1: 70}
+    assert matches.ambiguous == {1: [70, 71]}
+    assert not unnamed(str(matches), 1, "100.0%", 0)
 
 
 def test_the_genres_decide_between_equal_titles():
@@ -71,17 +71,17 @@ def test_the_genres_decide_between_equal_titles():
 @pytest.mark.real_data
 def test_ml_100k_by_movielens_ids(real_data):
     here, there = (read_items(folders.locate(SOURCES[name]), SOURCES[name]) for name in ("ml-100k", "ml-1m"))
-    found = match(here, there)
-    assert found.share >= 0.98
+    matches = match(here, there)
+    assert matches.share >= 0.98
     with (real_data / "movie-tags" / "ml100k_to_movielens.csv").open() as file:
-        given = {int(row["ml100k_item"]): int(row["movieId"]) for row in csv.DictReader(file)}
+        published = {int(row["ml100k_item"]): int(row["movieId"]) for row in csv.DictReader(file)}
     listed = set(there.ids.tolist())
-    reachable = {item: movie for item, movie in given.items() if movie in listed}
-    agree = sum(found.matched.get(item) == movie for item, movie in reachable.items())
+    reachable = {item: movie for item, movie in published.items() if movie in listed}
+    agree = sum(matches.matched.get(item) == movie for item, movie in reachable.items())
     assert agree >= 0.98 * len(reachable)
-    wrong = [item for item, movie in reachable.items() if found.matched.get(item, movie) != movie]
+    wrong = [item for item, movie in reachable.items() if matches.matched.get(item, movie) != movie]
     assert not wrong
-    assert there.label(there.position(found.matched[50])) == "Star Wars: Episode IV - A New Hope (1977)"
+    assert there.label(there.position(matches.matched[50])) == "Star Wars: Episode IV - A New Hope (1977)"
 
 
 @pytest.mark.real_data

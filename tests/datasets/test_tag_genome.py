@@ -63,7 +63,7 @@ def test_the_second_time_it_comes_from_the_cache(made_up, own_folders, monkeypat
     text = (home / "genome-scores.csv").read_text()
     (home / "genome-scores.csv").write_text(text.replace("10,1,0.73", "10,1,0.735"))
     assert read_genome(made_up.files("ml-25m", home)).scores[0, 0] == np.float32(0.735)
-    # A damaged cache is made again.
+    # A damaged cache is written again.
     (cached[0] / "scores.npy").write_bytes(b"broken")
     (home / "genome-scores.csv").write_text(text)
     assert np.array_equal(read_genome(made_up.files("ml-25m", home)).scores, first.scores)

@@ -1,4 +1,4 @@
-"""Titles: how they are split, compared and found."""
+"""Titles: splitting, comparing and searching them."""
 
 import pytest
 from hypothesis import given

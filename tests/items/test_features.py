@@ -24,8 +24,8 @@ PAIRS = [
 ITEMS, TAGS = [i for i, _ in PAIRS], [t for _, t in PAIRS]
 
 
-def cosines(made: features.ItemVectors) -> np.ndarray:
-    return made.vectors @ made.vectors.T
+def cosines(vectors: features.ItemVectors) -> np.ndarray:
+    return vectors.vectors @ vectors.vectors.T
 
 
 def random_counts(n: int, m: int, seed: int = 0) -> sparse.csr_array:
@@ -36,11 +36,11 @@ def random_counts(n: int, m: int, seed: int = 0) -> sparse.csr_array:
 
 def test_tf_idf_by_hand():
     counts = sparse.csr_array(np.array([[3.0, 1, 0], [0, 1, 0], [0, 0, 0]]))
-    made = features.tf_idf(counts).toarray()
+    vectors = features.tf_idf(counts).toarray()
     first = np.array([np.log2(4) * np.log(3 / 1), np.log2(2) * np.log(3 / 2)])
-    assert np.allclose(made[0], first / np.linalg.norm(first))
-    assert np.allclose(made[1], [0, 1])
-    assert not made[2].any()
+    assert np.allclose(vectors[0], first / np.linalg.norm(first))
+    assert np.allclose(vectors[1], [0, 1])
+    assert not vectors[2].any()
 
 
 def test_rare_terms_are_left_out():
@@ -65,49 +65,49 @@ def test_truncated_svd_is_the_best_approximation(shape):
 
 def test_more_dimensions_than_there_are():
     X = features.tf_idf(random_counts(6, 5))
-    made = features.truncated_svd(X, 50)
-    assert made.shape[1] <= 5
-    assert np.allclose(made @ made.T, (X @ X.T).toarray())
+    vectors = features.truncated_svd(X, 50)
+    assert vectors.shape[1] <= 5
+    assert np.allclose(vectors @ vectors.T, (X @ X.T).toarray())
     with pytest.raises(InputError, match=names("dimensions", 0)):
         features.truncated_svd(X, 0)
 
 
 def test_rows_outside_the_kept_dimensions_are_zero_not_noise():
-    # 600 items with one strong tag each of two, and one item with a tag of its own.
+    # 600 items with one strong tag each of two, and one item with a tag that no other has.
     items = [*range(1200), 5000]
     tags = [("a", "b")[i % 2] for i in range(1200)] + ["alone"]
     filler = [(i, f"t{i // 2}") for i in range(1200)]
-    made = features.from_tags(
+    vectors = features.from_tags(
         items + [i for i, _ in filler], tags + [t for _, t in filler], dimensions=2, min_items=1
     )
-    assert not made.known[-1]
-    assert not made.vectors[-1].any()
+    assert not vectors.known[-1]
+    assert not vectors.vectors[-1].any()
 
 
 def test_from_tags_orders_and_counts():
-    made = features.from_tags(ITEMS, TAGS, dimensions=None)
-    assert made.items.tolist() == [1, 2, 3, 4]
-    assert np.allclose(np.diag(cosines(made)), 1)
-    assert np.isclose(cosines(made)[0, 1], 1)
+    vectors = features.from_tags(ITEMS, TAGS, dimensions=None)
+    assert vectors.items.tolist() == [1, 2, 3, 4]
+    assert np.allclose(np.diag(cosines(vectors)), 1)
+    assert np.isclose(cosines(vectors)[0, 1], 1)
     some = features.from_tags(ITEMS, TAGS, dimensions=None, ids=[3, 9, 1])
     assert some.items.tolist() == [3, 9, 1]
     assert some.known.tolist() == [True, False, True]
-    assert np.isclose(cosines(some)[0, 2], cosines(made)[2, 0])
+    assert np.isclose(cosines(some)[0, 2], cosines(vectors)[2, 0])
     many = features.from_tags(ITEMS, TAGS, [1, 9] + [1] * 6, dimensions=None)
     assert not np.isclose(cosines(many)[0, 1], 1)
 
 
 @given(st.permutations(PAIRS))
 def test_the_order_of_the_rows_does_not_matter(pairs):
-    made = features.from_tags([i for i, _ in pairs], [t.upper() for _, t in pairs], dimensions=2)
-    assert made.vectors.tobytes() == features.from_tags(ITEMS, TAGS, dimensions=2).vectors.tobytes()
+    vectors = features.from_tags([i for i, _ in pairs], [t.upper() for _, t in pairs], dimensions=2)
+    assert vectors.vectors.tobytes() == features.from_tags(ITEMS, TAGS, dimensions=2).vectors.tobytes()
 
 
 def test_from_text_is_from_tags_of_words():
     texts = ["Space! A robot.", "space robot", "love in Paris", "robot love"]
-    made = features.from_text([1, 2, 3, 4], texts, dimensions=None)
-    assert np.isclose(cosines(made)[0, 1], 1)
-    assert 0 < cosines(made)[2, 3] < 1
+    vectors = features.from_text([1, 2, 3, 4], texts, dimensions=None)
+    assert np.isclose(cosines(vectors)[0, 1], 1)
+    assert 0 < cosines(vectors)[2, 3] < 1
     nothing = features.from_text([1, 2], ["", "!"])
     assert nothing.known.tolist() == [False, False]
     with pytest.raises(InputError, match=names(1, 2)):
@@ -116,11 +116,11 @@ def test_from_text_is_from_tags_of_words():
 
 def test_from_ratings_sees_training_ratings_only_through_the_matrix():
     R = sparse.csr_array(np.array([[5, 5, 1, 0], [1, 1, 5, 0], [4, 5, 2, 0]], float))
-    made = features.from_ratings(R, ["a", "b", "c", "d"], dimensions=2)
-    c = cosines(made)
+    vectors = features.from_ratings(R, ["a", "b", "c", "d"], dimensions=2)
+    c = cosines(vectors)
     assert c[0, 1] > 0.9
     assert c[0, 2] < 0
-    assert made.known.tolist() == [True, True, True, False]
+    assert vectors.known.tolist() == [True, True, True, False]
     with pytest.raises(InputError, match=names(4, 2)):
         features.from_ratings(R, [1, 2])
 
@@ -156,8 +156,8 @@ def profiles(**settings) -> features.ItemVectors:
     noir, space = ["dark", "rain", "detective", "night"], ["alien", "ship", "laser", "orbit"]
     items, tags = [], []
     for item in range(60):
-        own = noir if item < 30 else space
-        for tag in rng.choice(own, 2, replace=False):
+        tags_of_item = noir if item < 30 else space
+        for tag in rng.choice(tags_of_item, 2, replace=False):
             items.append(item)
             tags.append(str(tag))
     items.append(61)
@@ -168,14 +168,14 @@ def profiles(**settings) -> features.ItemVectors:
 
 
 def test_tag_profiles_see_through_to_what_items_would_be_tagged():
-    made = profiles()
-    c = cosines(made)
-    assert made.known.tolist() == [True] * 62 + [False]
+    vectors = profiles()
+    c = cosines(vectors)
+    assert vectors.known.tolist() == [True] * 62 + [False]
     noir, space = slice(0, 30), slice(30, 60)
     assert c[noir, noir].min() > c[noir, space].max()  # even for pairs without a tag in common
     assert c[60, noir].mean() > c[60, space].mean()  # by its genre
     assert c[61, noir].mean() > c[61, space].mean()  # by its only tag
-    assert made.vectors.tobytes() == profiles().vectors.tobytes()
+    assert vectors.vectors.tobytes() == profiles().vectors.tobytes()
 
 
 def test_the_common_coordinate_draws_items_together():
@@ -184,15 +184,15 @@ def test_the_common_coordinate_draws_items_together():
 
 
 def test_items_of_which_nothing_is_known_are_far_from_all_and_from_each_other():
-    made = features.from_genres([1, 2, 3], ["", "", "Drama"])
-    geometry = ItemGeometry.from_vectors(made.items, made.vectors, zero="far")
+    vectors = features.from_genres([1, 2, 3], ["", "", "Drama"])
+    geometry = ItemGeometry.from_vectors(vectors.items, vectors.vectors, zero="far")
     assert np.allclose(geometry.block() + np.pi / 2 * np.eye(3), np.pi / 2)
     assert geometry.is_metric
 
 
 def test_arrays_cannot_be_changed():
-    made = features.from_genres([1, 2], ["a", "b"])
-    for array in made[:3]:
+    vectors = features.from_genres([1, 2], ["a", "b"])
+    for array in vectors[:3]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 

@@ -75,7 +75,7 @@ def test_angles(X):
     assert (grid == grid.T).all()
     assert not np.diagonal(grid).any()
     apart = ~(X[:, None] == X[None]).all(axis=2)
-    # Rounded up, by a unit and the slack at most; equal directions may be found out as such.
+    # Rounded up, by a unit and the slack at most; equal directions may have distance 0.
     assert (D[apart] >= exact[apart] - 1e-12).all()
     assert (exact + UNIT * (1 + 2.0**-7) >= D).all()
     assert not D[~apart].any()
@@ -214,7 +214,7 @@ def test_ids():
     with pytest.raises(InputError, match=names("item")):
         ItemGeometry.from_distance([1, "a"], np.zeros((2, 2)))
     geometry = ItemGeometry.from_vectors(["heat", "alien"], np.eye(2))
-    assert geometry.items.tolist() == ["heat", "alien"]  # the order given
+    assert geometry.items.tolist() == ["heat", "alien"]  # in the order of the input
     assert geometry.item_position("alien") == 1
     with pytest.raises(UnknownIdError, match=names("'alient'", "'alien'")):
         geometry.item_position("alient")

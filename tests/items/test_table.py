@@ -33,8 +33,8 @@ def rows(separator=",", end="\n", head="movieId{}tag"):
 
 
 def expected():
-    made = features.from_tags(*map(list, zip(*PAIRS, strict=True)), dimensions=None, min_items=1)
-    return ItemGeometry.from_features(made).block()
+    vectors = features.from_tags(*map(list, zip(*PAIRS, strict=True)), dimensions=None, min_items=1)
+    return ItemGeometry.from_features(vectors).block()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_titles_here_and_tags_there(write):
 
 
 def test_many_tags_become_profiles(write):
-    """From twenty items of one tag on, and with genres: what was found best for films."""
+    """From twenty items of one tag on, and with genres."""
     films = write("item,genres\n" + "".join(f"{k},{'ab'[k % 2]}\n" for k in range(40)), "f.csv")
     tags = write("item,tag\n" + "".join(f"{k},t{k % 2}\n" for k in range(40)), "t.csv")
     assert "tag profiles" in read_item_table(films, tags)[1].name
