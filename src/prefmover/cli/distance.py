@@ -65,7 +65,7 @@ def distance(
         (only,) = values
         row = rows[0][0]
         note(
-            f"{row.label} {row.value_name} of {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common"
+            f"{row.label} {row.value_name} between {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common"
         )
         if "lower_bound" in only:
             note(f"no plan costs less than {only['lower_bound']!r}")

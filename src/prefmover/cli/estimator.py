@@ -88,11 +88,11 @@ class ModelOptions:
 
         knn = self.paper or self.model_type == "knn"
         for name in DEFAULT_ONLY if knn else KNN_ONLY:
+            if getattr(self, name) is not None and knn:
+                raise InputError(f"--{name} is not an option of --model-type knn and --paper; leave it out")
             if getattr(self, name) is not None:
                 raise InputError(
-                    f"--{name} is not an option of the neighbor average; leave it out, or --model-type knn (--paper)"
-                    if knn
-                    else f"--{name} is an option of the neighbor average; add --model-type knn or --paper, or leave it out"
+                    f"--{name} is an option of the neighbor average; add --model-type knn or --paper"
                 )
         if self.paper and self.model_type == "default":
             raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")
