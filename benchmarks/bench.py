@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, data, and writing a section of docs/benchmarks.md."""
+"""Helpers of all benchmarks: options, data, and sections of docs/benchmarks.md."""
 
 import argparse
 import datetime
@@ -9,14 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from prefmover import Dataset, datasets
+
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
 def arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
-    """Options of every benchmark: which data sets, how many pairs, whether to write the page."""
+    """Return the options of every benchmark: data sets, number of pairs, whether to write the page."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found = ["ml-100k", "ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
-    parser.add_argument("--datasets", nargs="*", default=defaults.pop("datasets", found))
+    real = ["ml-100k", "ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
+    parser.add_argument("--datasets", nargs="*", default=defaults.pop("datasets", real))
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--write", action="store_true", help="put the result into docs/benchmarks.md")
     for name, value in defaults.items():
@@ -25,20 +27,9 @@ def arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
 
 
 @cache
-def dataset(name: str) -> Any:
-    """Return a data set with the default item geometry, ratings restricted to items it knows."""
-    from prefmover import datasets
-    from prefmover.items.geometry import align
-
-    data = datasets.load(name)
-    ratings, geometry = align(data.ratings, data.geometry, "drop")
-
-    class Prepared:
-        pass
-
-    prepared = Prepared()
-    prepared.ratings, prepared.geometry = ratings, geometry  # type: ignore[attr-defined]
-    return prepared
+def dataset(name: str) -> Dataset:
+    """Return a data set with its default item geometry."""
+    return datasets.load(name)
 
 
 def machine() -> str:
@@ -49,8 +40,8 @@ def machine() -> str:
 
     model = platform.processor() or "unknown processor"
     info = Path("/proc/cpuinfo")
-    if info.exists() and (found := re.search(r"model name\s*:\s*(.+)", info.read_text())):
-        model = found.group(1)
+    if info.exists() and (match := re.search(r"model name\s*:\s*(.+)", info.read_text())):
+        model = match.group(1)
     return (
         f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {numpy.__version__}, "
         f"SciPy {scipy.__version__}, Numba {numba.__version__}"
@@ -64,7 +55,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def publish(key: str, title: str, parts: list[str], options: argparse.Namespace) -> None:
-    """Print a section; with ``--write`` put it in its place in docs/benchmarks.md."""
+    """Print a section; with ``--write``, put it into docs/benchmarks.md."""
     today = datetime.date.today().isoformat()
     body = "\n\n".join([f"## {title}", f"*{today}. {machine()}.*", *parts])
     print(body)

@@ -1,11 +1,11 @@
 """The same search on Ray and on threads: speed-up, overhead, memory of a worker; and the model of the cost.
 
-``python benchmarks/bench_cluster.py [--write] [--queries N] [--rounds N] [--users N] [--askers N] [--k K]``. Real data
-(ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names; ``--queries`` random users ask (0 for everybody), on n
-threads and on n workers in turn, ``--rounds`` times: the speed of a shared machine changes within minutes, so that only
-neighboring runs can be compared. Then a made-up set of ``--users`` users with 20 to 60 ratings (0: leave this out):
-``--askers`` of them ask, and the rest is extrapolated. With ``--write`` the constants of the model go to
-src/prefmover/cluster/constants.json too.
+``python benchmarks/bench_cluster.py [--write] [--queries N] [--rounds N] [--users N] [--sample N] [--k K]``. Real data
+(ml-1m, or ``--datasets``) from the folder that PREFMOVER_DATA names: ``--queries`` random users (0 for all), on n
+threads and on n workers in turn, ``--rounds`` times. The speed of a shared machine changes within minutes, so only
+neighboring runs can be compared. Then a synthetic set of ``--users`` users with 20 to 60 ratings (0 to skip it), of which
+``--sample`` are queries; the rest is extrapolated. With ``--write``, the constants of the model go to
+benchmarks/cost_model.json too.
 """
 
 import datetime
@@ -21,42 +21,43 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, machine, publish, table
-from prefmover import datasets
-from prefmover.execution import Constants, Executor, Local, RayExecutor, estimate
-from prefmover.execution.estimate import FILE, duration
-from prefmover.search import NeighborIndex, Neighbors
-from prefmover.search.distributed import cut_users, in_blocks
-from prefmover.search.shard import Shard, nearest_items
+from cost_model import FILE, Constants, estimate
+from prefmover import NeighborIndex, Neighbors, datasets
+from prefmover.execution import Executor, LocalExecutor, RayExecutor
+from prefmover.execution.format import duration
+from prefmover.search.distributed import divide_users, search_blocks
+from prefmover.search.result import NeighborPositions
+from prefmover.search.shard import Shard, nearest_item_table
 
 ITEMS = 3000
-GROUPS = 4  # of askers, for the error of the mean
-SIZES = (8, 4, 2)  # of the made-up users: an eighth, ... the model is fitted on, and checked on the whole
+GROUPS = 4  # groups of queries, for the error of the mean
+SIZES = (8, 4, 2)  # the model is fitted on an eighth, ... of the synthetic users, and checked on all
 
 
 def same(a: Neighbors, b: Neighbors) -> bool:
     return bool(np.array_equal(a.neighbors, b.neighbors) and np.array_equal(a.values, b.values))
 
 
-def some(n: int, wanted: int, seed: int) -> Any:
-    """Return positions of ``wanted`` random users, sorted; all for 0."""
-    return np.sort(np.random.default_rng(seed).choice(n, min(wanted or n, n), replace=False))
+def some(n: int, size: int, seed: int) -> Any:
+    """Return positions of ``size`` random users, sorted; all for 0."""
+    return np.sort(np.random.default_rng(seed).choice(n, min(size or n, n), replace=False))
 
 
 def timed(index: NeighborIndex, users: Any, k: int, **how: Any) -> tuple[float, Neighbors]:
     start = time.perf_counter()
-    found = index.nearest(users, k, **how)
-    return time.perf_counter() - start, found
+    neighbors = index.nearest(users, k, **how)
+    return time.perf_counter() - start, neighbors
 
 
 class Memory:
-    """The largest private (USS) and proportional (PSS) memory of Ray's workers, looked at now and then."""
+    """The largest private (USS) and proportional (PSS) memory of Ray's workers, sampled every few seconds."""
 
     def __init__(self) -> None:
         self.private, self.proportional, self.last = 0.0, 0.0, 0.0
 
     def __call__(self, done: int, total: int) -> None:
-        """Look, as a progress callback."""
-        if time.monotonic() - self.last < 5:  # looking costs the worker time
+        """Sample, as a progress callback."""
+        if time.monotonic() - self.last < 5:  # sampling costs the worker time
             return
         self.last = time.monotonic()
         for folder in Path("/proc").iterdir():
@@ -72,22 +73,19 @@ class Memory:
 
 @contextmanager
 def workers(n: int, index: NeighborIndex, k: int) -> Iterator[tuple[RayExecutor, float]]:
-    """Give a cluster of n cores on this machine that has done something already, and how long that took."""
+    """Yield a cluster of n cores on this machine after a first search, and the seconds that took."""
     start = time.perf_counter()
     with RayExecutor("local", cores=n) as executor:
-        index.nearest(index.ratings.users[: 64 * n], k, executor=executor)
+        index.nearest(index.data.ratings.users[: 64 * n], k, executor=executor)
         yield executor, time.perf_counter() - start
 
 
 def speed(name: str, options: Any) -> list[str]:
-    """Return how Ray compares with threads on real data."""
+    """Compare Ray with threads on real data."""
     data = dataset(name)
 
-    def made() -> NeighborIndex:  # anew each time: the table of nearest items is part of a search
-        return NeighborIndex(data.ratings, data.geometry)
-
-    index = made()
-    users = index.ratings.users[some(index.ratings.n_users, options.queries, 11)]
+    index = NeighborIndex(data)
+    users = data.ratings.users[some(data.n_users, options.queries, 11)]
     index.nearest(users[:70], options.k)  # compiles
     memory, rows = Memory(), []
     took: dict[int, dict[str, list[float]]] = {}
@@ -95,11 +93,12 @@ def speed(name: str, options: Any) -> list[str]:
         on_threads, on_ray = [], []
         with workers(n, index, options.k) as (executor, start):
             for _ in range(options.rounds):
-                seconds, expected = timed(made(), users, options.k, n_threads=n)
+                fresh = NeighborIndex(data)  # the table of nearest items is part of a search
+                seconds, expected = timed(fresh, users, options.k, n_threads=n)
                 on_threads.append(seconds)
-                seconds, found = timed(index, users, options.k, executor=executor, progress=memory)
+                seconds, neighbors = timed(index, users, options.k, executor=executor, progress=memory)
                 on_ray.append(seconds)
-                assert same(found, expected), "not the same neighbors"
+                assert same(neighbors, expected), "not the same neighbors"
                 print(f"{n} threads {on_threads[-1]:.1f} s, {n} workers {on_ray[-1]:.1f} s", flush=True)
             tasks = executor.summary.tasks
         took[n] = {"threads": on_threads, "workers": on_ray}
@@ -115,22 +114,22 @@ def speed(name: str, options: Any) -> list[str]:
         ratios = 100 * (np.divide(took[n]["workers"], took[n]["threads"]) - 1)
         return f"{np.median(ratios):+.1f} % ({ratios.min():+.0f} to {ratios.max():+.0f})"
 
-    held = index.geometry.grid
-    shared = (0 if held is None else held.nbytes) + sum(
-        x.nbytes for x in (index.preferences.mass, index.preferences.indices, index._shard.table)
+    grid, p = index.geometry.grid, data.preferences
+    shared = (0 if grid is None else grid.nbytes) + sum(
+        x.nbytes for x in (p.mass, p.indices, index.shard(with_table=False).table)
     )
-    told = (
+    text = (
         f"Ray against threads, run in turn, {options.rounds} times: **{overhead(2)} on two cores**, {overhead(1)} on one. Two "
         f"workers against one, medians: **{gained('workers'):.2f}x** (two threads against one: {gained('threads'):.2f}x). "
         f"The neighbors are the same to the last bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; "
-        f"{memory.proportional:,.0f} MB with its share of what is shared, PSS); geometry, users and table, "
+        f"{memory.proportional:,.0f} MB with its share of shared memory, PSS); geometry, users and table, "
         f"{shared / 2**20:,.0f} MB, are in the object store once."
     )
     head = ["", "s, median", "least", "most", "tasks", "to start, first search included, s"]
     return [
-        f"### {name}, K={options.k}, {len(users):,} of {index.ratings.n_users:,} users ask",
+        f"### {name}, K={options.k}, {len(users):,} of {data.n_users:,} users",
         table(head, rows),
-        told,
+        text,
     ]
 
 
@@ -140,10 +139,10 @@ def spread(seconds: list[float]) -> list[str]:
 
 def stages(
     index: NeighborIndex, users: Any, k: int, executor: Executor
-) -> tuple[dict[str, float], Neighbors]:
-    """Return seconds by stage per asker; the table apart."""
-    found = in_blocks(index, users, k, executor, blocks=4 * executor.slots)
-    return {stage: s / len(users) for stage, s in found.stats.seconds.items()}, found
+) -> tuple[dict[str, float], NeighborPositions]:
+    """Return seconds by stage per query, without the table."""
+    lists = search_blocks(index, users, k, executor, blocks=4 * executor.slots)
+    return {stage: s / len(users) for stage, s in lists.stats.seconds.items()}, lists
 
 
 def fitted(points: list[dict[str, float]]) -> Constants:
@@ -162,67 +161,65 @@ def fitted(points: list[dict[str, float]]) -> Constants:
     return Constants(*(float(f"{value:.4g}") for value in values), measured=today)
 
 
-def measured(index: NeighborIndex, askers: int, k: int, seed: int) -> dict[str, float]:
-    """Return what one core takes for some askers, by stage, and the sizes that the model knows."""
-    start = time.perf_counter()
-    nearest_items(index.geometry, Shard.of(index.preferences), threads=1)
+def measured(index: NeighborIndex, sample: int, k: int, seed: int) -> dict[str, float]:
+    """Return the seconds of one core per query, by stage, and the sizes that the model takes."""
+    start, data = time.perf_counter(), index.data
+    nearest_item_table(index.geometry, Shard.from_preferences(data.preferences), n_threads=1)
     seconds_table = time.perf_counter() - start
     shard_bytes = 2**29
-    users = index.ratings.users[some(index.ratings.n_users, askers, seed)]
-    stage, _ = stages(index, users, k, Local(1, shard_bytes))
-    n, items = index.ratings.n_users, index.ratings.n_items
+    n, items = data.n_users, data.n_items
+    stage, _ = stages(index, some(n, sample, seed), k, LocalExecutor(1, shard_bytes))
     return {
         "users": n,
         "items": items,
-        "ratings": index.ratings.n_ratings / n,
-        "shards": len(cut_users(index.preferences, shard_bytes, 4 * items)),
+        "ratings": data.ratings.n_ratings / n,
+        "shards": len(divide_users(data.preferences, shard_bytes, 4 * items)),
         "table": seconds_table,
         **stage,
     }
 
 
 def synthetic(options: Any) -> tuple[list[str], Constants]:
-    """Return the check of the model on made-up users, and its constants."""
+    """Return the check of the model on synthetic users, and its constants."""
     points, rows = [], []
     for part in SIZES:
         data = datasets.synthetic(options.users // part, ITEMS, ratings=(20, 60), seed=part)
-        index = NeighborIndex(data.ratings, data.geometry)
-        points.append(measured(index, options.askers, options.k, part))
+        points.append(measured(NeighborIndex(data), options.sample, options.k, part))
         print({name: round(value, 6) for name, value in points[-1].items()}, flush=True)
     before = fitted(points)
     data = datasets.synthetic(options.users, ITEMS, ratings=(20, 60))
-    index = NeighborIndex(data.ratings, data.geometry)
-    users = index.ratings.users[some(options.users, 2 * options.askers, 3)]
+    index = NeighborIndex(data)
+    users = some(options.users, 2 * options.sample, 3)
     with RayExecutor("local", cores=2) as executor:
-        index.nearest(users[:128], options.k, executor=executor)
+        index.nearest(data.ratings.users[users[:128]], options.k, executor=executor)
         groups = np.array_split(np.random.default_rng(1).permutation(users), GROUPS)
         runs = [stages(index, group, options.k, executor) for group in groups]
     seconds = np.array([sum(stage.values()) for stage, _ in runs])
     mean, error = seconds.mean(), seconds.std(ddof=1) / np.sqrt(GROUPS)
-    solved = sum(found.stats.solved for _, found in runs) / len(users)
-    model = estimate(options.users, index.ratings.n_ratings / options.users, ITEMS, cores=2, using=before)
+    solved = sum(lists.stats.solved for _, lists in runs) / len(users)
+    model = estimate(options.users, data.ratings.n_ratings / options.users, ITEMS, cores=2, using=before)
     table_seconds = model.core_seconds["table"]
     whole = (options.users * mean + table_seconds) / 2
-    points.append(measured(index, options.askers, options.k, 9))
+    points.append(measured(index, options.sample, options.k, 9))
     after = fitted(points)
     for p in points:
-        said = estimate(int(p["users"]), p["ratings"], ITEMS, askers=1, using=before).core_seconds
-        predicted, found_s = (sum(x[s] for s in ("layout", "bounds", "exact")) for x in (said, p))
+        model_stages = estimate(int(p["users"]), p["ratings"], ITEMS, queries=1, using=before).core_seconds
+        predicted, actual = (sum(x[s] for s in ("layout", "bounds", "exact")) for x in (model_stages, p))
         rows.append(
             [f"{p['users']:,}", f"{p['shards']}", *(f"{1e3 * p[s]:.2f}" for s in ("layout", "bounds", "exact")),
-             f"{1e3 * found_s:.2f}", f"{1e3 * predicted:.2f}", f"{100 * (predicted / found_s - 1):+.0f} %"]
+             f"{1e3 * actual:.2f}", f"{1e3 * predicted:.2f}", f"{100 * (predicted / actual - 1):+.0f} %"]
         )  # fmt: skip
-    head = ["users", "shards", "layout", "bounds", "exact", "ms per asker, one core", "the model", "off by"]
-    told = (
-        f"{len(users):,} of them ask on Ray, two cores: {1e3 * mean:.1f} ± {1e3 * error:.1f} ms of a core per asker (mean and "
-        f"standard error over {GROUPS} groups of them), hence **{duration(whole)} ± {duration(options.users * error / 2)} for "
-        f"everybody on two cores**. The model, fitted on "
+    head = ["users", "shards", "layout", "bounds", "exact", "ms per query, one core", "the model", "off by"]
+    text = (
+        f"{len(users):,} queries on Ray, two cores: {1e3 * mean:.1f} ± {1e3 * error:.1f} ms of a core per query (mean and "
+        f"standard error over {GROUPS} groups), hence **{duration(whole)} ± {duration(options.users * error / 2)} for "
+        f"all users on two cores**. The model, fitted on "
         f"{', '.join(f'{options.users // part:,}' for part in SIZES)} users alone, says {duration(model.seconds)}: "
-        f"**{100 * (model.seconds / whole - 1):+.0f} %**. {solved:.1f} pairs were solved per asker."
+        f"**{100 * (model.seconds / whole - 1):+.0f} %**. {solved:.1f} pairs were solved per query."
     )
     return [
-        f"### {options.users:,} made-up users, 20 to 60 ratings of {ITEMS:,} items, K={options.k}",
-        told,
+        f"### {options.users:,} synthetic users, 20 to 60 ratings of {ITEMS:,} items, K={options.k}",
+        text,
         table(head, rows),
         "The last row was not fitted. Constants from all rows, in seconds: "
         + ", ".join(f"`{name}` {value:.3g}" for name, value in asdict(after).items() if name != "measured")
@@ -234,22 +231,25 @@ def synthetic(options: Any) -> tuple[list[str], Constants]:
 def outlook(constants: Constants) -> list[str]:
     rows = []
     for users in (10**5, 10**6, 10**7, 10**8):
-        told = {cores: estimate(users, 40, ITEMS, cores=cores, using=constants) for cores in (2, 64, 1024)}
+        by_cores = {
+            cores: estimate(users, 40, ITEMS, cores=cores, using=constants) for cores in (2, 64, 1024)
+        }
+        two = by_cores[2]
         rows.append(
-            [f"{users:,}", *(duration(told[cores].seconds) for cores in told), f"{told[2].shared_bytes / 1e9:,.1f}",
-             f"{told[2].core_seconds['bounds'] / told[2].total:.0%}"]
+            [f"{users:,}", *(duration(cost.seconds) for cost in by_cores.values()),
+             f"{two.shared_bytes / 1e9:,.1f}", f"{two.core_seconds['bounds'] / two.total:.0%}"]
         )  # fmt: skip
     until = estimate(10**6, 40, ITEMS, using=constants).all_pairs_until
     return [
-        f"What the model says of everybody's ten nearest, 40 ratings of {ITEMS:,} items each:",
-        table(["users", "2 cores", "64 cores", "1,024 cores", "GB shared", "of it bounds"], rows),
+        f"The model's estimate for the ten nearest of all users, 40 ratings of {ITEMS:,} items each:",
+        table(["users", "2 cores", "64 cores", "1,024 cores", "GB shared", "share of bounds"], rows),
         f"Bounds for all pairs cost as much as the exact part and the layout of one shard at {until:,} users.",
     ]
 
 
 def main() -> None:
     real = ["ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
-    options = arguments(__doc__, k=10, queries=300, rounds=5, users=100_000, askers=300, datasets=real)
+    options = arguments(__doc__, k=10, queries=300, rounds=5, users=100_000, sample=300, datasets=real)
     parts = [part for name in options.datasets for part in speed(name, options)]
     if parts:
         publish("cluster", "The same search on Ray", parts, options)

@@ -10,8 +10,7 @@ import numpy as np
 from ot.lp.emd_wrap import emd_c
 
 from bench import arguments, dataset, publish, table
-from prefmover.data.preferences import preferences
-from prefmover.search import nearest
+from prefmover import nearest
 
 QUERIES = {"ml-100k": 100, "ml-1m": 20}
 K = 10
@@ -23,13 +22,12 @@ def main() -> None:
     rows = []
     for name in options.datasets:
         data = dataset(name)
-        ratings, geometry = data.ratings, data.geometry
-        everyone = preferences(ratings)
+        ratings, geometry, everyone = data.ratings, data.require_geometry("PMD"), data.preferences
         rng = np.random.default_rng(20)
-        asked = np.sort(rng.choice(ratings.n_users, QUERIES[name], replace=False))
-        found = nearest(ratings, geometry, K, users=ratings.users[asked])
+        queries = np.sort(rng.choice(ratings.n_users, QUERIES[name], replace=False))
+        neighbors = nearest(data, K, users=ratings.users[queries])
         worst, wrong, start = 0.0, 0, time.perf_counter()
-        for k, u in enumerate(asked.tolist()):
+        for k, u in enumerate(queries.tolist()):
             true = np.full(ratings.n_users, np.inf)
             for v in range(ratings.n_users):
                 if v == u:
@@ -40,23 +38,24 @@ def main() -> None:
                     for s in [slice(everyone.indptr[x], everyone.indptr[x + 1])]
                 )
                 true[v] = emd_c(p, q, geometry.block(i, j), 10_000_000, 1)[1]
-            part = slice(found.indptr[k], found.indptr[k + 1])
+            part = slice(neighbors.indptr[k], neighbors.indptr[k + 1])
             best = np.sort(true)[:K]
-            worst = max(worst, float(np.abs(found.values[part] - best).max()))
-            wrong += int((true[found.neighbors[part]] > best + AGREE).sum())
+            worst = max(worst, float(np.abs(neighbors.values[part] - best).max()))
+            wrong += int((true[neighbors.neighbors[part]] > best + AGREE).sum())
             print(
-                f"{name}: {k + 1} of {asked.size}, largest difference {worst:.1e}, wrong {wrong}", flush=True
+                f"{name}: {k + 1} of {queries.size}, largest difference {worst:.1e}, wrong {wrong}",
+                flush=True,
             )
         seconds = time.perf_counter() - start
-        n_pairs = asked.size * (ratings.n_users - 1)
+        n_pairs = queries.size * (ratings.n_users - 1)
         rows.append(
             [
                 name,
-                f"{asked.size}",
+                f"{queries.size}",
                 f"{n_pairs:,}",
                 f"{seconds:,.0f} s",
                 f"{worst:.0e}",
-                f"{wrong} of {asked.size * K:,}",
+                f"{wrong} of {queries.size * K:,}",
             ]
         )
         if worst > AGREE or wrong:

@@ -1,8 +1,8 @@
 """Every measure between all pairs of users: time and peak memory; COS, PCC and MSD against Surprise.
 
 ``python benchmarks/bench_measures.py [--datasets ml-100k ml-1m] [--pmd-rows 8] [--write]``. Data come from
-the folder that PREFMOVER_DATA names. Rows are made block by block and let go, as search and prediction use
-them, on all cores. PMD is timed on some rows only: nobody needs all its pairs, see the benchmark of search.
+the folder that PREFMOVER_DATA names. Rows are computed block by block and dropped, as search and prediction use
+them, on all cores. PMD is timed on some rows only: search does not need all pairs, see its benchmark.
 """
 
 import ctypes
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, publish, table
-from prefmover.execution.threads import resolve_jobs
-from prefmover.measures import MEASURES, blocks, similarities
-from prefmover.measures.pairwise import BLOCK_ROWS
+from prefmover import MEASURES, Dataset, similarities
+from prefmover.execution.threads import resolve_threads
+from prefmover.measures.pairwise import BLOCK_ROWS, value_blocks
 
 
 def memory(field: str) -> float:
@@ -37,25 +37,25 @@ def peak_of(work: Callable[[], Any]) -> float:
     return memory("VmHWM") - before
 
 
-def all_rows(data: Any, name: str, convention: str, users: Any = None) -> None:
-    for _ in blocks(data.ratings, name, geometry=data.geometry, convention=convention, users=users):
+def all_rows(data: Dataset, name: str, convention: str, users: Any) -> None:
+    for _ in value_blocks(data, MEASURES[name], convention, users, np.arange(data.n_users)):
         pass
 
 
-def peak_of_blocks(data: Any, name: str, convention: str) -> float:
+def peak_of_blocks(data: Dataset, name: str, convention: str) -> float:
     """Return the peak of all pairs: it is reached within two blocks, and the rest need not be run."""
-    users = data.ratings.users[: 8 if name == "pmd" else 2 * BLOCK_ROWS]
+    users = np.arange(min(data.n_users, 8 if name == "pmd" else 2 * BLOCK_ROWS))
     return peak_of(lambda: all_rows(data, name, convention, users))
 
 
-def measure_rows(data: Any, pmd_rows: int) -> list[list[str]]:
+def measure_rows(data: Dataset, pmd_rows: int) -> list[list[str]]:
     """Time every convention that differs from the others of its measure."""
-    rows, n = [], data.ratings.n_users
+    rows, n = [], data.n_users
     for name, row in MEASURES.items():
-        for convention in row.conventions:
-            if convention == "table-1" and (name == "pmd" or row.options(convention) == row.options()):
+        for convention in row.distinct_conventions():
+            if not row.conventions[convention].practical:
                 continue
-            users = data.ratings.users
+            users = np.arange(n)
             all_rows(data, name, convention, users[:2])  # compile
             if name == "pmd":
                 users = np.random.default_rng(0).choice(users, min(pmd_rows, n), replace=False)
@@ -82,7 +82,7 @@ def best(work: Callable[[], Any]) -> tuple[float, Any]:
     return seconds, result
 
 
-def surprise_rows(data: Any) -> list[list[str]]:
+def surprise_rows(data: Dataset) -> list[list[str]]:
     """Time Surprise's similarity functions and ours, whole matrices, and compare the values."""
     from surprise import similarities as surprise
 
@@ -107,13 +107,13 @@ def surprise_rows(data: Any) -> list[list[str]]:
     ):
         seconds, expected = best(lambda f=theirs: f(ratings.n_users, raters, 1))
         ours = {}
-        for jobs in (1, resolve_jobs(None)):
-            ours[jobs], values = best(
-                lambda n=name, c=convention, j=jobs: similarities(ratings, n, convention=c, n_threads=j)
+        for threads in (1, resolve_threads(None)):
+            ours[threads], values = best(
+                lambda n=name, c=convention, t=threads: similarities(data, n, convention=c, n_threads=t)
             )
         if name == "msd":
             values = 1 / (1 + values * width**2)
-        np.fill_diagonal(expected, np.nan)  # Surprise's is 1 by decree
+        np.fill_diagonal(expected, np.nan)  # always 1 in Surprise
         gap = np.nanmax(np.abs(values - expected))
         rows.append(
             [
@@ -132,15 +132,15 @@ def main() -> None:
     if not options.datasets:
         print("PREFMOVER_DATA does not name a folder with MovieLens: nothing to measure")
         return
-    jobs, load = resolve_jobs(None), os.getloadavg()[0]
-    parts = [f"Load average before the run: {load:.1f} (what others did on the machine slows these figures)."]
+    threads, load = resolve_threads(None), os.getloadavg()[0]
+    parts = [f"Load average before the run: {load:.1f} (other work on the machine slows these figures)."]
     for name in options.datasets:
         data = dataset(name)
         ratings = data.ratings
         size = f"{ratings.n_users:,} users, {ratings.n_items:,} items, {ratings.n_ratings:,} ratings"
         parts += [
             f"### {name}: {size}",
-            f"All pairs, block by block, {jobs} threads. Item geometry: {data.geometry.name}.",
+            f"All pairs, block by block, {threads} threads. Item geometry: {data.require_geometry('PMD').name}.",
             "Peak memory is above that of the loaded data, from a second pass over two blocks of rows.",
             table(
                 ["measure", "convention", "seconds", "million pairs/s", "peak MB"],
@@ -148,7 +148,7 @@ def main() -> None:
             ),
             "The same numbers from Surprise, whole matrices in memory, seconds:",
             table(
-                ["measure", "Surprise", "1 thread", f"{jobs} threads", "largest difference"],
+                ["measure", "Surprise", "1 thread", f"{threads} threads", "largest difference"],
                 surprise_rows(data),
             ),
         ]

@@ -1,9 +1,9 @@
-"""Peak memory of whole jobs, each in a process of its own, beside a bound that it must keep.
+"""Peak memory of whole jobs, each in its own process, next to a bound that it must keep.
 
 ``python benchmarks/bench_memory.py [--write] [--datasets ml-100k ml-1m] [--users 200] [--only TEXT] [--model FOLDER]``:
-some minutes for MovieLens-1M, most of them fitting, which a ``--model`` that was fitted before leaves out. A peak is
-that of the process (VmHWM), Python and libraries included; the first row is what these take alone. Fails if a peak is
-above its bound.
+some minutes for MovieLens-1M, most of them for fitting, which ``--model`` skips if it names a fitted model. A peak is
+that of the process (VmHWM), with Python and libraries; the first row is that of the libraries alone. Fails if a peak
+is above its bound.
 """
 
 import subprocess
@@ -16,26 +16,24 @@ from bench import arguments, publish, table
 
 MB = 2**20
 
-# Job, what it runs (after the lines before it), and the bound for MovieLens-1M in MB.
+# Job, its code, and the bound for MovieLens-1M in MB.
 START = "from bench import dataset\nimport prefmover as pm\n"
-LOAD = "from prefmover import datasets\ndata = datasets.load(NAME)\nratings = data.ratings\n"
+LOAD = "data = pm.datasets.load(NAME)\nusers, items = data.ratings.users, data.ratings.items\n"
 GEOMETRY = LOAD + "geometry = data.geometry\n"
-ALIGNED = (
-    GEOMETRY
-    + "from prefmover.items.geometry import align\nratings, geometry = align(ratings, geometry, 'drop')\n"
-)
 JOBS = (
     ("libraries alone", "import prefmover.execution.jit, prefmover.search, prefmover.model, scipy.sparse.linalg, pyarrow.parquet\n", 300),
     ("load the ratings", LOAD, 500),
     ("and the item geometry", GEOMETRY, 800),
-    ("nearest, k = 10, of some users", ALIGNED + "pm.nearest(ratings, geometry, 10, users=ratings.users[:USERS])\n", 1000),
-    ("nearest raters of 20 items, of some users", ALIGNED + "import numpy as np\nwho = np.repeat(ratings.users[:USERS], 20)\n"
-     "what = np.tile(ratings.items[:20], len(who) // 20)\npm.nearest_raters(ratings, geometry, who, what, 40)\n", 1000),
-    ("all distances of some users to everybody", ALIGNED + "pm.distances(ratings, geometry, ratings.users[:USERS // 4])\n", 1000),
-    ("jaccard between everybody", ALIGNED + "pm.similarities(ratings, 'jaccard')\n", 1500),
-    ("fit", ALIGNED + "pm.UserKNN(missing='drop').fit(ratings, geometry).save(MODEL)\n", 2000),
-    ("load the model", "model = pm.UserKNN.load(MODEL)\n", 600),
-    ("and recommend to 20 users", "model = pm.UserKNN.load(MODEL)\nmodel.recommend_many(model.ratings_.users[:20].tolist())\n", 1000),
+    ("nearest, k = 10, of some users", LOAD + "pm.nearest(data, 10, users=users[:USERS])\n", 1000),
+    ("nearest raters of 20 items, of some users", LOAD + "import numpy as np\nfrom prefmover.search import nearest_raters\n"
+     "queries = np.repeat(users[:USERS], 20)\n"
+     "nearest_raters(data, queries, np.tile(items[:20], len(queries) // 20), 40)\n", 1000),
+    ("all distances of some users to all users", LOAD + "pm.distances(data, users[:USERS // 4])\n", 1000),
+    ("jaccard between all users", LOAD + "pm.similarities(data, 'jaccard')\n", 1500),
+    ("fit", LOAD + "pm.Recommender().fit(data).save(MODEL)\n", 2000),
+    ("load the model", "model = pm.Recommender.load(MODEL)\n", 600),
+    ("and recommend to 20 users", ("model = pm.Recommender.load(MODEL)\n"
+     "for user in model.data_.ratings.users[:20].tolist():\n    model.recommend(user)\n"), 1000),
 )  # fmt: skip
 PEAK = "\nimport re\nprint('peak', re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
 
@@ -84,7 +82,7 @@ def main() -> None:
     publish(
         "memory",
         "Peak memory",
-        ["Each job in a process of its own, all threads; the bounds are for MovieLens-1M.", *parts],
+        ["Each job in its own process, all threads; the bounds are for MovieLens-1M.", *parts],
         options,
     )
     if over:

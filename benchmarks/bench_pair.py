@@ -2,7 +2,7 @@
 
 ``python benchmarks/bench_pair.py [--write]``: sizes 5 to 400 on random angles, then 2,000 random user pairs of
 MovieLens-100K and -1M (read from the folder that PREFMOVER_DATA names). One thread. Ours includes gathering
-the cost block and canceling shared mass; POT's raw C++ entry gets blocks gathered beforehand.
+the cost block and canceling common mass; POT's raw C++ entry gets blocks gathered beforehand.
 """
 
 import time
@@ -12,12 +12,8 @@ from ot.lp.emd_wrap import emd_c
 
 import ot
 from bench import arguments, dataset, publish, table
-from prefmover.data.preferences import preferences
-from prefmover.data.ratings import Ratings
-from prefmover.items.geometry import ItemGeometry
+from prefmover import Dataset, ItemGeometry, Ratings, distances
 from prefmover.measures import _pmd as kernels
-from prefmover.measures.pmd import distances
-from prefmover.ot._simplex import workspace
 
 SIZES = (5, 10, 20, 50, 100, 200, 400)
 PAIRS = 2000
@@ -25,24 +21,21 @@ REPEATS = 3
 POT_PIVOTS = 10_000_000
 
 
-def random_users(size: int, users: int, seed: int) -> tuple[Ratings, ItemGeometry]:
-    """Users with ``size`` ratings each, of 20-dimensional items that others do not share."""
+def random_users(size: int, users: int, seed: int) -> Dataset:
+    """Return users with ``size`` ratings each, of 20-dimensional items that no other user rated."""
     rng = np.random.default_rng(seed)
     n = users * size
     geometry = ItemGeometry.from_vectors(np.arange(n), rng.exponential(size=(n, 20)), name="random")
     stars = rng.integers(1, 6, n)
-    return Ratings.from_arrays(np.repeat(np.arange(users), size), np.arange(n), stars), geometry
+    return Dataset(Ratings.from_arrays(np.repeat(np.arange(users), size), np.arange(n), stars), geometry)
 
 
-def compare(ratings: Ratings, geometry: ItemGeometry, pairs: np.ndarray, emd2: bool) -> dict[str, float]:
+def compare(data: Dataset, pairs: np.ndarray, emd2: bool) -> dict[str, float]:
     """Time both on every pair, alternating, and compare the values. Seconds."""
-    everyone = preferences(ratings)
+    everyone, geometry = data.preferences, data.require_geometry("PMD")
     longest = int(np.diff(everyone.indptr).max())
-    scratch = (
-        np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32),
-        np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64),
-        np.empty(longest**2, np.int32), workspace(longest + 1, longest + 1),
-    )  # fmt: skip
+    scratch = kernels.pair_scratch(longest, longest)
+    users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
     ours, raw, full, out = (np.full((REPEATS, len(pairs)), np.inf) for _ in range(4))
     value, reference = np.empty(1), np.empty(len(pairs))
     for k, (u, v) in enumerate(pairs):
@@ -54,10 +47,8 @@ def compare(ratings: Ratings, geometry: ItemGeometry, pairs: np.ndarray, emd2: b
         cost, other = geometry.block(i, j), np.array([v])
         for r in range(REPEATS):
             start = time.perf_counter()
-            kernels.distances_from(
-                u, other, everyone.indptr, everyone.indices, everyone.mass, everyone.total,
-                geometry.grid, i, geometry.unit, bool(geometry.is_metric), *scratch, value,
-            )  # fmt: skip
+            costs = kernels.ItemCosts(geometry.grid, i, geometry.unit, bool(geometry.is_metric))
+            kernels.distances_from(u, other, users, costs, scratch, value)
             ours[r, k] = time.perf_counter() - start
             start = time.perf_counter()
             reference[k] = emd_c(p, q, cost, POT_PIVOTS, 1)[1]
@@ -95,21 +86,21 @@ def main() -> None:
     options = arguments(__doc__)
     rows = []
     for size in SIZES:
-        ratings, geometry = random_users(size, users=min(12, 4000 // size), seed=size)
+        data = random_users(size, users=min(12, 4000 // size), seed=size)
         rng = np.random.default_rng(size)
         n = 300 if size <= 100 else 60
-        u = rng.integers(0, ratings.n_users, n)
-        pairs = np.stack((u, (u + rng.integers(1, ratings.n_users, n)) % ratings.n_users), axis=1)
-        rows.append(row(f"random, {size} x {size}", compare(ratings, geometry, pairs, emd2=True)))
+        u = rng.integers(0, data.n_users, n)
+        pairs = np.stack((u, (u + rng.integers(1, data.n_users, n)) % data.n_users), axis=1)
+        rows.append(row(f"random, {size} x {size}", compare(data, pairs, emd2=True)))
         print(rows[-1], flush=True)
     text = []
     for name in options.datasets:
         data = dataset(name)
-        ratings, geometry = data.ratings, data.geometry
+        ratings, geometry = data.ratings, data.require_geometry("PMD")
         rng = np.random.default_rng(1)
         u = rng.integers(0, ratings.n_users, options.pairs)
         pairs = np.stack((u, (u + rng.integers(1, ratings.n_users, len(u))) % ratings.n_users), axis=1)
-        result = compare(ratings, geometry, pairs, emd2=True)
+        result = compare(data, pairs, emd2=True)
         rows.append(row(f"{name}, {len(pairs):,} random pairs", result))
         print(rows[-1], flush=True)
         text.append(
@@ -117,7 +108,7 @@ def main() -> None:
         )
         if name == "ml-100k":
             start = time.perf_counter()
-            distances(ratings, geometry, n_threads=2)
+            distances(data, n_threads=2)
             seconds = time.perf_counter() - start
             n_pairs = ratings.n_users * (ratings.n_users - 1) / 2
             brute = result["emd2"] * n_pairs

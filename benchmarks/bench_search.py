@@ -1,4 +1,4 @@
-"""Exact nearest users for everybody: the cascade against POT on every pair.
+"""Exact nearest users of all users: the cascade against POT on every pair.
 
 ``python benchmarks/bench_search.py [--write]``: real data from the folder that PREFMOVER_DATA names. POT's time for all
 pairs is estimated in the same run from ``ot.emd2`` and from its raw C++ entry on random pairs (blocks
@@ -16,21 +16,23 @@ from ot.lp.emd_wrap import emd_c
 
 import ot
 from bench import arguments, dataset, publish, table
-from prefmover.data.preferences import preferences
-from prefmover.data.ratings import Ratings
-from prefmover.items.geometry import ItemGeometry
-from prefmover.search import NeighborIndex, SearchStats
+from prefmover import Dataset, NeighborIndex
+from prefmover.measures.pmd import distances_from, query_major
+from prefmover.search import SearchStats
+from prefmover.search import _cascade as kernels
+from prefmover.search.cascade import CROWD, _shape_prices
+from prefmover.search.shard import Scratches
 
 POT_PIVOTS = 10_000_000
 
 
-def pot_seconds(ratings: Ratings, geometry: ItemGeometry, n_pairs: int) -> tuple[float, float]:
+def pot_seconds(data: Dataset, n_pairs: int) -> tuple[float, float]:
     """Return POT's mean seconds a pair: ``ot.emd2``, and its raw entry."""
-    everyone = preferences(ratings)
+    everyone, geometry = data.preferences, data.require_geometry("PMD")
     rng = np.random.default_rng(7)
     raw = full = 0.0
     for _ in range(n_pairs):
-        u, v = rng.choice(ratings.n_users, 2, replace=False)
+        u, v = rng.choice(data.n_users, 2, replace=False)
         (i, p), (j, q) = (
             (everyone.indices[s], everyone.mass[s] / everyone.total[x])
             for x in (u, v)
@@ -47,8 +49,8 @@ def pot_seconds(ratings: Ratings, geometry: ItemGeometry, n_pairs: int) -> tuple
 
 def timed(index: NeighborIndex, users: Any, k: int, n_threads: int) -> tuple[float, SearchStats]:
     start = time.perf_counter()
-    found = index.nearest(users, k, n_threads=n_threads)
-    return time.perf_counter() - start, found.stats
+    neighbors = index.nearest(users, k, n_threads=n_threads)
+    return time.perf_counter() - start, neighbors.stats
 
 
 def shares(stats: SearchStats) -> list[str]:
@@ -58,33 +60,29 @@ def shares(stats: SearchStats) -> list[str]:
     ]
 
 
-def tightness(ratings: Ratings, geometry: ItemGeometry, n_queries: int) -> list[str]:
-    """Return mean LB / exact of the bounds over the near half of the candidates of a few queries."""
-    from prefmover.measures.pmd import distances_of, query_major
-    from prefmover.search import _cascade as kernels
-    from prefmover.search.cascade import CROWD, _shape_prices
-
-    index = NeighborIndex(ratings, geometry)
-    users = index._users(True, None)
+def tightness(data: Dataset, n_queries: int) -> list[str]:
+    """Return the mean of bound / exact over the near half of the candidates of a few queries."""
+    p, geometry = data.preferences, data.require_geometry("PMD")
+    shard, scratches = NeighborIndex(data).shard(with_table=True), Scratches()
+    users = shard.candidates()
     rng = np.random.default_rng(3)
     ratios: list[tuple[float, float]] = []
-    for u in rng.choice(ratings.n_users, n_queries, replace=False).tolist():
-        p = index.preferences
-        mine = slice(p.indptr[u], p.indptr[u + 1])
-        items = p.indices[mine].astype(np.int32)
+    for u in rng.choice(data.n_users, n_queries, replace=False).tolist():
+        row = slice(p.indptr[u], p.indptr[u + 1])
+        items = p.indices[row].astype(np.int32)
         query = kernels.Query(
-            items, p.mass[mine], int(p.total[u]), query_major(geometry, items), geometry.unit, True, u, np.inf
+            items, p.mass[row], int(p.total[u]), query_major(geometry, items), geometry.unit, True, u, np.inf
         )
-        s = index._scratch(items.size)
+        s = scratches.get(shard, geometry.n_items, items.size)
         kernels.bound_everybody(query, users, s)
         rwmd = s.bound.copy()
         near = np.argsort(rwmd, kind="stable")
-        near = near[near != u][: ratings.n_users // 2]
+        near = near[near != u][: data.n_users // 2]
         s.alive[: near.size] = near
         _shape_prices(query, users, s, near[:CROWD])
         kernels.apply_prices(query, users, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
-        exact = distances_of(p, geometry, u, sample) / geometry.unit
+        exact = distances_from(p, geometry, u, sample) / geometry.unit
         ratios.append((float((rwmd[sample] / exact).mean()), float((s.bound[sample] / exact).mean())))
     mean = np.mean(ratios, axis=0)
     return [f"{mean[0]:.3f}", f"{mean[1]:.3f}"]
@@ -95,8 +93,8 @@ def main() -> None:
     parts = []
     for name in options.datasets:
         data = dataset(name)
-        ratings, geometry = data.ratings, data.geometry
-        full, raw = pot_seconds(ratings, geometry, options.pairs)
+        ratings, geometry = data.ratings, data.require_geometry("PMD")
+        full, raw = pot_seconds(data, options.pairs)
         n_pairs = ratings.n_users * (ratings.n_users - 1) / 2
         brute, brute_raw = full * n_pairs, raw * n_pairs
         parts.append(
@@ -106,12 +104,12 @@ def main() -> None:
             f"gathered blocks, estimated from {options.pairs:,} random pairs."
         )
         print(parts[-1], flush=True)
-        warm = NeighborIndex(ratings, geometry)
+        warm = NeighborIndex(data)
         warm.nearest(ratings.users[:70], options.k)
         rows = []
         small = ratings.n_users <= 2000
         for n_threads in (1, 2) if small else (2,):
-            index = NeighborIndex(ratings, geometry)
+            index = NeighborIndex(data)
             seconds, stats = timed(index, None, options.k, n_threads)
             rows.append(
                 [
@@ -129,9 +127,9 @@ def main() -> None:
         some = ratings.users[
             np.sort(rng.choice(ratings.n_users, min(options.queries, ratings.n_users), False))
         ]
-        index = NeighborIndex(ratings, geometry)
-        index._users(True, None)
-        one, two = (min(timed(index, some, options.k, jobs)[0] for _ in range(3)) for jobs in (1, 2))
+        index = NeighborIndex(data)
+        index.shard(with_table=True)
+        one, two = (min(timed(index, some, options.k, threads)[0] for _ in range(3)) for threads in (1, 2))
         parts.append(
             f"Two threads against one, {len(some)} queries, best of three: {one:.2f} s / {two:.2f} s = {one / two:.2f}x."
         )
@@ -139,10 +137,11 @@ def main() -> None:
         answer = []
         many = ratings.users[np.diff(ratings.matrix.indptr) >= 40]
         for user in rng.choice(many, 40, replace=False).tolist():
-            rated = list(ratings[user].items())
-            stars = dict(rated[k] for k in rng.choice(len(rated), 20, replace=False))
+            items, values = ratings.row(ratings.user_position(user))
+            some_20 = rng.choice(len(items), 20, replace=False)
             start = time.perf_counter()
-            warm.nearest(stars, 40, n_threads=1)
+            new = ratings.one_user("new", items[some_20], values[some_20])
+            warm.nearest(k=40, new=new, n_threads=1)
             answer.append(time.perf_counter() - start)
         parts.append(
             f"A new user with 20 ratings (a random 20 of a user with 40 or more), exact 40 nearest, one thread: median "
@@ -150,11 +149,11 @@ def main() -> None:
         )
         print(parts[-1], flush=True)
         parts.append(
-            "Bound / exact distance over the near half of the candidates of 20 queries: RWMD {}, with the prices for the "
-            "crowd {}.".format(*tightness(ratings, geometry, 20))
+            "Bound / exact distance over the near half of the candidates of 20 queries: RWMD {}, with shared "
+            "prices {}.".format(*tightness(data, 20))
         )
         if not small:
-            parts.append(growth(ratings, geometry, options.k))
+            parts.append(growth(data, options.k))
         parts.append(
             f"Peak memory of a process that loads {name}, makes its geometry and searches on two threads: "
             f"{peak_alone(name):.2f} GiB."
@@ -168,7 +167,7 @@ def peak_alone(name: str) -> float:
     program = (
         "import resource, sys; from bench import dataset; from prefmover.search import nearest; "
         "data = dataset(sys.argv[1]); "
-        "nearest(data.ratings, data.geometry, 10, users=data.ratings.users[:200], n_threads=2); "
+        "nearest(data, 10, users=data.ratings.users[:200], n_threads=2); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     here = Path(__file__).parent
@@ -178,24 +177,25 @@ def peak_alone(name: str) -> float:
     return int(done.stdout) / 2**20
 
 
-def growth(ratings: Ratings, geometry: ItemGeometry, k: int) -> str:
-    """Return how the time of all users grows with their number, from 200 queries at each size."""
+def growth(data: Dataset, k: int) -> str:
+    """Return the growth of the time of all users with their number, from 200 queries at each size."""
+    ratings = data.ratings
     rng = np.random.default_rng(5)
     sizes = [n for n in (1500, 3000) if n < ratings.n_users] + [ratings.n_users]
     times, solved = [], []
     for n in sizes:
         some = ratings.take(users=np.sort(rng.choice(ratings.n_users, n, replace=False)))
-        index = NeighborIndex(some, geometry)
-        index._users(True, None)
-        asked = some.users[np.sort(rng.choice(n, 200, replace=False))]
-        seconds, stats = timed(index, asked, k, 2)
+        index = NeighborIndex(Dataset(some, data.geometry))
+        index.shard(with_table=True)
+        queries = some.users[np.sort(rng.choice(n, 200, replace=False))]
+        seconds, stats = timed(index, queries, k, 2)
         times.append(seconds / 200 * n)
         solved.append(stats.solved / stats.pairs)
     exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-    told = ", ".join(
+    by_size = ", ".join(
         f"{n:,} users {t:,.0f} s ({s:.2%} solved)" for n, t, s in zip(sizes, times, solved, strict=True)
     )
-    return f"Growth, all users on two threads, extrapolated from 200 queries: {told}; time grows as n^{exponent:.2f}."
+    return f"Growth, all users on two threads, extrapolated from 200 queries: {by_size}; time grows as n^{exponent:.2f}."
 
 
 if __name__ == "__main__":

@@ -1,18 +1,24 @@
-"""How long a search will take: a model of its cost, with constants that a benchmark measures.
+"""A model of the cost of a search, with constants that ``bench_cluster.py`` measures.
 
-Every asker meets every reference user, but most of them only through a bound:
+Every query meets every user, but most of them only through a bound:
 
 ======  ====================================================================================
 table   once: distances from all items to a user, per item and rating of the user
-layout  per asker and shard: distances from all items to the asker's, and prices for the crowd
+layout  per query and shard: distances from all items to the query's, and shared prices
 bounds  per pair of users, and rating of either
-exact   per asker: the pairs that bounds do not rule out. They hardly grow in number with the
-        users, since the more there are, the nearer are the nearest
+exact   per query: the pairs that bounds do not rule out. Their number hardly grows with the
+        users, since the nearest are nearer among more users
 ======  ====================================================================================
 
-So the cost per asker is a constant plus a multiple of the number of users; at ``all_pairs_until`` the second
-is as large as the first, and from ten times that on, most of the time goes into people who are nowhere
-near: then candidates are to be generated first (docs/guide/cluster.md).
+So the cost per query is a constant plus a multiple of the number of users. At ``all_pairs_until`` the second
+is as large as the first. From ten times as many users on, most of the time goes into users who are far away,
+and it pays to generate candidates first (docs/guide/cluster.md).
+
+>>> million = estimate(1_000_000, 40, 3_000, cores=100)
+>>> list(million.core_seconds)
+['table', 'layout', 'bounds', 'exact']
+>>> million.shards
+24
 """
 
 from __future__ import annotations
@@ -24,31 +30,32 @@ from functools import cache
 from pathlib import Path
 
 from prefmover.errors import InputError
+from prefmover.execution.format import duration, size
 
 __all__ = ["Constants", "Estimate", "constants", "estimate"]
 
-FILE = Path(__file__).with_name("constants.json")
+FILE = Path(__file__).with_name("cost_model.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Seconds of one core; measured by ``benchmarks/bench_cluster.py``, which writes them down.
+    """Seconds of one core, as ``bench_cluster.py`` measures and writes them.
 
     Attributes
     ----------
     table
-        Per item and rating of a reference user, once.
+        Per item and rating of a user, once.
     entry
-        Per item and rating of the asker, for each shard.
+        Per item and rating of the query, for each shard.
     shard
-        Per asker and shard besides.
+        Per query and shard besides.
     bound
         Per pair of users and rating of either of them.
     exact
-        Per asker among ``users`` users, for one rating each; times the ratings of both. Grows as
+        Per query among ``users`` users, for one rating each; times the ratings of both. Grows as
         n^``growth``.
     measured
-        When, and on what.
+        Date and machine.
     """
 
     table: float
@@ -63,26 +70,26 @@ class Constants:
 
 @cache
 def constants() -> Constants:
-    """Return the constants that were measured last."""
+    """Return the constants of the last measurement."""
     return Constants(**json.loads(FILE.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a search of the nearest users will take.
+    """The estimated cost of a search.
 
     Attributes
     ----------
     core_seconds
-        In all, by stage.
+        Seconds of one core, by stage.
     seconds
-        On so many cores, if they are kept busy.
+        Seconds on all cores, if they are kept busy.
     shards
-        That the reference users are cut into.
+        Number of shards of the users.
     shared_bytes
-        Of the reference users, their tables and the geometry, over the object stores of all nodes.
+        Size of the users, their tables and the geometry, over the object stores of all nodes.
     all_pairs_until
-        Users at which bounds for all pairs cost as much as the exact part and one shard's layout.
+        Number of users at which bounds for all pairs cost as much as the exact part and one shard's layout.
     """
 
     core_seconds: dict[str, float]
@@ -95,7 +102,7 @@ class Estimate:
         parts = ", ".join(f"{stage} {s / self.total:.0%}" for stage, s in self.core_seconds.items())
         return (
             f"{duration(self.seconds)} ({duration(self.total)} of one core: {parts}), "
-            f"{self.shared_bytes / 1e9:,.1f} GB in {self.shards} shards"
+            f"{size(self.shared_bytes)} in {self.shards} shards"
         )
 
     @property
@@ -110,36 +117,28 @@ def estimate(
     items: int,
     *,
     cores: int = 1,
-    askers: int | None = None,
+    queries: int | None = None,
     shard_bytes: int = 2**29,
     using: Constants | None = None,
 ) -> Estimate:
-    """Return how long the exact 10 nearest users of everybody take.
+    """Return the estimated cost of the exact 10 nearest users of all users.
 
     Parameters
     ----------
     users, ratings_per_user, items
         The size of the data.
     cores
-        Of the cluster.
-    askers
-        How many ask; all users by default.
+        Number of cores of the cluster.
+    queries
+        Number of queries; all users by default.
     shard_bytes
         As in :class:`~prefmover.execution.RayExecutor`.
     using
         Constants of another machine.
-
-    Examples
-    --------
-    >>> million = estimate(1_000_000, 40, 3_000, cores=100)
-    >>> list(million.core_seconds)
-    ['table', 'layout', 'bounds', 'exact']
-    >>> million.shards
-    24
     """
     if min(users, items, cores) < 1 or ratings_per_user <= 0:
         raise InputError("users, items, cores and ratings_per_user must be positive")
-    c, asking = using or constants(), users if askers is None else askers
+    c, queries = using or constants(), users if queries is None else queries
     data = users * (12 * ratings_per_user + 16 + 4 * items)
     shards = max(1, math.ceil(data / shard_bytes))
     layout = shards * (items * ratings_per_user * c.entry + c.shard)
@@ -147,9 +146,9 @@ def estimate(
     pair = 2 * ratings_per_user * c.bound
     stages = {
         "table": users * items * ratings_per_user * c.table,
-        "layout": asking * layout,
-        "bounds": asking * users * pair,
-        "exact": asking * exact,
+        "layout": queries * layout,
+        "bounds": queries * users * pair,
+        "exact": queries * exact,
     }
     return Estimate(
         stages,
@@ -158,15 +157,3 @@ def estimate(
         int(data + 4 * items**2),
         int((exact + layout / shards) / pair),
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a duration for people.
-
-    >>> [duration(s) for s in (40, 7200, 400_000, 1e9)]
-    ['40 s', '2.0 h', '4.6 days', '32 years']
-    """
-    for unit, name in ((365.25 * 86400, "years"), (86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:,.{0 if name == 'years' else 1}f} {name}"
-    return f"{seconds:.0f} s"

@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from prefmover.errors import NotOptimalError
-from prefmover.ot import certificate, transport
+from prefmover.ot import transport
+from prefmover.ot.certificate import certificate
 from tests.ot.problems import problems
 
 

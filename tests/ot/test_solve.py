@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover.errors import InputError, NotOptimalError
-from prefmover.ot import TransportProblem, _simplex, solve, transport
+from prefmover.ot import TransportProblem, _simplex, transport
+from prefmover.ot.solve import solve
 from tests.messages import names
 from tests.oracles.transport import by_assignment, by_linear_program, by_permutations, by_pot, check_proof
 from tests.ot.problems import chain, problems
@@ -119,7 +120,7 @@ def test_masses_are_exact_where_they_are_whole():
 
 @given(st.lists(st.floats(0, 1e300), min_size=1, max_size=40).filter(any))
 def test_rounded_masses_add_up_and_spare_zeros(mass):
-    problem = TransportProblem.of(mass, [1.0], np.zeros((len(mass), 1)))
+    problem = TransportProblem.from_arrays(mass, [1.0], np.zeros((len(mass), 1)))
     assert problem.total == 2**52
     exact = np.array(mass) / max(mass) / (np.array(mass) / max(mass)).sum()
     assert np.abs(problem.p / 2**52 - exact).max() < 1e-15
@@ -127,10 +128,10 @@ def test_rounded_masses_add_up_and_spare_zeros(mass):
 
 
 def test_narrow_costs_where_they_fit():
-    assert TransportProblem.of([1], [1], [[0.75]]).whole.dtype == np.int32
-    assert TransportProblem.of([1], [1], [[0.1]]).whole.dtype == np.int64
-    assert TransportProblem.of([1, 1], [1], [[1.0], [2.0**-30]]).whole.dtype == np.int64
-    exact = TransportProblem.of([1, 1], [1], [[1.0], [2.0**-25]])
+    assert TransportProblem.from_arrays([1], [1], [[0.75]]).whole.dtype == np.int32
+    assert TransportProblem.from_arrays([1], [1], [[0.1]]).whole.dtype == np.int64
+    assert TransportProblem.from_arrays([1, 1], [1], [[1.0], [2.0**-30]]).whole.dtype == np.int64
+    exact = TransportProblem.from_arrays([1, 1], [1], [[1.0], [2.0**-25]])
     assert exact.whole.dtype == np.int32
     assert (exact.whole * exact.unit == exact.cost).all()
 

@@ -282,7 +282,7 @@ def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
             n = len(data.ratings.row(position)[0])
             raise UndefinedDistanceError(undefined_because(n, user))
     distance = float(distances_from(p, geometry, u, np.array([v]))[0])
-    return UserTransport(*ids, distance, data, u, v)
+    return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
 def _transport(data: Dataset, u: int, v: int) -> Transport:

@@ -1,8 +1,8 @@
 """The proof that a transport plan is optimal.
 
-A plan W with marginals p and q, and prices f, g with f_i + g_j ≤ c_ij, prove each other optimal when
-Σ W c = Σ p f + Σ q g (weak duality leaves no room between). All three are checked from the numbers in
-the result, without trust in the solver.
+A plan W with marginals p and q, and prices f, g with f_i + g_j ≤ c_ij, prove each other optimal if
+Σ W c = Σ p f + Σ q g, by weak duality. All three conditions are checked from the numbers in the result,
+independently of the solver.
 """
 
 import math
@@ -10,10 +10,10 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.errors import NotOptimalError
-from prefmover.ot.problem import Ints, TransportProblem
+from prefmover.ot.problem import TransportProblem
 
 __all__ = ["Certificate", "certificate"]
 
@@ -22,18 +22,18 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What was found when a result was checked.
+    """The result of a check.
 
     Attributes
     ----------
     primal, dual
-        The cost of the plan and the value of the prices.
+        Cost of the plan, and value of the prices.
     gap
         primal - dual.
     marginal_error
-        Units of mass by which rows and columns of the plan miss p and q: 0.
+        Units of mass by which the rows and columns of the plan differ from p and q: 0.
     violation
-        The most by which f_i + g_j exceeds c_ij: 0, or the rounding of the costs.
+        Largest excess of f_i + g_j over c_ij: 0, or the rounding of the costs.
     scale
         The largest cost; tolerances are relative to it.
     """
@@ -62,10 +62,10 @@ def certificate(
     rows: Ints,
     columns: Ints,
     units: Ints,
-    f: npt.NDArray[np.float64],
-    g: npt.NDArray[np.float64],
+    f: Floats,
+    g: Floats,
 ) -> Certificate:
-    """Check a plan (whole masses ``units`` from ``rows`` to ``columns``) and prices f, g."""
+    """Check a plan (integer masses ``units`` from ``rows`` to ``columns``) and prices f, g."""
     cost = problem.costs
     left_p, left_q = problem.p.copy(), problem.q.copy()
     np.subtract.at(left_p, rows, units)
@@ -73,7 +73,7 @@ def certificate(
     negative = int(-np.minimum(units, 0).sum())
     marginal_error = int(np.abs(left_p).sum() + np.abs(left_q).sum()) + negative
     total = problem.total
-    # In units: the product of a mass and a huge cost would not be finite.
+    # Computed in units, since the product of a mass and a huge cost could overflow.
     u = problem.unit
     primal = math.fsum(units * (cost[rows, columns] / u)) / total * u
     priced = np.concatenate((problem.p * (f / u), problem.q * (g / u)))

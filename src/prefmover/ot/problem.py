@@ -1,4 +1,4 @@
-"""A transport problem in whole numbers."""
+"""A transport problem in integers."""
 
 import math
 from dataclasses import dataclass
@@ -7,18 +7,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
 
 __all__ = ["TransportProblem"]
-
-Ints = npt.NDArray[np.int64]
 
 MASS_LIMIT = 2**62
 ROUNDED_MASS = 2**52
 NARROW_BITS = 26  # costs that fit go through the 32-bit kernel
 WIDE_BITS = 40
 LARGEST_COST = 1e300  # sums of costs must be finite
-SMALLEST_EXPONENT = -1074  # of a floating-point number
+SMALLEST_EXPONENT = -1074  # of any floating-point number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,34 +27,34 @@ class TransportProblem:
     Attributes
     ----------
     p, q
-        Whole masses, Σp = Σq = ``total``.
+        Integer masses, Σp = Σq = ``total``.
     whole
-        Costs in units of ``unit``, rounded down: int32, or int64 where they need more than 26 bits.
+        Integer costs in units of ``unit``, rounded down: int32, or int64 if they need more than 26 bits.
     unit
         A power of two.
     cost
-        The costs as given, or None if ``whole * unit`` is exactly that.
+        The original costs, or None if they are exactly ``whole * unit``.
     same
-        Pairs (row, column) that are the same point, in a cost that obeys the triangle inequality:
-        mass they share stays where it is.
+        Pairs (row, column) that are the same point, in a cost that obeys the triangle inequality: mass
+        that both have stays where it is.
     """
 
     p: Ints
     q: Ints
     whole: npt.NDArray[np.signedinteger[Any]]
     unit: float
-    cost: npt.NDArray[np.float64] | None = None
+    cost: Floats | None = None
     same: tuple[Ints, Ints] | None = None
 
     def __post_init__(self) -> None:
-        # The kernels trust these.
+        # The kernels rely on these checks.
         if self.whole.shape != (self.p.size, self.q.size):
             raise InputError(
                 f"costs of shape {self.whole.shape} do not fit {self.p.size} x {self.q.size} masses"
             )
         bits = NARROW_BITS if self.whole.dtype == np.int32 else WIDE_BITS
         if self.whole.min(initial=0) < 0 or self.whole.max(initial=0) > 2**bits:
-            raise InputError(f"a cost is not a whole number from 0 to 2^{bits}")
+            raise InputError(f"a cost is not an integer from 0 to 2^{bits}")
         if self.p.min(initial=0) < 0 or self.q.min(initial=0) < 0:
             raise InputError("a mass is negative")
         if not 0 < self.total == int(self.q.sum()) < MASS_LIMIT:
@@ -70,19 +69,19 @@ class TransportProblem:
         return int(self.p.sum())
 
     @property
-    def costs(self) -> npt.NDArray[np.float64]:
-        """The costs as numbers."""
+    def costs(self) -> Floats:
+        """The costs as floats."""
         if self.cost is not None:
             return self.cost
-        numbers: npt.NDArray[np.float64] = np.multiply(self.whole, self.unit, dtype=np.float64)
+        numbers: Floats = np.multiply(self.whole, self.unit, dtype=np.float64)
         return numbers
 
     @classmethod
-    def of(cls, p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Self:
-        """Return the problem for two lists of masses, each normalized to 1, and a matrix of costs.
+    def from_arrays(cls, p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Self:
+        """Return the problem of two lists of masses, each normalized to 1, and a matrix of costs.
 
-        Integer masses are taken exactly. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
-        the largest remainders rounded up, so that both sides add up to the last unit. Costs are rounded
+        Integer masses are exact. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
+        the largest remainders rounded up, so that both sums are exact. Costs are rounded
         down to multiples of their largest times 2⁻⁴⁰ or less.
         """
         whole_p, whole_q = _balance(_masses("p", p), _masses("q", q))
@@ -129,13 +128,13 @@ def _rounded(mass: npt.NDArray[Any]) -> Ints:
     share *= ROUNDED_MASS / math.fsum(share)
     floors = np.floor(share).astype(np.int64)
     missing = ROUNDED_MASS - int(floors.sum())
-    # Floating point may have the floors off by a few units either way; the largest masses bear that.
+    # Rounding errors may shift the floors by a few units; the largest masses absorb them.
     order = np.lexsort((-floors, floors - share)) if missing > 0 else np.argsort(-floors, kind="stable")
     floors[order[: abs(missing)]] += 1 if missing > 0 else -1
     return floors
 
 
-def _whole_costs(cost: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.signedinteger[Any]], float]:
+def _whole_costs(cost: Floats) -> tuple[npt.NDArray[np.signedinteger[Any]], float]:
     largest = float(cost.max())
     if largest == 0:
         return np.zeros(cost.shape, np.int32), 1.0

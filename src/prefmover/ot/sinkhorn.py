@@ -1,7 +1,7 @@
 """Entropic transport (Sinkhorn), in the log domain.
 
-For comparison only: its cost is that of a blurred plan, above the exact one. The paper's Table 1 turns
-out to show it, at ε = .05 on d = 1 - s (see ``docs/measures.md``).
+For comparison only: its cost is that of a blurred plan, which is above the exact one. The paper's Table 1
+turns out to show it, at ε = .05 with d = 1 - s (see ``docs/measures.md``).
 
 Reference: M. Cuturi, "Sinkhorn distances", NIPS 2013; G. Peyré, M. Cuturi, "Computational optimal
 transport", 2019, section 4.4 (log-domain stabilization).
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.ot.problem import TransportProblem
 
 __all__ = ["Sinkhorn", "sinkhorn"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +36,7 @@ class Sinkhorn:
     marginal_error
         ``Σ_i |row sum - p_i|`` at the end.
     iterations
-        How many rounds of updates were made.
+        Number of rounds of updates.
     """
 
     cost: float
@@ -66,8 +65,8 @@ def sinkhorn(
     epsilon
         Strength of the blur, in the units of the cost; small values converge slowly.
     tolerance
-        ``Σ_i |row sum - p_i|`` to stop at. Groups of points far apart in terms of ε exchange mass so slowly
-        that 1e-9 may be out of reach, long after the cost has settled.
+        Stop when ``Σ_i |row sum - p_i|`` is at most this. Groups of points that are far apart in terms of ε
+        exchange mass so slowly that 1e-9 may be out of reach, long after the cost has settled.
 
     Examples
     --------
@@ -76,11 +75,13 @@ def sinkhorn(
     >>> result.converged, round(1 - result.cost, 4)
     (True, 0.8926)
     """
+    from scipy.special import logsumexp
+
     if not (np.isfinite(epsilon) and epsilon > 0):
         raise InputError(f"epsilon is {epsilon!r}; it must be a positive number")
     if max_iterations < 1:
-        raise InputError(f"max_iterations is {max_iterations!r}; give a number from 1")
-    problem = TransportProblem.of(p, q, cost)
+        raise InputError(f"max_iterations is {max_iterations!r}; pass a number from 1 up")
+    problem = TransportProblem.from_arrays(p, q, cost)
     rows, columns = np.flatnonzero(problem.p), np.flatnonzero(problem.q)
     a, b = problem.p[rows] / problem.total, problem.q[columns] / problem.total
     c = problem.costs[np.ix_(rows, columns)]
@@ -89,8 +90,8 @@ def sinkhorn(
     error, iteration = np.inf, 0
     while error > tolerance and iteration < max_iterations:
         iteration += 1
-        f = -epsilon * _log_sum_exp((g - c) / epsilon + log_b, axis=1)
-        g = -epsilon * _log_sum_exp((f[:, None] - c) / epsilon + log_a[:, None], axis=0)
+        f = -epsilon * logsumexp((g - c) / epsilon + log_b, axis=1)
+        g = -epsilon * logsumexp((f[:, None] - c) / epsilon + log_a[:, None], axis=0)
         W = np.exp((f[:, None] + g - c) / epsilon + log_a[:, None] + log_b)
         error = float(np.abs(W.sum(axis=1) - a).sum())
     plan = np.zeros(problem.whole.shape)
@@ -98,9 +99,3 @@ def sinkhorn(
     full_f, full_g = np.zeros(problem.p.size), np.zeros(problem.q.size)
     full_f[rows], full_g[columns] = f, g
     return Sinkhorn(float((W * c).sum()), plan, (full_f, full_g), error <= tolerance, error, iteration)
-
-
-def _log_sum_exp(x: Floats, axis: int) -> Floats:
-    peak = x.max(axis=axis, keepdims=True)
-    total: Floats = np.log(np.exp(x - peak).sum(axis=axis)) + peak.squeeze(axis)
-    return total

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._typing import Floats, Ints
 from prefmover.errors import NotOptimalError
 from prefmover.ot.certificate import Certificate, certificate
-from prefmover.ot.problem import Ints, TransportProblem
+from prefmover.ot.problem import TransportProblem
 
 __all__ = ["Plan", "Transport", "solve", "transport"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Plan(NamedTuple):
@@ -31,26 +30,26 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
-    """An optimal plan and the proof that it is.
+    """An optimal plan, with the proof of its optimality.
 
     Attributes
     ----------
     cost
-        Σ W_ij c_ij, the least possible, for masses normalized to 1.
+        Σ W_ij c_ij, the minimum, for masses normalized to 1.
     plan
         The optimal W, sparse: at most n + m - 1 entries besides mass that stays in place.
     potentials
         Prices f (n) and g (m) with f_i + g_j ≤ c_ij, and Σ p f + Σ q g = cost.
     gap
-        cost minus the value of the potentials: 0 up to the rounding of the costs to 2⁻⁴⁰.
+        Cost minus the value of the potentials: 0 up to the rounding of the costs to 2⁻⁴⁰.
     status
-        ``"optimal"``; anything else is an exception.
+        ``"optimal"``; otherwise an exception was raised.
     pivots
-        How many simplex steps it took.
+        Number of simplex steps.
     units
-        The plan's masses as whole numbers, of ``problem.total``.
+        The plan's masses as integers, of ``problem.total``.
     problem
-        What was solved.
+        The problem.
     """
 
     cost: float
@@ -64,7 +63,7 @@ class Transport:
 
     @property
     def certificate(self) -> Certificate:
-        """The proof of optimality, checked anew from the plan and the potentials."""
+        """The proof of optimality, checked from the plan and the potentials."""
         return certificate(self.problem, self.plan.rows, self.plan.columns, self.units, *self.potentials)
 
 
@@ -76,14 +75,14 @@ def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transp
     Parameters
     ----------
     p, q
-        (n,) and (m,) masses, normalized to 1 each; integers are taken exactly.
+        (n,) and (m,) masses, normalized to 1 each; integers are exact.
     cost
-        (n, m), finite and not negative; it need not be a metric.
+        (n, m) costs, finite and not negative; they need not be a metric.
 
     Raises
     ------
     NotOptimalError
-        If optimality could not be proved. No number is returned in that case.
+        If optimality could not be proved.
 
     Examples
     --------
@@ -94,11 +93,11 @@ def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transp
     array([[0.25, 0.25],
            [0.  , 0.5 ]])
     """
-    return solve(TransportProblem.of(p, q, cost))
+    return solve(TransportProblem.from_arrays(p, q, cost))
 
 
 def solve(problem: TransportProblem) -> Transport:
-    """Solve a problem given in whole numbers; see :func:`transport`."""
+    """Solve a problem in integers; see :func:`transport`."""
     p, q, stays = _cancel(problem)
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if rows.size:
@@ -123,16 +122,16 @@ def solve(problem: TransportProblem) -> Transport:
 
 
 def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints] | None]:
-    """Take mass that both sides have at the same point out of the problem."""
+    """Remove mass that both sides have at the same point."""
     if problem.same is None:
         return problem.p, problem.q, None
     i, j = problem.same
-    shared = np.minimum(problem.p[i], problem.q[j])
+    common = np.minimum(problem.p[i], problem.q[j])
     p, q = problem.p.copy(), problem.q.copy()
-    p[i] -= shared
-    q[j] -= shared
-    kept = shared > 0
-    return p, q, (i[kept], j[kept], shared[kept])
+    p[i] -= common
+    q[j] -= common
+    positive = common > 0
+    return p, q, (i[positive], j[positive], common[positive])
 
 
 def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints, int]:
@@ -162,13 +161,11 @@ def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints
     return moved, price[:n], price[n:], int(pivots)
 
 
-def _extend(
-    problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: Ints
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: Ints) -> tuple[Ints, Ints]:
     """Extend prices of the reduced problem to all points.
 
-    g_j = min_i (c_ij - f_i) over the rows that were priced, f_i likewise over all columns. A row that lost
-    all its mass to its own column k gets f = -g_k; the triangle inequality makes that feasible.
+    g_j = min_i (c_ij - f_i) over the rows with a price, f_i likewise over all columns. A row that lost all
+    its mass to its twin column k gets f = -g_k, which the triangle inequality makes feasible.
     """
     n, m = problem.whole.shape
     full_f, full_g = np.zeros(n, np.int64), np.zeros(m, np.int64)
