@@ -1,13 +1,14 @@
 """The service under load, on loopback: throughput, latencies, errors, memory.
 
-``prefmover serve`` runs as a process of its own; clients are connections of this one, each asking for the
-next thing as soon as it has the last. Users, items and ratings are random, so that hardly an answer is kept.
+``prefmover serve`` runs as a separate process. The clients are connections of this process; each sends its next
+request as soon as it has the last response. Users, items and ratings are random, so that hardly a response
+comes from the cache.
 
     python benchmarks/bench_server.py                          cinema, and ml-1m where PREFMOVER_DATA has it
     python benchmarks/bench_server.py --datasets cinema --seconds 5
-    python benchmarks/bench_server.py --model-folder FOLDER    a model made by `prefmover fit`, instead
+    python benchmarks/bench_server.py --model-folder FOLDER    a model saved by `prefmover fit`
 
-The model of a data set is fitted the first time, which takes a while for ml-1m, and kept.
+The model of a data set is fitted the first time, which takes a while for ml-1m, and stored.
 """
 
 import asyncio
@@ -23,14 +24,14 @@ from urllib.parse import quote
 from bench import arguments, publish, table
 
 GUEST_CLIENTS = 4
-TARGET = 150  # ms, p50 of a new user's recommendations with four clients on two cores
+TARGET = 150  # ms, p50 of recommendations for a guest with four clients on two cores
 RATINGS = 12  # of a guest, among the 200 most rated items
 
 
-class Asked(NamedTuple):
-    """One request and what became of it."""
+class Timing(NamedTuple):
+    """The kind of a request, its status and its time."""
 
-    what: str
+    kind: str
     status: int
     seconds: float
 
@@ -60,14 +61,14 @@ class Service:
 
 
 class Connection:
-    """A client that keeps its connection: as little HTTP as will do, for the client is not what is measured."""
+    """A client with a persistent connection and as little HTTP as possible: only the service is measured."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Return status and content of one request."""
+    async def send(self, path: str, body: Any = None) -> tuple[int, bytes]:
+        """Return the status and the body of a response."""
         if self.streams is None:
             self.streams = await asyncio.open_connection(*self.address)
         reader, writer = self.streams
@@ -83,19 +84,19 @@ class Connection:
         return int(head.split()[1]), await reader.readexactly(length)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self.streams is not None:
             self.streams[1].close()
 
 
-class Questions:
-    """Random requests about one model."""
+class Requests:
+    """Random requests to one model."""
 
     def __init__(self, users: list[str], items: list[str], scale: dict[str, float], seed: int) -> None:
         self.users, self.items, self.scale, self.dice = users, items, scale, random.Random(seed)
 
     def guest(self) -> list[dict[str, Any]]:
-        """Return the ratings of somebody new."""
+        """Return the ratings of a guest."""
         step = self.scale["step"] or 1.0
         levels = int((self.scale["highest"] - self.scale["lowest"]) / step) + 1
         some = self.dice.sample(self.items, min(RATINGS, len(self.items)))
@@ -105,11 +106,11 @@ class Questions:
         ]
 
     def guest_recommendations(self) -> tuple[str, str, Any]:
-        """Ask what to recommend to somebody new."""
+        """Return a request for the recommendations of a guest."""
         return "guest recommendations", "/api/v1/guest/recommendations", {"ratings": self.guest()}
 
     def any(self) -> tuple[str, str, Any]:
-        """Ask something."""
+        """Return a request of a random kind."""
         user, other = (quote(id_, safe="") for id_ in self.dice.sample(self.users, 2))
         item = quote(self.dice.choice(self.items), safe="")
         about = f"/api/v1/users/{user}"
@@ -128,43 +129,43 @@ class Questions:
         )
 
 
-async def load(address: tuple[str, int], clients: int, seconds: float, question: Any) -> list[Asked]:
-    """Ask as fast as answers come, from so many clients, for so long."""
-    asked: list[Asked] = []
+async def load(address: tuple[str, int], clients: int, seconds: float, request: Any) -> list[Timing]:
+    """Send requests from some clients for some time, and return the timings."""
+    timings: list[Timing] = []
     end = time.perf_counter() + seconds
 
     async def client() -> None:
         connection = Connection(address)
         while (begin := time.perf_counter()) < end:
-            what, path, body = question()
-            status, _ = await connection.ask(path, body)
-            asked.append(Asked(what, status, time.perf_counter() - begin))
+            kind, path, body = request()
+            status, _ = await connection.send(path, body)
+            timings.append(Timing(kind, status, time.perf_counter() - begin))
         connection.close()
 
     await asyncio.gather(*(client() for _ in range(clients)))
-    return asked
+    return timings
 
 
 async def ready(address: tuple[str, int]) -> float:
     begin = time.perf_counter()
     connection = Connection(address)
-    while (await connection.ask("/readyz"))[0] != 200:
+    while (await connection.send("/readyz"))[0] != 200:
         await asyncio.sleep(0.1)
     connection.close()
     return time.perf_counter() - begin
 
 
 async def memory(address: tuple[str, int]) -> float:
-    """Return the MiB that the service holds."""
+    """Return the memory of the service, in MiB."""
     connection = Connection(address)
-    text = (await connection.ask("/metrics"))[1].decode()
+    text = (await connection.send("/metrics"))[1].decode()
     connection.close()
     return float(text.partition("\nprocess_resident_memory_bytes ")[2].split()[0]) / 2**20
 
 
 async def listed(address: tuple[str, int], path: str, key: str) -> list[str]:
     connection = Connection(address)
-    content = (await connection.ask(path))[1]
+    content = (await connection.send(path))[1]
     connection.close()
     return [one["id"] for one in json.loads(content)[key]]
 
@@ -184,14 +185,14 @@ async def measure(service: Service, clients: int, seconds: float) -> dict[str, A
     ]
     items = await listed(address, "/api/v1/items?limit=200", "items")
     connection = Connection(address)
-    info = json.loads((await connection.ask("/api/v1/model"))[1])
+    info = json.loads((await connection.send("/api/v1/model"))[1])
     connection.close()
-    questions = Questions(users, items, info["scale"], seed=1)
-    await load(address, clients, min(seconds, 5.0), questions.any)  # pages touched, caches filled
+    requests = Requests(users, items, info["scale"], seed=1)
+    await load(address, clients, min(seconds, 5.0), requests.any)  # warm up
     before = await memory(address)
-    mixed = await load(address, clients, seconds, questions.any)
+    mixed = await load(address, clients, seconds, requests.any)
     after = await memory(address)
-    guests = await load(address, GUEST_CLIENTS, min(seconds, 20.0), questions.guest_recommendations)
+    guests = await load(address, GUEST_CLIENTS, min(seconds, 20.0), requests.guest_recommendations)
     return {
         "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
         "seconds": seconds,
@@ -205,43 +206,43 @@ def main() -> None:
         for name in ["cinema", *(n for n in options.datasets if n not in ("cinema", "ml-100k"))]
     ]
     if options.model_folder:
-        sources = [(options.model_folder,)]
+        sources = [("--model", options.model_folder)]
     rows, kinds, guests = [], {}, []
     for source in sources:
         print("serving", *source, file=sys.stderr)
         with Service(*source) as service:
-            found = asyncio.run(measure(service, options.clients, options.seconds))
-        info, mixed, new = found["info"], found["mixed"], found["guests"]
+            result = asyncio.run(measure(service, options.clients, options.seconds))
+        info, mixed, new = result["info"], result["mixed"], result["guests"]
         name = f"{info['name']} ({info['n_users']:,} users, {info['n_ratings']:,} ratings)"
         errors = Counter(one.status for one in mixed + new if one.status != 200)
         times = [one.seconds for one in mixed]
         rows.append(
             [
                 name,
-                f"{len(mixed) / found['seconds']:,.0f}",
+                f"{len(mixed) / result['seconds']:,.0f}",
                 percentile(times, 0.5),
                 percentile(times, 0.99),
                 ", ".join(f"{n} x {status}" for status, n in errors.items()) or "0",
-                f"{found['before']:,.0f} → {found['after']:,.0f}",
+                f"{result['before']:,.0f} → {result['after']:,.0f}",
             ]
         )
         by_kind = defaultdict(list)
         for one in mixed:
-            by_kind[one.what].append(one.seconds)
+            by_kind[one.kind].append(one.seconds)
         kinds[name] = by_kind
         times = [one.seconds for one in new]
         guests.append([name, f"{len(new)}", percentile(times, 0.5), percentile(times, 0.99), str(TARGET)])
     names = sorted({kind for some in kinds.values() for kind in some})
     parts = [
-        f"{options.clients} clients for {options.seconds:g} s, each request of a random kind about random users and items.",
+        f"{options.clients} clients for {options.seconds:g} s, each request of a random kind, for random users and items.",
         table(["model", "requests/s", "p50, ms", "p99, ms", "errors", "memory, MiB, start → end"], rows),
         "p50 by kind of request, ms:",
         table(
             ["request", *kinds],
             [[kind, *(percentile(some[kind], 0.5) for some in kinds.values())] for kind in names],
         ),
-        f"Recommendations with reasons for a new user ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
-        table(["model", "requests", "p50, ms", "p99, ms", "to reach, p50"], guests),
+        f"Recommendations with reasons for a guest ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
+        table(["model", "requests", "p50, ms", "p99, ms", "target, p50"], guests),
     ]
     publish("server", "Service", parts, options)
 

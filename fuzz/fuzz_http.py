@@ -10,7 +10,14 @@ oracle.load()
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 
-ROUTES = ("neighbors", "recommendations", "recommendation", "predictions", "explanations", "comparison")
+ROUTES = (
+    "neighbors",
+    "recommendations",
+    "recommendations/explain",
+    "predictions",
+    "explanations",
+    "comparison",
+)
 PATHS = ("/api/v1/users/{}", "/api/v1/users/{}/neighbors", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
 
 
@@ -26,25 +33,29 @@ def client() -> Any:
     ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])
     space = ItemGeometry.from_vectors([1, 2, 3, 4], [[1, 0], [1, 1], [0, 1], [1, 3]])
     app = create_app(Handlers(Recommender(n_threads=1).fit(Dataset(ratings, space)), "small"))
-    made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
-    made.__enter__()
-    atexit.register(made.__exit__, None, None, None)
-    return made
+    test_client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
+    test_client.__enter__()
+    atexit.register(test_client.__exit__, None, None, None)
+    return test_client
 
 
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
     if choices.below(4):
         path = f"/api/v1/guest/{choices.pick(ROUTES)}"
-        answer = client().post(path, content=choices.rest(), headers={"content-type": "application/json"})
+        response = client().post(path, content=choices.rest(), headers={"content-type": "application/json"})
     else:
         from urllib.parse import quote
 
         path = choices.pick(PATHS).format(quote(choices.rest(), safe="=&"))
-        answer = client().get(path)
-    assert answer.status_code < 500 or answer.status_code == 503, (path, answer.status_code, answer.text)
-    if answer.status_code >= 400 and answer.headers.get("content-type") == "application/problem+json":
-        assert answer.json()["status"] == answer.status_code
+        response = client().get(path)
+    assert response.status_code < 500 or response.status_code == 503, (
+        path,
+        response.status_code,
+        response.text,
+    )
+    if response.status_code >= 400 and response.headers.get("content-type") == "application/problem+json":
+        assert response.json()["status"] == status
 
 
 def seeds() -> list[bytes]:

@@ -226,7 +226,7 @@ function drawResults(model, signal) {
         "div",
         { class: "line" },
         h("h2", { id: "try-best" }, "Recommended for you"),
-        more("recommended", "All parts"),
+        more("recommended", "All recommendations"),
       ),
       best.element,
     ),

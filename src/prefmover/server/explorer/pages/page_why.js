@@ -114,7 +114,7 @@ function drawExplanation(explanation, route, valueName) {
       fact(
         "In common",
         explanation.n_common === 0 ? "nothing" : count(explanation.n_common, itemNoun()),
-        explanation.common_share === null ? "" : `${percent(explanation.common_share)} of the preference`,
+        commonNote(explanation),
       ),
       explanation.certificate ? proof(explanation.certificate) : null,
     ),
@@ -125,6 +125,11 @@ function drawExplanation(explanation, route, valueName) {
       h("a", { href: href({ ...route, page: "measures" }) }, "The same two under twelve measures"),
     ),
   ];
+}
+
+function commonNote({ n_common, common_share }) {
+  if (common_share === null) return "";
+  return n_common === 0 ? "and still comparable" : `${percent(common_share)} of the preference`;
 }
 
 /** The transport plan of PMD. */
@@ -153,12 +158,7 @@ function drawPlan(explanation, people) {
 /** The factors of another measure. */
 function drawFactors(explanation, people) {
   const factors = explanation.factors.map((factor) =>
-    h(
-      "div",
-      {},
-      h("dt", {}, factor.meaning),
-      h("dd", {}, factor.value === null ? "undefined" : value(factor.value)),
-    ),
+    h("div", {}, h("dt", {}, factor.meaning), h("dd", {}, factorValue(factor.value))),
   );
   return card(
     "The formula",
@@ -167,6 +167,11 @@ function drawFactors(explanation, people) {
     h("dl", { class: "factors" }, factors),
     explanation.flows.length ? planTable(explanation, people) : null,
   );
+}
+
+function factorValue(x) {
+  if (x === null) return "undefined";
+  return Number.isInteger(x) ? String(x) : value(x);
 }
 
 function card(heading, aside, lead, ...content) {

@@ -65,7 +65,7 @@ function strip(person, scale) {
     h(
       "p",
       { class: "soft ends" },
-      h("span", {}, "highest rated"),
+      h("span", {}, "highest"),
       h("span", {}, `preference over ${itemsNoun()}`),
       h("span", {}, "lowest"),
     ),
