@@ -64,9 +64,8 @@ def distance(
     if measure != "all":
         (only,) = values
         row = rows[0][0]
-        note(
-            f"{row.label} {row.value_name} between {pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common"
-        )
+        users = f"{pair[0]} and {pair[1]}, {counted(n_common, 'item')} in common"
+        note(f"{row.label} {row.value_name} between {users}")
         if "lower_bound" in only:
             note(f"no plan costs less than {only['lower_bound']!r}")
         value = only[row.value_name]

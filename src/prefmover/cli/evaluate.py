@@ -31,6 +31,7 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Report at th
 
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
+METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES", "ks": "NUMBERS"}
 
 
 def _option(name: str) -> tuple[str, Any, Any]:
@@ -53,6 +54,9 @@ def _option(name: str) -> tuple[str, Any, Any]:
         *([SHORT[name]] if name in SHORT else []),
         help=f"{field.description}.",
         show_default=str(default) if default not in ("", None) else False,
+        metavar=METAVARS.get(
+            name, "N" if kind in (int, float) else "NAME" if name.endswith("column") else None
+        ),
         hidden=name == "panels",  # JSON, which a configuration file fills
     )
     return name, Annotated[kind | None, option], None
