@@ -1,4 +1,4 @@
-"""What every recommender with every measure provides; the tests of models inherit it."""
+"""The contract of every recommender with every measure; the tests of models inherit it."""
 
 import copy
 import json

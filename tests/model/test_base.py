@@ -1,4 +1,4 @@
-"""What both recommenders share: fits that are whole or not at all, requests, guests, new users."""
+"""The methods that both recommenders share: fits that are all or nothing, requests, guests, new users."""
 
 import pickle
 

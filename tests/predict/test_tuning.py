@@ -1,4 +1,4 @@
-"""Tuning is on held-out training ratings, visible, and leaves alone what the user has set."""
+"""Tuning uses held-out training ratings, lists its trials, and never changes a parameter that is set."""
 
 import pytest
 

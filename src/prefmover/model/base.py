@@ -212,8 +212,7 @@ class BaseRecommender(ABC):
         names = columns.users
         for state, rows in states.values():
             self._check_state(state)
-            own = predictor.scores(state, items[rows])
-            for whole, part in zip(scores, own, strict=True):
+            for whole, part in zip(scores, predictor.scores(state, items[rows]), strict=True):
                 whole[rows] = part
             users[rows] = 0 if state.is_known else -1
             for k in rows:
@@ -256,7 +255,7 @@ class BaseRecommender(ABC):
         )
 
     def explain(self, user: Any, other: Any) -> UserExplanation:
-        """Return what makes two users near or far by the measure of the model.
+        """Explain the distance or similarity of two users by the measure of the model.
 
         Parameters
         ----------

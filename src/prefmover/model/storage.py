@@ -12,7 +12,7 @@ Files other than the header are named after their content and never changed. Sav
 old ones and then replaces the header in one step, so that a process that is killed at any moment leaves
 the old model or the new one. Files that the header does not name are removed by the next save.
 
-Whatever a folder says is checked before it is used: a model from a stranger raises an error at worst.
+Everything in a folder is checked before it is used. A model from a stranger raises an error at worst.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ::
 
-    base.py         predictions, recommendations, contributions; what every predictor provides
+    base.py         predictions, recommendations, contributions; the protocol of predictors
     inputs.py       pairs and guests' ratings in every form, as positions
     similarity.py   a measure bound to a data set
     centering.py    baselines and residuals

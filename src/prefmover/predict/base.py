@@ -1,4 +1,4 @@
-"""Predictions, recommendations and the contributions that explain them; what every predictor provides."""
+"""Predictions, recommendations, the contributions that explain them, and the protocol of predictors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Contribution(NamedTuple):
     residual
         How much more, or less, than expected the neighbor likes the item.
     value
-        What the neighbor adds. The values of all neighbors and the baseline sum to the prediction.
+        The part of the prediction. The values of all neighbors and the baseline sum to the prediction.
     measure_value
         The distance (or similarity) between the user and the neighbor. None if it was not computed: the
         kernel model needs no distances to predict, and computes those of the ten largest contributions only.
@@ -346,7 +346,7 @@ State = TypeVar("State", bound=UserState)
 
 
 class Predictor(Protocol[State]):
-    """A fitted predictor, by position: what models need of it. Position -1 is an unknown user or item."""
+    """A fitted predictor. Users and items are positions; -1 is an unknown user or item."""
 
     @property
     def similarity(self) -> UserSimilarity:

@@ -309,13 +309,9 @@ class KernelPredictor:
         coefficients = r.coefficients(user)
         values = weight * coefficients.alpha * r.item_weights(item, coefficients.items)
         top = np.argsort(-values * np.sign(values.sum()), kind="stable")[:N_EVIDENCE]
-        rated, given = ratings.row(user)
-        return tuple(
-            Evidence(*row)
-            for row in zip(
-                ratings.items[rated[top]].tolist(), given[top].tolist(), values[top].tolist(), strict=True
-            )
-        )
+        items = ratings.items[coefficients.items[top]].tolist()
+        stars = ratings.row(user)[1][top].tolist()
+        return tuple(Evidence(*row) for row in zip(items, stars, values[top].tolist(), strict=True))
 
     def _ratings_of(self, users: Ints, item: int) -> list[float | None]:
         """Return the users' ratings of an item, None where there is none."""

@@ -67,12 +67,16 @@ class AllK(NamedTuple):
 
 
 class RatingsByItem(NamedTuple):
-    """The ratings by item (CSC): raters in ascending order, residuals, and the ratings."""
+    """The ratings by item (CSC): raters in ascending order, residuals, and the ratings.
+
+    ``keys`` are item * n_users + rater, in ascending order.
+    """
 
     indptr: Ints
     raters: Ints
     residuals: Floats
     ratings: Floats
+    keys: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,11 +134,13 @@ class KNNPredictor:
         matrix = self.ratings.matrix
         order = np.argsort(matrix.indices, kind="stable")
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        raters = self.ratings.rows()[order]
         return RatingsByItem(
             np.concatenate(([0], np.cumsum(counts))),
-            self.ratings.rows()[order],
+            raters,
             self.centering.residuals(self.ratings)[order],
             matrix.data[order],
+            matrix.indices[order].astype(np.int64) * self.ratings.n_users + raters,
         )
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
@@ -341,9 +347,7 @@ class KNNPredictor:
 
     def _rating_positions(self, users: Ints, items: Ints) -> Ints:
         """Return the position of each (user, item) in the ratings by item; -1 where there is no rating."""
-        by_item, n = self._by_item, self.ratings.n_users
-        keys = np.repeat(np.arange(self.ratings.n_items), np.diff(by_item.indptr)) * n + by_item.raters
-        queries = items * n + users
+        keys, queries = self._by_item.keys, items * self.ratings.n_users + users
         at = np.searchsorted(keys, queries)
         return np.where(keys[np.minimum(at, len(keys) - 1)] == queries, at, -1)
 

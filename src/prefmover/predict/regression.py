@@ -118,7 +118,7 @@ class UserCoefficients(NamedTuple):
         The part of the user's variance that is not in the features of the data's users: ψ_u; 1 for a guest,
         whose ratings are not among the data.
     offset
-        What the user adds to all predictions.
+        The part that the user adds to all predictions.
     """
 
     items: Ints
@@ -145,9 +145,9 @@ class Regression:
     alpha
         (n_ratings,) one coefficient for each rating, (rating - fitted) in units of the noise.
     user, item, similar_items
-        (n_users,), (n_items,), (n_items,) what a user, an item and the items similar to it add.
+        (n_users,), (n_items,), (n_items,) offsets of users, of items, and of items through similar ones.
     item_factors
-        (n_items, rank): times a user's features, what similar users contribute to each item.
+        (n_items, rank): times a user's features, the contribution of similar users to each item.
     """
 
     ratings: Ratings
@@ -229,13 +229,13 @@ class Regression:
         return out
 
     def personal(self, user: UserCoefficients, items: Ints) -> Floats:
-        """Return what similar users and the user's own ratings add to the baseline of items."""
+        """Return the sum of the contributions of similar users and of the user's taste to items."""
         neighbors = (self.item_factors[items] @ user.features).astype(np.float64)
         personal: Floats = neighbors + self.taste(user, items)
         return personal
 
     def taste(self, user: UserCoefficients, items: Ints) -> Floats:
-        """Return what a user's own ratings add to items, apart from what passes through the features."""
+        """Return the contribution of a user's own ratings to items, without the part in the features."""
         s = self.covariance
         similarity = _item_kernel(self.geometry, s.item_rate, user.items, items)
         taste: Floats = user.alpha @ similarity * (s.taste + user.rest * s.shared_taste)

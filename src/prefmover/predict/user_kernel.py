@@ -6,7 +6,7 @@ distances instead of users x users, and a new user costs as many distances as th
 method; Williams and Seeger, 2001). If all users are landmarks, nothing is approximated. ψ_u is the part of
 user u that the landmarks do not explain.
 
-A kernel does not depend on what is predicted from it; several models can share one.
+A kernel does not depend on the target of the predictions; several models can share one.
 """
 
 from __future__ import annotations
