@@ -49,12 +49,9 @@ def target(data: bytes) -> None:
 
         path = choices.pick(PATHS).format(quote(choices.rest(), safe="=&"))
         response = client().get(path)
-    assert response.status_code < 500 or response.status_code == 503, (
-        path,
-        response.status_code,
-        response.text,
-    )
-    if response.status_code >= 400 and response.headers.get("content-type") == "application/problem+json":
+    status = response.status_code
+    assert status < 500 or status == 503, (path, status, response.text)
+    if status >= 400 and response.headers.get("content-type") == "application/problem+json":
         assert response.json()["status"] == status
 
 
