@@ -44,7 +44,7 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     means
         ``"all-rated"``: each user's ratings are centered on the mean of all their ratings (the usual
         definition in collaborative filtering). ``"co-rated"``: on the mean over the co-rated items of
-        the pair (Pearson's own; Surprise's ``pearson``).
+        the pair (Pearson's definition; Surprise's ``pearson``).
 
     Notes
     -----

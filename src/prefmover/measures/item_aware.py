@@ -2,9 +2,9 @@
 
 Every rating of u meets every rating of v, weighted by the similarity of the two items, so that users
 without a co-rated item can be compared. Done pair by pair this is Σ_u Σ_v |I_u| |I_v| terms (10¹² on
-MovieLens-1M). But the sum over u's items does not depend on v once it is kept for each item j (and, for
-HUSM, for each rating that j could have): it is made once for a user, and each v only adds up their own
-items' entries.
+MovieLens-1M). But the sum over u's items can be computed for each item j (and, for HUSM, for each rating that
+j could have) independently of v. It is computed once for each user u, and each v only adds up the entries of
+v's items.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from prefmover.measures.pairs import Pairs, Rows, entries_of_rows
 __all__ = ["STRIPE_BYTES", "bcf", "bcf_breakdown", "husm", "husm_breakdown"]
 
 STRIPE_BYTES = 2**28
-"""Item similarities are held for all items if they fit in this; else made anew, a stripe at a time."""
+"""Item similarities are held for all items if they fit in this; otherwise computed a stripe at a time."""
 
 WIDEST = 600.0
 """Scales wider than this would overflow the tabulated exponentials and are summed term by term."""
@@ -43,7 +43,7 @@ def bcf(
         r_med, divided by the two L2 norms. ``"zero-filled"``: as the correlation, with mean and
         deviation of the whole row, unrated items counted as 0 (the reconstruction of Table 1).
     flat
-        What a user with σ = 0 contributes (with ``"median"``: one whose ratings are all r_med), for whom
+        The treatment of users with σ = 0 (with ``"median"``: with all ratings equal to r_med), for whom
         loc is 0/0. ``"nothing"``: loc = 0, and the value is J. ``"one"``: loc = 1.
     normalized
         Divide the double sum (not J) by |I_u| |I_v|.

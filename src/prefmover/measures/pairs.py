@@ -39,7 +39,7 @@ class Pairs:
     users, others
         Positions of the users in the rows and in the columns of the result.
     upper
-        Whether users and others are the same, and a row needs only the columns from its own user on.
+        Whether users and others are the same, and a row needs only the columns from its user on.
     """
 
     data: "Dataset"
@@ -72,7 +72,7 @@ class Pairs:
         return indptr[users].astype(np.int64), indptr[users + 1].astype(np.int64)
 
     def item_means(self) -> Floats:
-        """Return μ_i, the mean rating of each item over its raters; NaN for an item that nobody rated."""
+        """Return μ_i, the mean rating of each item over its raters; NaN for an item without raters."""
         n = np.bincount(self.matrix.indices, minlength=self.matrix.shape[1])
         total = np.bincount(self.matrix.indices, self.matrix.data, minlength=self.matrix.shape[1])
         means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)

@@ -29,7 +29,7 @@ from prefmover.ot.solve import Transport, solve
 
 __all__ = ["UserTransport", "distances", "distances_between", "pmd", "pmd_breakdown", "preference_mover"]
 
-FEW = 20  # pairs for which laying the distances out anew does not pay
+FEW = 20  # pairs for which a query-major layout does not pay
 TABLE_1_EPSILON = 0.05
 
 

@@ -5,7 +5,7 @@
     NeighborIndex ─ one query per thread at a time (index.py)
         │
         ├─ all users: RWMD, two sums a user                           _bounds.py
-        ├─ all users: one set of shared prices bounds everyone left   _cascade.py
+        ├─ all users: one set of shared prices bounds all users left  _cascade.py
         ├─ each user: dual steps on the pair, abandoned once too far  _climb.py
         └─ the last few: exact, by simplex                            ot/
                                         │

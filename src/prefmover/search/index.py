@@ -96,7 +96,7 @@ class NeighborIndex:
         executor: str | Executor | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Neighbors:
-        """Return the k nearest users of each query, which is never its own neighbor.
+        """Return the k nearest users of each query, without the query itself.
 
         The parameters are those of :func:`~prefmover.search.nearest`.
         """
@@ -123,7 +123,7 @@ class NeighborIndex:
         n_threads: int | None = None,
         progress: Progress | None = None,
     ) -> Neighbors:
-        """Return all users within a distance of each query, which is never its own neighbor."""
+        """Return all users within a distance of each query, without the query itself."""
         if not radius >= 0:
             raise InputError(f"radius is {radius!r}; pass a distance from 0 up")
         new = checked_new(self.data, new)
@@ -217,7 +217,7 @@ class NeighborIndex:
         return Queries(preferences(new), np.full(new.n_users, -1))
 
     def shard(self, with_table: bool, n_threads: int | None = None) -> Shard:
-        """Return all users as one shard: with a table if one is wanted and fits, or exists already."""
+        """Return all users as one shard: with a table if it is requested and fits, or exists already."""
         with self._table_lock:
             if with_table and not self._shard.table.size and self.has_room_for_table(self.data.n_users):
                 table = nearest_item_table(self.geometry, self._shard, n_threads=n_threads)

@@ -185,8 +185,7 @@ class NeighborList(Sequence[Neighbor]):
         """Return the neighbor at a rank from 0, or the list of a slice."""
         if isinstance(index, slice):
             return type(self)(self.user, self.users[index], self.values[index], self.value_name)
-        user = self.users[index : index + 1 or None].tolist()[0] if -len(self) <= index < len(self) else None
-        return Neighbor(user, float(self.values[index]), self.value_name)
+        return Neighbor(self.users[[index]].tolist()[0], float(self.values[index]), self.value_name)
 
     def __iter__(self) -> Iterator[Neighbor]:
         for user, value in zip(self.users.tolist(), self.values.tolist(), strict=True):
@@ -256,6 +255,10 @@ class Neighbors:
     larger_is_closer: bool = False
     stats: SearchStats = field(default_factory=SearchStats)
     items: Ids | None = None
+    _index: IdIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", IdIndex("user", self.users))
 
     @classmethod
     def from_positions(
@@ -300,7 +303,7 @@ class Neighbors:
     def __getitem__(self, query: Any) -> NeighborList:
         """Return the neighbors of a user id; or of (user id, item id), for searches among raters."""
         if self.items is None:
-            k = IdIndex("user", self.users).position(query)
+            k = self._index.position(query)
         else:
             pairs = list(zip(self.users.tolist(), self.items.tolist(), strict=True))
             if query not in pairs:

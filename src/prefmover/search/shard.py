@@ -112,7 +112,7 @@ class SolvedPairs(NamedTuple):
 
 
 class Scratches(threading.local):
-    """The scratch of each thread: made when first needed, as large as was ever needed."""
+    """The scratch of each thread: allocated on first use, and as large as the largest use so far."""
 
     size = (-1, -1)
     longest = -1
