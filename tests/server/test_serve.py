@@ -13,7 +13,7 @@ import pytest
 
 from prefmover import Recommender, datasets
 from prefmover.errors import InputError
-from prefmover.execution.jit import cache_folder
+from prefmover.execution.jit import kernel_folder
 from prefmover.server import loading
 from prefmover.server.settings import Settings
 from tests.server.conftest import wait_until_ready, with_title
@@ -73,7 +73,7 @@ def test_files(tmp_path):
         command(*arguments),
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(cache_folder().parent)},
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(kernel_folder().parent)},
     )
     try:
         address = process.stdout.readline().strip()

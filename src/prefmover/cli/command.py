@@ -139,10 +139,11 @@ def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, 
         raise InputError(f"{path}: there is no option {key!r}; {_hint(key, _options(ctx))}")
     flag = getattr(option, "is_flag", False)
     values = value if isinstance(value, list) else [value]
-    if any(isinstance(one, bool) != flag for one in values):
-        expected = "true or false" if flag else "a number or text"
-        shown = str(value).lower() if value in (True, False) else repr(value)
-        raise InputError(f"{path}: {key} is {shown}; expected {expected}")
+    for one in values:
+        if isinstance(one, bool) != flag:
+            shown = str(one).lower() if isinstance(one, bool) else repr(one)
+            expected = "true or false" if flag else "a number or text"
+            raise InputError(f"{path}: {key} is {shown}; expected {expected}")
     texts = [str(one) for one in values]
     typed = value if flag else texts if option.multiple else ",".join(texts)
     if any(isinstance(one, dict) for one in values):  # tables, which no command line could hold
