@@ -1,11 +1,11 @@
-"""Item geometries against the Tag Genome: do their distances agree with the angles between its rows.
+"""Item geometries against the Tag Genome: how well their distances agree with the angles between its rows.
 
     PREFMOVER_DATA=... python benchmarks/bench_geometry.py
 
 Needs ml-1m, ml-100k, movie-tags and the sample of genome rows (tag-genome-sample). The figure is
 Spearman's rank correlation between the angles of a geometry and those of the genome rows, over all pairs
 of the movies that have a row. Settings are chosen on one half of these movies (column "chosen on"); the
-other half (column "held out") is what other movies can expect. No genome row goes into any vectors.
+other half (column "held out") tells what to expect for other movies. No genome row goes into any vectors.
 """
 
 import itertools
@@ -56,10 +56,10 @@ class Bench:
         in_first = np.isin(movies[self.at], shuffled[: len(shuffled) // 2])
         self.halves = (in_first, ~in_first, np.ones(len(self.at), bool))
 
-    def judge(self, made: features.ItemVectors) -> Three:
+    def judge(self, item_vectors: features.ItemVectors) -> Three:
         """Return the correlation on the first half, the second half, and all."""
-        own = made.vectors[self.at]
-        angles = np.arccos(np.clip(own @ own.T, 0, 1))
+        vectors = item_vectors.vectors[self.at]
+        angles = np.arccos(np.clip(vectors @ vectors.T, 0, 1))
 
         def correlation(half: np.ndarray) -> float:
             upper = np.triu_indices(np.count_nonzero(half), 1)
@@ -98,11 +98,8 @@ class Bench:
         return both._replace(vectors=X / np.where(lengths > 0, lengths, 1))
 
     def by_ratings(self) -> features.ItemVectors:
-        """Return vectors from all ratings, in the order of the catalog."""
-        made = features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
-        X = np.zeros((len(self.ids), made.vectors.shape[1]))
-        X[np.searchsorted(self.ids, made.items)] = made.vectors  # ids of MovieLens are sorted
-        return made._replace(items=self.ids, vectors=X)
+        """Return vectors from all ratings."""
+        return features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
 
 
 def table(bench: Bench) -> None:
@@ -134,9 +131,9 @@ def table(bench: Bench) -> None:
     print(f"{'geometry':<45} {'chosen on':>9} {'held out':>9} {'all':>6} {'seconds':>8}")
     for name, make in variants.items():
         start = time.perf_counter()
-        made = make()
+        item_vectors = make()
         seconds = time.perf_counter() - start
-        first, second, both = bench.judge(made)
+        first, second, both = bench.judge(item_vectors)
         print(f"{name:<45} {first:>9.3f} {second:>9.3f} {both:>6.3f} {seconds:>8.2f}", flush=True)
 
 

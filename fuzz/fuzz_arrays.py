@@ -1,4 +1,4 @@
-"""What callers pass from memory: ids, ratings, sparse matrices and geometries of odd values and types."""
+"""Input from memory: ids, ratings, sparse matrices and geometries with odd values and types."""
 
 import oracle
 
@@ -73,9 +73,9 @@ def from_arrays(choices: oracle.Choices) -> None:
     )
     check_rows(ratings.matrix)
     preferences(ratings)
-    for asked in some(choices, IDS, 2):
+    for user in some(choices, IDS, 2):
         with contextlib.suppress(LookupError):
-            ratings.user_position(asked)
+            ratings.user_position(user)
 
 
 def from_matrix(choices: oracle.Choices) -> None:
@@ -102,15 +102,15 @@ def geometry(choices: oracle.Choices) -> None:
     make = choices.below(3)
     ids = list(range(n))
     if make == 0:
-        made = ItemGeometry.from_vectors(
+        item_geometry = ItemGeometry.from_vectors(
             ids, values, zero=choices.pick(("error", "far")), budget=choices.pick((0, 2**20))
         )
     else:
         with np.errstate(all="ignore"):
             square = values @ values.T if make == 1 and values.dtype.kind in "fiu" else values
         build = ItemGeometry.from_similarity if choices.byte() % 2 else ItemGeometry.from_distance
-        made = build(ids, square)
-    D = made.block()
+        item_geometry = build(ids, square)
+    D = item_geometry.block()
     assert np.isfinite(D).all()
     assert (D >= 0).all()
     assert (D == D.T).all()
