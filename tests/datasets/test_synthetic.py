@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
-from prefmover.datasets.synthetic import simulate, synthetic
+from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
 from tests.messages import names
 
@@ -24,57 +24,58 @@ def test_every_user_has_so_many_distinct_items_in_order(data):
     users = data.draw(st.integers(1, 50))
     tastes = data.draw(st.integers(1, min(items, 8)))
     seed = data.draw(st.integers(0, 2**32))
-    result = simulate(users, items, ratings=(fewest, most), tastes=tastes, features=5, seed=seed)
-    counts = np.diff(result.indptr)
-    assert len(counts) == len(result.user_tastes) == users
+    crowd = synthetic(users, items, ratings=(fewest, most), tastes=tastes, features=5, seed=seed)
+    counts = np.diff(crowd.ratings.matrix.indptr)  # Ratings check that items ascend within their range
+    assert len(counts) == users
     assert fewest <= counts.min() <= counts.max() <= most
-    for start, stop in zip(result.indptr[:-1], result.indptr[1:], strict=True):
-        favorites = result.indices[start:stop]
-        assert (np.diff(favorites) > 0).all()
-        assert 0 <= favorites[0] <= favorites[-1] < items
-    assert len(result.stars) == len(result.indices) == result.indptr[-1]
-    assert set(result.stars.tolist()) <= set(np.arange(1, 5.5, 0.5).tolist())
-    assert result.vectors.shape == (items, 5)
-    assert (result.vectors >= 0).all()
-    np.testing.assert_allclose(np.linalg.norm(result.vectors, axis=1), 1)
+    assert set(crowd.ratings.matrix.data.tolist()) <= set(np.arange(1, 5.5, 0.5).tolist())
+    assert crowd.geometry.n_items == items
+
+
+def tastes_of(crowd):
+    """Return the taste of each item, and of each user: that of most of the user's items."""
+    items = np.array([int(genre.split()[1]) for (genre,) in crowd.items.genres])
+    users = [np.bincount(items[crowd.ratings.row(u)[0]]).argmax() for u in range(crowd.n_users)]
+    return items, np.array(users)
 
 
 def test_a_seed_means_one_data_set():
-    first, again, other = (simulate(300, 80, ratings=(5, 9), seed=s) for s in (1, 1, 2))
-    for name in ("indptr", "indices", "stars", "vectors", "item_tastes", "user_tastes"):
-        assert np.array_equal(getattr(first, name), getattr(again, name)), name
-    assert not np.array_equal(first.indices[:500], other.indices[:500])
+    first, again, other = (synthetic(300, 80, ratings=(5, 9), seed=s) for s in (1, 1, 2))
+    assert first.ratings.digest() == again.ratings.digest() != other.ratings.digest()
+    assert first.geometry.digest() == again.geometry.digest() != other.geometry.digest()
+    assert first.items.genres == again.items.genres
 
 
 def test_blocks_are_put_together_in_order(monkeypatch):
     monkeypatch.setattr(generator, "BLOCK", 64)
     calls = []
-    result = simulate(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done))
+    blocks = synthetic(200, 90, ratings=(4, 12), seed=5, progress=lambda *done: calls.append(done)).ratings
     assert calls == [(64, 200), (128, 200), (192, 200), (200, 200)]
-    favorite = result.user_tastes[np.repeat(np.arange(200), np.diff(result.indptr))]
-    favorites = result.item_tastes[result.indices] == favorite
-    for start in range(0, 200, 64):
-        block = slice(result.indptr[start], result.indptr[min(start + 64, 200)])
-        assert favorites[block].mean() > 0.3, "each block's ratings belong to its users"
+    monkeypatch.setattr(generator, "BLOCK", 128)
+    others = synthetic(200, 90, ratings=(4, 12), seed=5).ratings
+    assert np.array_equal(blocks.matrix.indptr, others.matrix.indptr)
+    assert [blocks[u] == others[u] for u in (128, 191)] == [False, False]
+    monkeypatch.setattr(generator, "BLOCK", 64)
+    assert blocks.digest() == synthetic(200, 90, ratings=(4, 12), seed=5).ratings.digest()
 
 
 def test_popularity_has_a_long_tail_and_tastes_show():
-    result = simulate(4000, 2000, seed=3)
-    seen = np.sort(np.bincount(result.indices, minlength=2000))[::-1]
+    crowd = synthetic(4000, 2000, seed=3)
+    matrix = crowd.ratings.matrix
+    seen = np.sort(np.bincount(matrix.indices, minlength=2000))[::-1]
     assert seen[:200].sum() > 0.2 * seen.sum()
     assert seen[0] > 4 * np.median(seen)
-    user = np.repeat(np.arange(4000), np.diff(result.indptr))
-    favorites = result.item_tastes[result.indices] == result.user_tastes[user]
+    item_tastes, user_tastes = tastes_of(crowd)
+    favorites = item_tastes[matrix.indices] == user_tastes[crowd.ratings.rows()]
     assert 0.5 < favorites.mean() < 0.8
-    assert result.stars[favorites].mean() > result.stars[~favorites].mean() + 0.3
-    inside = [result.vectors[result.item_tastes == t].mean(axis=0) for t in range(24)]
-    nearest = np.argmax(result.vectors @ np.transpose(inside), axis=1)
-    assert (nearest == result.item_tastes).mean() > 0.9
+    assert matrix.data[favorites].mean() > matrix.data[~favorites].mean() + 0.3
+    D = crowd.geometry.block()
+    np.fill_diagonal(D, np.inf)
+    assert (item_tastes[D.argmin(axis=1)] == item_tastes).mean() > 0.9
 
 
 def test_the_dataset_is_one_like_the_others():
     data = synthetic(500, 120, ratings=(3, 30), seed=9)
-    result = simulate(500, 120, ratings=(3, 30), seed=9)
     twin = Ratings.from_csr(data.ratings.matrix, scale=data.ratings.scale)
     for name in ("data", "indices", "indptr"):
         ours, theirs = getattr(data.ratings.matrix, name), getattr(twin.matrix, name)
@@ -83,10 +84,7 @@ def test_the_dataset_is_one_like_the_others():
         assert not ours.flags.writeable
     assert np.array_equal(data.ratings.users, np.arange(500))
     assert np.array_equal(data.ratings.items, data.geometry.items)
-    assert data.items.genres[17] == (f"taste {result.item_tastes[17]}",)
     assert data.geometry.is_metric
-    cosine = float(result.vectors[3] @ result.vectors[8])
-    assert abs(data.geometry.block([3], [8])[0, 0] - np.arccos(cosine)) < 1e-6
     assert "made up" in data.terms
 
 
@@ -104,4 +102,4 @@ def test_the_dataset_is_one_like_the_others():
 )
 def test_impossible_sizes_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
-        simulate(**{"users": 10, "items": 30, "ratings": (3, 8), "tastes": 4} | arguments)
+        synthetic(**{"users": 10, "items": 30, "ratings": (3, 8), "tastes": 4} | arguments)

@@ -93,7 +93,7 @@ def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:
         files = folders.find(SOURCES[name])
         if files is not None:
             matches = match(items, read_items(files, SOURCES[name]))
-            ids = [matches.matched.get(item, -1) for item in items.ids.tolist()]
+            ids = [matches.get(item, -1) for item in items.ids.tolist()]
             return np.array(ids, dtype=np.int64), f", movies matched to {name} by title"
     return None, ""
 

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover.data.ids import as_ids
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
 
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
-
-__all__ = ["Simulation", "simulate", "synthetic"]
+__all__ = ["synthetic"]
 
 BLOCK = 20_000  # users; the result of a seed depends on it
 FAVORITE, SECOND = 0.6, 0.85  # cumulated shares of the favorite and the second taste; the rest is the crowd
@@ -42,88 +43,7 @@ def synthetic(
 ) -> Dataset:
     """Return a synthetic data set of ``users`` users and ``items`` items.
 
-    The parameters are those of :func:`simulate`, which also returns the tastes of the users. Ids are
-    0, 1, 2, ...; the only genre of an item is its taste.
-
-    Examples
-    --------
-    >>> crowd = synthetic(1000, 200, ratings=(30, 30))
-    >>> crowd.ratings
-    Ratings(1,000 users x 200 items, 30,000 ratings from 1 to 5 in steps of 0.5)
-    >>> crowd.geometry
-    ItemGeometry(synthetic: 32 features, angle: 200 items, dense, metric by construction)
-    """
-    from scipy.sparse import csr_array
-
-    from prefmover.data.ids import as_ids
-    from prefmover.data.ratings import Ratings
-    from prefmover.data.scale import Scale
-    from prefmover.dataset import Dataset
-    from prefmover.items.catalog import Catalog
-    from prefmover.items.geometry import ItemGeometry
-
-    result = simulate(
-        users, items, ratings=ratings, tastes=tastes, features=features, seed=seed, progress=progress
-    )
-    width = np.int32 if len(result.stars) < 2**31 else np.int64
-    user_ids, item_ids = (as_ids(np.arange(n), kind) for n, kind in ((users, "user"), (items, "item")))
-    # Not by from_csr, which would sort and copy arrays that are in order.
-    matrix: csr_array[Any, tuple[int, int]] = csr_array(
-        (result.stars, result.indices.astype(width, copy=False), result.indptr.astype(width)),
-        shape=(users, items),
-    )
-    catalog = Catalog(
-        item_ids,
-        [f"Item {i}" for i in range(items)],
-        np.zeros(items, np.int64),
-        [(f"taste {t}",) for t in result.item_tastes],
-    )
-    name = f"synthetic: {features} features, angle"
-    geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, result.vectors, name=name))
-    return Dataset(
-        Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
-        lambda _: geometry(),
-        catalog,
-        name=f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
-        terms="Free of rights (CC0 1.0): users, items and ratings are made up.",
-        citation="The prefmover developers. Synthetic ratings.",
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Simulation:
-    """Ratings, items and tastes.
-
-    Attributes
-    ----------
-    indptr, indices, stars
-        The CSR matrix of users x items: int64 (n_users + 1,), int32 and float64 (n_ratings,).
-    vectors : float64 array of shape (n_items, features)
-        The items as unit vectors, not negative.
-    item_tastes : int64 array of shape (n_items,)
-    user_tastes : int64 array of shape (n_users,)
-        The favorite taste of each user: the ground truth.
-    """
-
-    indptr: Ints
-    indices: npt.NDArray[np.int32]
-    stars: Floats
-    vectors: Floats
-    item_tastes: Ints
-    user_tastes: Ints
-
-
-def simulate(
-    users: int,
-    items: int,
-    *,
-    ratings: tuple[int, int] = (20, 60),
-    tastes: int = 24,
-    features: int = 32,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Simulation:
-    """Return item vectors and ratings of users with known tastes.
+    Ids are 0, 1, 2, ...; the only genre of an item is its taste.
 
     Parameters
     ----------
@@ -142,10 +62,14 @@ def simulate(
 
     Examples
     --------
-    >>> result = simulate(100, 50, ratings=(3, 8), tastes=4)
-    >>> result.vectors.shape, sorted(set(np.diff(result.indptr).tolist()))
-    ((50, 32), [3, 4, 5, 6, 7, 8])
+    >>> crowd = synthetic(1000, 200, ratings=(30, 30))
+    >>> crowd.ratings
+    Ratings(1,000 users x 200 items, 30,000 ratings from 1 to 5 in steps of 0.5)
+    >>> crowd.geometry
+    ItemGeometry(synthetic: 32 features, angle: 200 items, dense, metric by construction)
     """
+    from scipy.sparse import csr_array
+
     fewest, most = ratings
     _check(users=users, items=items, tastes=tastes, features=features, ratings=fewest)
     if not fewest <= most <= items:
@@ -156,25 +80,35 @@ def simulate(
     if tastes > items:
         raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
     world = np.random.default_rng([seed, 0])
-    catalog = _Items.draw_all(items, tastes, features, world)
+    drawn = _Items.draw_all(items, tastes, features, world)
     counts = world.integers(fewest, most, endpoint=True, size=users)
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    indices = np.empty(indptr[-1], np.int32)
-    stars = np.empty(indptr[-1])
-    favorites = np.empty(users, np.int64)
+    width = np.int32 if indptr[-1] < 2**31 else np.int64
+    indices, stars = np.empty(indptr[-1], width), np.empty(indptr[-1])
     for start in range(0, users, BLOCK):
         stop = min(start + BLOCK, users)
-        block = slice(start, stop)
         random = np.random.default_rng([seed, 1, start])
         mixture = _mixture(stop - start, tastes, random)
-        favorites[block] = mixture[:, 0]
-        seen, used = _seen(catalog, mixture, counts[block], random)
+        seen, used = _seen(drawn, mixture, counts[start:stop], random)
         part = slice(indptr[start], indptr[stop])
         indices[part] = seen[used]
-        stars[part] = _stars(catalog, mixture, seen, random)[used]
+        stars[part] = _stars(drawn, mixture, seen, random)[used]
         if progress is not None:
             progress(stop, users)
-    return Simulation(indptr, indices, stars, catalog.vectors, catalog.tastes, favorites)
+    # Not by from_csr, which would sort and copy arrays that are in order.
+    matrix = csr_array((stars, indices, indptr.astype(width)), shape=(users, items))
+    user_ids, item_ids = as_ids(np.arange(users), "user"), as_ids(np.arange(items), "item")
+    titles, genres = [f"Item {i}" for i in range(items)], [(f"taste {t}",) for t in drawn.tastes]
+    name = f"synthetic: {features} features, angle"
+    geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, drawn.vectors, name=name))
+    return Dataset(
+        Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
+        lambda _: geometry(),
+        Catalog(item_ids, titles, [0] * items, genres),
+        name=f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
+        terms="Free of rights (CC0 1.0): users, items and ratings are made up.",
+        citation="The prefmover developers. Synthetic ratings.",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,10 +158,7 @@ def _mixture(users: int, tastes: int, random: np.random.Generator) -> Ints:
 
 
 def _seen(
-    catalog: _Items,
-    mixture: Ints,
-    counts: Ints,
-    random: np.random.Generator,
+    catalog: _Items, mixture: Ints, counts: Ints, random: np.random.Generator
 ) -> tuple[npt.NDArray[np.int32], Bools]:
     """Return a table (users, most) of distinct items, sorted within users, and which entries are used."""
     n, most, n_items = len(counts), int(counts.max()), len(catalog.tastes)
@@ -261,10 +192,7 @@ def _first_times(drawn: npt.NDArray[np.int32]) -> Bools:
 
 
 def _stars(
-    catalog: _Items,
-    mixture: Ints,
-    seen: npt.NDArray[np.int32],
-    random: np.random.Generator,
+    catalog: _Items, mixture: Ints, seen: npt.NDArray[np.int32], random: np.random.Generator
 ) -> Floats:
     """Return half stars from 1 to 5 for a table of items."""
     suits = 0.7 * catalog.suits[mixture[:, :1], seen] + 0.3 * catalog.suits[mixture[:, 1:], seen]
