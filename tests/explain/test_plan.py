@@ -8,10 +8,10 @@ from prefmover.errors import InputError
 from prefmover.explain import explain_rows, explain_users
 from tests.messages import names, unnamed
 
-FLOW_KEYS = [
+FLOW_KEYS = {
     *("source", "source_label", "source_rating", "target", "target_label", "target_rating"),
     *("similarity", "mass", "distance", "value", "share"),
-]
+}
 
 
 def test_a_plan_is_that_of_pmd(data):
@@ -30,7 +30,6 @@ def test_a_plan_is_that_of_pmd(data):
 
 def test_preference_in_common(data):
     why = explain_users(data, 0, 1)
-    assert [flow.source for flow in why.common] == ["heat"]
     assert why.common_share == pytest.approx(2 / 10)
     assert why.n_common == 1
     assert explain_users(data, 0, 0).common_share == pytest.approx(1)
@@ -49,7 +48,7 @@ def test_every_measure_is_explained(data, measure):
     content = json.loads(json.dumps(why.to_dict(), allow_nan=False))
     assert row.value_name in content
     assert ("distance" in content) != ("similarity" in content)
-    assert all(list(flow) == FLOW_KEYS for flow in content["flows"])
+    assert all(flow.keys() == FLOW_KEYS for flow in content["flows"])
     assert why.to_frame().num_rows == len(why.flows)
     assert not unnamed(str(why), "ann", "bob", row.label)
 

@@ -59,19 +59,20 @@ class RecommendationExplanation:
             "clipped": p.clipped,
             "n_neighbors": p.n_neighbors,
             "baseline": [part._asdict() for part in self.baseline],
-            "contributions": [self._contribution_dict(one) for one in self.contributions[:n]],
+            "contributions": self._rows(n),
             "others": {"count": len(others), "value": sum(one.value for one in others)},
         }
-
-    def _contribution_dict(self, one: Contribution) -> dict[str, Any]:
-        return contribution_dict(one, self.value_name, self.labels)
 
     def to_frame(self) -> pa.Table:
         """Return the contributions as a `pyarrow.Table`, one row for each neighbor, without the evidence."""
         import pyarrow as pa
 
-        rows = [self._contribution_dict(one) for one in self.contributions]
-        return pa.Table.from_pylist([{k: v for k, v in row.items() if k != "evidence"} for row in rows])
+        return pa.Table.from_pylist(
+            [{k: v for k, v in row.items() if k != "evidence"} for row in self._rows()]
+        )
+
+    def _rows(self, n: int | None = None) -> list[dict[str, Any]]:
+        return [contribution_dict(one, self.value_name, self.labels) for one in self.contributions[:n]]
 
     def label(self, item: Any) -> str:
         """Return the title of an item, or its id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from itertools import islice
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +16,9 @@ if TYPE_CHECKING:
     from prefmover.explain.rating import RecommendationExplanation
     from prefmover.measures.breakdown import Flow
     from prefmover.ot import Certificate
-    from prefmover.predict.base import Contribution, Evidence
+    from prefmover.predict.base import Contribution
 
-__all__ = [
-    "evidence_text",
-    "proof_text",
-    "rating_html",
-    "rating_lines",
-    "rating_title",
-    "reasons",
-    "user_html",
-    "user_lines",
-    "user_title",
-]
+__all__ = ["proof_text", "rating_html", "rating_lines", "rating_title", "reasons", "user_html", "user_lines"]
 
 Label = Callable[[Any], str]
 
@@ -53,12 +44,12 @@ def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
     if not explanation.has_plan:
         width = max((len(factor.name) for factor in explanation.factors), default=0)
         lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in explanation.factors]
-    lines += [f"  {flow_text(flow, explanation)}" for flow in explanation.flows[:n]]
+    lines += [f"  {_flow_line(flow, explanation)}" for flow in explanation.flows[:n]]
     rest = len(explanation.flows) - n
     return [*lines, f"  and {counted(rest, 'smaller flow')}"] if rest > 0 and explanation.has_plan else lines
 
 
-def flow_text(flow: Flow, explanation: UserExplanation) -> str:
+def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
     """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
     source = explanation.label(flow.source)
     if flow.source == flow.target:
@@ -74,13 +65,8 @@ def flow_text(flow: Flow, explanation: UserExplanation) -> str:
 def user_html(explanation: UserExplanation, n: int = 15) -> str:
     """Return the first ``n`` flows as an HTML table."""
     plan = explanation.has_plan
-    head = (
-        f"{explanation.user}'s item",
-        f"{explanation.other}'s item",
-        "similarity",
-        "mass" if plan else "term",
-        f"share of the {'distance' if plan else 'sum'}",
-    )
+    sizes = ("mass", "share of the distance") if plan else ("term", "share of the sum")
+    head = (f"{explanation.user}'s item", f"{explanation.other}'s item", "similarity", *sizes)
     rows = [
         (
             f"{explanation.label(flow.source)}, {flow.source_rating:g}",
@@ -126,17 +112,10 @@ def rating_html(explanation: RecommendationExplanation, n: int = 10) -> str:
 def _rating_rows(explanation: RecommendationExplanation, n: int) -> list[tuple[str, str, str, str]]:
     """Return name, value, weight and meaning of each part."""
     rows = [(part.name, f"{part.value:+.3f}", "", part.meaning) for part in explanation.baseline]
-    rows += [
-        (
-            f"user {one.user}",
-            f"{one.value:+.3f}",
-            f"{one.weight:.3f}",
-            evidence_text(one, explanation.label),
-        )
-        for one in explanation.contributions[:n]
-    ]
-    rest = explanation.contributions[n:]
-    if rest:
+    for one in explanation.contributions[:n]:
+        because = evidence_text(one, explanation.label)
+        rows.append((f"user {one.user}", f"{one.value:+.3f}", f"{one.weight:.3f}", because))
+    if rest := explanation.contributions[n:]:
         value = sum(one.value for one in rest)
         rows.append((counted(len(rest), "other user"), f"{value:+.3f}", "", "all other neighbors together"))
     return [*rows, ("sum", f"{explanation.total:.3f}", "", "")]
@@ -146,28 +125,19 @@ def evidence_text(contribution: Contribution, label: Label) -> str:
     """Return the ratings behind a contribution: that of the item itself, or of similar items."""
     if contribution.rating is not None:
         return f"gave it {contribution.rating:g}"
-    return _gave(contribution.evidence, label)
+    ratings = [f"{e.rating:g} to {label(e.item)}" for e in contribution.evidence[:2]]
+    return f"gave {' and '.join(ratings)}" if ratings else ""
 
 
 def reasons(contributions: Iterable[Contribution], label: Label, n: int = 2) -> list[str]:
     """Return a sentence for each of the first ``n`` neighbors whose ratings favor a recommendation."""
-    sentences = []
-    for one in contributions:
-        if one.value <= 0:
-            continue
-        if one.rating is not None:
-            sentences.append(f"{one.user} gave it {one.rating:g}")
-        elif gave := _gave([e for e in one.evidence if e.value > 0], label):
-            sentences.append(f"{one.user} {gave}")
-        if len(sentences) == n:
-            break
-    return sentences
-
-
-def _gave(evidence: Sequence[Evidence], label: Label) -> str:
-    return (
-        "gave " + " and ".join(f"{e.rating:g} to {label(e.item)}" for e in evidence[:2]) if evidence else ""
+    favorable = (
+        one._replace(evidence=tuple(e for e in one.evidence if e.value > 0))
+        for one in contributions
+        if one.value > 0
     )
+    sentences = (f"{one.user} {text}" for one in favorable if (text := evidence_text(one, label)))
+    return list(islice(sentences, n))
 
 
 def _html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -175,7 +145,5 @@ def _html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) 
         return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
 
     body = "".join(cells("td", row) for row in rows)
-    return (
-        f"<table><caption>{escape(title)}</caption><thead>{cells('th', head)}</thead>"
-        f"<tbody>{body}</tbody></table>"
-    )
+    caption = f"<caption>{escape(title)}</caption>"
+    return f"<table>{caption}<thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
