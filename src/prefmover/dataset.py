@@ -113,18 +113,15 @@ class Dataset:
         ratings = ratings.with_items(_rated_first(ratings.items, all_items))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
-        catalog = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
-        values = {
-            "ratings": ratings,
-            "items": catalog,
-            "name": name,
-            "terms": terms,
-            "citation": citation,
-            "_geometry": geometry,
-            "_folds": folds,
-        }
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+        vars(self).update(  # the dataclass is frozen
+            ratings=ratings,
+            items=Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items),
+            name=name,
+            terms=terms,
+            citation=citation,
+            _geometry=geometry,
+            _folds=folds,
+        )
 
     @classmethod
     def from_files(

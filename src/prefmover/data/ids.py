@@ -19,7 +19,16 @@ import numpy.typing as npt
 from prefmover._typing import Ids, Ints
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "integers_if_canonical", "show"]
+__all__ = [
+    "IdIndex",
+    "as_ids",
+    "close_names",
+    "encode",
+    "from_arrow",
+    "frozen",
+    "integers_if_canonical",
+    "show",
+]
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -39,6 +48,12 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
 def show(id_: Any) -> str:
     """Return an id as text for messages: 10 or 'ann', not np.int64(10)."""
     return repr(id_.item() if isinstance(id_, np.generic) else id_)
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array itself, made read-only."""
+    array.flags.writeable = False
+    return array
 
 
 def from_arrow(array: Any) -> npt.NDArray[Any]:
@@ -75,8 +90,7 @@ def as_ids(values: Any, kind: str) -> Ids:
         _, first, counts = np.unique(out, return_index=True, return_counts=True)
         twice = out[first[counts > 1].min()]
         raise InputError(f"{kind} id {show(twice)} occurs more than once; ids must be unique")
-    out.flags.writeable = False
-    return out
+    return frozen(out)
 
 
 def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool = False) -> tuple[Ids, Ints]:
@@ -140,9 +154,7 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     order = pc.array_sort_indices(distinct)
     rank = np.empty(len(order), dtype=np.int64)
     rank[from_arrow(order)] = np.arange(len(order))
-    ids = _to_numpy(distinct.take(order))
-    ids.flags.writeable = False
-    return ids, rank[inner][from_arrow(codes)]
+    return frozen(_to_numpy(distinct.take(order))), rank[inner][from_arrow(codes)]
 
 
 def integers_if_canonical(texts: Any) -> Any:

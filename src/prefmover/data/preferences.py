@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.ids import show
+from prefmover.data.ids import frozen, show
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, UndefinedDistanceError
 
@@ -55,7 +55,7 @@ class Preferences:
 
     def __post_init__(self) -> None:
         for array in (self.indptr, self.indices, self.mass, self.total):
-            array.flags.writeable = False
+            frozen(array)
 
 
 def masses(values: npt.ArrayLike, user: Any = None) -> Ints:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, find_column, read_columns
-from prefmover.data.ids import IdIndex, as_ids, encode
+from prefmover.data.ids import IdIndex, as_ids, encode, frozen
 from prefmover.data.origin import Origin
 from prefmover.data.scale import Scale
 from prefmover.errors import InputError
@@ -75,7 +75,7 @@ class Ratings:
         object.__setattr__(self, "_user_index", IdIndex("user", self.users))
         object.__setattr__(self, "_item_index", IdIndex("item", self.items))
         for buffer in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
-            buffer.flags.writeable = False
+            frozen(buffer)
 
     def __repr__(self) -> str:
         s = self.scale
@@ -384,9 +384,7 @@ class Ratings:
         columns = _positions(items, self.n_items, "items")
         part = self.matrix[rows][:, columns] if items is not None else self.matrix[rows]
         part.sort_indices()
-        taken_users, taken_items = self.users[rows], self.items[columns]
-        taken_users.flags.writeable = taken_items.flags.writeable = False
-        return Ratings(part, taken_users, taken_items, self.scale)
+        return Ratings(part, frozen(self.users[rows]), frozen(self.items[columns]), self.scale)
 
     def with_items(self, items: Ids, *, missing: Literal["error", "drop"] = "error") -> Ratings:
         """Return these ratings over other items.

@@ -10,44 +10,28 @@ by a measure can be checked (:doc:`/guide/cinema`).
 
 Both files and the ratings are ours and free of rights (CC0 1.0).
 
->>> alien = films().ids.index("alien-1979")
->>> films().titles[alien], int(films().years[alien]), films().genres[alien]
-('Alien', 1979, ('Science Fiction', 'Horror'))
->>> audience = viewers()
->>> len(audience.ids), audience.ids[0], audience.tastes[0]
-(800, 'ada-b', 'frights')
+>>> films().catalog.label(0), viewers().ids[0], viewers().tastes[0]
+('The Cabinet of Dr. Caligari (1920)', 'ada-b', 'frights')
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
+from prefmover.data.ids import frozen
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.dataset import Dataset
+from prefmover.items.catalog import Catalog
+from prefmover.items.geometry import ItemGeometry
 
-if TYPE_CHECKING:
-    from prefmover.data.ratings import Ratings
-    from prefmover.dataset import Dataset
-    from prefmover.items.geometry import ItemGeometry
-
-__all__ = [
-    "Films",
-    "Viewers",
-    "films",
-    "geometry",
-    "load",
-    "ratings",
-    "tastes",
-    "vectors",
-    "viewers",
-]
+__all__ = ["Films", "Viewers", "films", "geometry", "load", "tastes", "viewers"]
 
 TERMS = (
     "Free of rights (CC0 1.0). The films are real, their tags our judgment. The viewers and their "
@@ -69,37 +53,28 @@ SPARSE_SHARE = 0.2  # of viewers with 3 to 8 ratings; the others have 9 to 80
 EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # by fame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Films:
+class Films(NamedTuple):
     """The films of cinema, oldest first.
 
     Attributes
     ----------
-    ids : tuple of str
-        Film ids, such as ``"alien-1979"``.
-    titles, countries : tuple of str
-        English title if there is one; ISO 3166 code of the main country.
-    years, fame : int64 array of shape (n_films,)
-        Year of release; fame from 1 to 5.
-    genres : tuple of tuple of str
+    catalog : Catalog
+        Ids, such as ``"alien-1979"``, titles (in English if there is one), years and genres.
+    fame : int64 array of shape (n_films,)
+        From 1 to 5.
     tags : tuple of str
         Names of the tags, sorted.
     scores : int64 array of shape (n_films, n_tags)
         0 (nothing of it) to 5 (the essence of the film).
     """
 
-    ids: tuple[str, ...]
-    titles: tuple[str, ...]
-    years: Ints
-    countries: tuple[str, ...]
-    genres: tuple[tuple[str, ...], ...]
+    catalog: Catalog
     fame: Ints
     tags: tuple[str, ...]
     scores: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Viewers:
+class Viewers(NamedTuple):
     """Simulated viewers, their true tastes, and their ratings.
 
     Attributes
@@ -125,60 +100,61 @@ def load() -> Dataset:
     """Return cinema as a data set: ratings of simulated viewers, films, and their geometry.
 
     >>> cinema = load()
+    >>> cinema.ratings
+    Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
     >>> cinema.items.label(cinema.item_position("spirited-away-2001"))
     'Spirited Away (2001)'
-    >>> cinema.ratings["ada-b"]["the-thing-1982"]
-    4.0
     """
-    from prefmover.dataset import Dataset
-    from prefmover.items.catalog import Catalog
-
-    f = films()
-    catalog = Catalog(f.ids, f.titles, f.years, f.genres)
-    return Dataset(ratings(), lambda _: geometry(), catalog, name="cinema", terms=TERMS, citation=CITATION)
+    audience, catalog = viewers(), films().catalog
+    ratings = Ratings.from_arrays(
+        np.array(audience.ids)[audience.rows].tolist(),
+        catalog.ids[audience.films],
+        audience.ratings,
+        scale=Scale(1.0, 5.0, 0.5),
+    )
+    return Dataset(ratings, lambda _: geometry(), catalog, name="cinema", terms=TERMS, citation=CITATION)
 
 
 @cache
 def films() -> Films:
     """Return the films in ``cinema_films.csv``."""
-    rows = list(_read("cinema_films.csv"))
+    rows = _read("cinema_films.csv")
     scored = [_scores(row["tags"]) for row in rows]
     tags = tuple(sorted({tag for scores in scored for tag in scores}))
-    table = np.array([[scores.get(tag, 0) for tag in tags] for scores in scored])
-    return Films(
-        ids=tuple(row["film"] for row in rows),
-        titles=tuple(row["title"] for row in rows),
-        years=_frozen([int(row["year"]) for row in rows]),
-        countries=tuple(row["country"] for row in rows),
-        genres=tuple(tuple(row["genres"].split("|")) for row in rows),
-        fame=_frozen([int(row["fame"]) for row in rows]),
-        tags=tags,
-        scores=_frozen(table),
+    catalog = Catalog(
+        [row["film"] for row in rows],
+        [row["title"] for row in rows],
+        [int(row["year"]) for row in rows],
+        [row["genres"].split("|") for row in rows],
     )
+    fame = np.array([int(row["fame"]) for row in rows])
+    table = np.array([[scores.get(tag, 0) for tag in tags] for scores in scored])
+    return Films(catalog, frozen(fame), tags, frozen(table))
 
 
-def vectors() -> Floats:
-    """Return the films as vectors over the tags, (n_films, n_tags), not negative.
+@cache
+def geometry() -> ItemGeometry:
+    """Return the geometry of the films: angles between their tag scores, weighted.
 
     The weight of a tag is ``sqrt(log(n_films / films with the tag))``: two melancholy films, which four in
     ten are, have less in common than two films with robots. Compared with no weight and with the square of
     this one, it gave the neighbors that a film lover would name.
+
+    >>> [film for film, _ in geometry().near("alien-1979", 3)]
+    ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
     """
-    scores = films().scores
-    weights: Floats = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
-    return scores * weights
+    catalog, _, tags, scores = films()
+    weights = np.sqrt(np.log(len(scores) / (scores > 0).sum(axis=0)))
+    name = f"cinema: {len(tags)} hand-scored tags, angle"
+    return ItemGeometry.from_vectors(catalog.ids, scores * weights, name=name)
 
 
-@cache
 def tastes() -> tuple[tuple[str, ...], Ints, Ints]:
     """Return names, shares (in percent) and tag weights (n_tastes, n_tags) of the taste groups."""
-    rows = list(_read("cinema_tastes.csv"))
-    scored = [_scores(row["tags"]) for row in rows]
-    return (
-        tuple(row["taste"] for row in rows),
-        _frozen([int(row["share"]) for row in rows]),
-        _frozen([[scores.get(tag, 0) for tag in films().tags] for scores in scored]),
-    )
+    rows = _read("cinema_tastes.csv")
+    weights = [[scores.get(tag, 0) for tag in films().tags] for scores in (_scores(r["tags"]) for r in rows)]
+    shares = np.array([int(row["share"]) for row in rows])
+    return tuple(row["taste"] for row in rows), shares, np.array(weights)
 
 
 @cache
@@ -200,7 +176,7 @@ def viewers(seed: int = SEED) -> Viewers:
     """
     dice = _Dice(seed)
     names, shares, weights = tastes()
-    catalog = films()
+    _, fame, tags, scores = films()
     ids = sorted(f"{name}-{initial}" for name in GIVEN_NAMES.split() for initial in INITIALS)
     n, n_tastes = len(ids), len(names)
 
@@ -213,66 +189,29 @@ def viewers(seed: int = SEED) -> Viewers:
     mixture[everyone, first] = 3 * percent
     mixture[everyone, second] += 2 * (100 - percent)
     mixture[everyone, third] += 100 - percent
-    likes = mixture @ weights + np.rint(200 * dice.bell(n, len(catalog.tags))).astype(np.int64)
+    likes = mixture @ weights + np.rint(200 * dice.bell(n, len(tags))).astype(np.int64)
 
-    length = np.sqrt((catalog.scores**2).sum(axis=1))
-    affinity = np.floor(likes @ catalog.scores.T / length).astype(np.int64)
-    n_films = len(catalog.ids)
+    length = np.sqrt((scores**2).sum(axis=1))
+    affinity = np.floor(likes @ scores.T / length).astype(np.int64)
+    n_films = len(fame)
     centered = n_films * affinity - affinity.sum(axis=1, keepdims=True)
     spread = np.abs(centered).sum(axis=1, keepdims=True) / n_films
     z = np.clip(centered / spread, -2.0, 3.0)
 
     near = 1.0 + z / 4
-    chances = np.floor(1000 * EXPOSURE[catalog.fame] * (near * near) * (near * near)).astype(np.int64)
+    chances = np.floor(1000 * EXPOSURE[fame] * (near * near) * (near * near)).astype(np.int64)
     u = dice.uniform(n)
-    counts = np.where(dice.uniform(n) < SPARSE_SHARE, 3 + np.floor(6 * u), 9 + np.floor(72 * u * u)).astype(
-        np.int64
-    )
+    is_sparse = dice.uniform(n) < SPARSE_SHARE
+    counts = np.where(is_sparse, 3 + np.floor(6 * u), 9 + np.floor(72 * u * u)).astype(np.int64)
     seen = [_draw(chances[v], dice.uniform(int(counts[v]))) for v in range(n)]
 
     rows = np.repeat(everyone, counts)
     columns = np.concatenate(seen)
     leniency, quality = 0.35 * dice.bell(n), 0.3 * dice.bell(n_films)
     stars = 3.3 + 0.4 * z[rows, columns] + leniency[rows] + quality[columns] + 0.6 * dice.bell(len(rows))
-    return Viewers(
-        ids=tuple(ids),
-        tastes=tuple(names[g] for g in first),
-        rows=_frozen(rows),
-        films=_frozen(columns),
-        ratings=_frozen(np.clip(np.rint(2 * stars) / 2, 1.0, 5.0)),
-    )
-
-
-def ratings(seed: int = SEED) -> Ratings:
-    """Return the simulated ratings, 800 viewers x 485 films.
-
-    >>> ratings()
-    Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
-    """
-    from prefmover.data.ratings import Ratings
-    from prefmover.data.scale import Scale
-
-    audience, ids = viewers(seed), films().ids
-    return Ratings.from_arrays(
-        [audience.ids[v] for v in audience.rows],
-        [ids[f] for f in audience.films],
-        audience.ratings,
-        scale=Scale(1.0, 5.0, 0.5),
-    )
-
-
-@cache
-def geometry() -> ItemGeometry:
-    """Return the geometry of the films: angles between their vectors.
-
-    >>> [film for film, _ in geometry().near("alien-1979", 3)]
-    ['aliens-1986', 'the-thing-1982', 'a-quiet-place-2018']
-    """
-    from prefmover.items.geometry import ItemGeometry
-
-    catalog = films()
-    name = f"cinema: {len(catalog.tags)} hand-scored tags, angle"
-    return ItemGeometry.from_vectors(np.array(catalog.ids, dtype=object), vectors(), name=name)
+    taste_names = tuple(names[g] for g in first)
+    ratings = np.clip(np.rint(2 * stars) / 2, 1.0, 5.0)
+    return Viewers(tuple(ids), taste_names, frozen(rows), frozen(columns), frozen(ratings))
 
 
 class _Dice:
@@ -310,16 +249,10 @@ def _draw(chances: Ints, u: Floats) -> Ints:
     return drawn
 
 
-def _read(name: str) -> Iterator[dict[str, str]]:
+def _read(name: str) -> list[dict[str, str]]:
     lines = files("prefmover.datasets").joinpath(name).read_text(encoding="utf-8").splitlines()
-    yield from csv.DictReader(line for line in lines if not line.startswith("#"))
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def _scores(cell: str) -> dict[str, int]:
     return {tag: int(score) for tag, score in (pair.split(":") for pair in cell.split())}
-
-
-def _frozen(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = np.asarray(values)
-    array.flags.writeable = False
-    return array

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Ids, Ints
-from prefmover.data.ids import IdIndex, as_ids, close_names
+from prefmover.data.ids import IdIndex, as_ids, close_names, frozen
 from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["Catalog", "plain_title", "split_year"]
@@ -77,18 +77,14 @@ class Catalog:
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
             raise InputError(f"ids, titles, years and genres differ in length: {sorted(sizes)}")
-        year_array = np.array(years, dtype=np.int64)
-        year_array.flags.writeable = False
-        item_ids = as_ids(ids, "item")
-        fields = {
-            "ids": item_ids,
-            "titles": tuple(titles),
-            "years": year_array,
-            "genres": tuple(tuple(g) for g in genres),
-            "_index": IdIndex("item", item_ids),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        ids = as_ids(ids, "item")
+        vars(self).update(  # the dataclass is frozen
+            ids=ids,
+            titles=tuple(titles),
+            years=frozen(np.array(years, dtype=np.int64)),
+            genres=tuple(map(tuple, genres)),
+            _index=IdIndex("item", ids),
+        )
 
     @classmethod
     def from_ids(cls, ids: Ids) -> Catalog:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from prefmover._typing import Bools, Floats, Ids
-from prefmover.data.ids import IdIndex, as_ids, encode
+from prefmover.data.ids import IdIndex, as_ids, encode, frozen
 from prefmover.errors import InputError
 
 __all__ = [
@@ -453,7 +453,4 @@ def _unit_rows(X: Floats) -> Floats:
 
 def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:
     vectors = _unit_rows(X)
-    known = np.asarray(vectors.any(axis=1))
-    for array in (ids, vectors, known):
-        array.flags.writeable = False
-    return ItemVectors(ids, vectors, known, name)
+    return ItemVectors(frozen(ids), frozen(vectors), frozen(vectors.any(axis=1)), name)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
-from prefmover.data.ids import IdIndex, as_ids, show
+from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
@@ -160,7 +160,7 @@ class ItemGeometry:
             )
         X = X / np.where(empty, 1.0, peak)[:, None]
         X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
-        lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, _frozen(X))
+        lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, frozen(X))
         if 4 * len(ids) ** 2 > budget:
             return lazy
         require(
@@ -168,7 +168,7 @@ class ItemGeometry:
             f"the distances of {len(ids):,} items",
             "pass budget=0 to compute them on demand",
         )
-        return replace(lazy, grid=_frozen(lazy._dense(n_threads)), vectors=None)
+        return replace(lazy, grid=frozen(lazy._dense(n_threads)), vectors=None)
 
     @classmethod
     def from_similarity(
@@ -404,9 +404,9 @@ class ItemGeometry:
             return self
         return replace(
             self,
-            items=_frozen(self.items[p]),
-            grid=None if self.grid is None else _frozen(self.grid.take(p, axis=0).take(p, axis=1)),
-            vectors=None if self.vectors is None else _frozen(self.vectors[p]),
+            items=frozen(self.items[p]),
+            grid=None if self.grid is None else frozen(self.grid.take(p, axis=0).take(p, axis=1)),
+            vectors=None if self.vectors is None else frozen(self.vectors[p]),
         )
 
     def digest(self) -> str:
@@ -480,13 +480,8 @@ def _square(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
 def _on_grid(D: Floats, unit: float) -> npt.NDArray[np.int32]:
     steps = np.ceil(D / unit)
     steps[NOISE * unit > D] = 0
-    return _frozen(steps.astype(np.int32))
+    return frozen(steps.astype(np.int32))
 
 
 def _first(ids: Ids, mask: Bools) -> str:
     return show(ids[np.flatnonzero(mask)[0]])
-
-
-def _frozen(array: Ids) -> Ids:
-    array.flags.writeable = False
-    return array
