@@ -327,7 +327,7 @@ class UserState:
         return self.position >= 0 or len(self.items) > 0
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {counted(len(self.items), 'rating')})"
+        return f"UserState({self.name!r}, {counted(len(self.items), 'rating')})"
 
 
 class Scores(NamedTuple):
