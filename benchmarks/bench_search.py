@@ -74,7 +74,7 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
             items, p.mass[row], int(p.total[u]), query_major(geometry, items), geometry.unit, True, u, np.inf
         )
         s = scratches.get(shard, geometry.n_items, items.size)
-        kernels.bound_everybody(query, users, s)
+        kernels.bound_all(query, users, s)
         rwmd = s.bound.copy()
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: data.n_users // 2]

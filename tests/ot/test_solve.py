@@ -256,8 +256,8 @@ def test_unsound_problems_never_reach_a_kernel(p, q, whole, message):
 def test_mass_that_both_sides_have_stays(data):
     """On a metric, canceling at the same points changes neither the cost nor the proof."""
     n_points = data.draw(st.integers(1, 7))
-    places = data.draw(st.lists(st.integers(0, 9), min_size=n_points, max_size=n_points))
-    metric = np.abs(np.subtract.outer(places, places)).astype(np.int32)
+    points = data.draw(st.lists(st.integers(0, 9), min_size=n_points, max_size=n_points))
+    metric = np.abs(np.subtract.outer(points, points)).astype(np.int32)
     weights = st.lists(st.integers(1, 4), min_size=n_points, max_size=n_points)
     i, j = (np.array(sorted(data.draw(st.sets(st.integers(0, n_points - 1), min_size=1)))) for _ in range(2))
     p, q = np.array(data.draw(weights))[i], np.array(data.draw(weights))[j]

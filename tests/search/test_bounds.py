@@ -39,7 +39,7 @@ def test_bounds_are_bounds(data, u):
     if data.preferences.total[u] == 0:
         return
     query, users, s, exact = prepare(data, u)
-    cascade.bound_everybody(query, users, s)
+    cascade.bound_all(query, users, s)
     alive = np.flatnonzero(data.preferences.total > 0)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
@@ -64,10 +64,10 @@ def test_table_and_direct_bound_agree(data, u):
     if data.preferences.total[u] == 0:
         return
     query, users, s, _ = prepare(data, u)
-    cascade.bound_everybody(query, users, s)
+    cascade.bound_all(query, users, s)
     with_table = s.bound.copy()
     without = users._replace(table=np.empty((0, 0), np.int32))
-    cascade.bound_everybody(query, without, s)
+    cascade.bound_all(query, without, s)
     np.testing.assert_allclose(s.bound, with_table, rtol=1e-12)
 
 

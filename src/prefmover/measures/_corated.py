@@ -2,9 +2,9 @@
 
 All walk the same way: for each item of the query, for each rater of that item, add to the rater's cell.
 That touches each co-rated item of each pair once, and nothing else. ``starts`` and ``stops`` bound the
-query's ratings; ``indptr``, ``others`` are the raters of each item, and ``begins`` says where in them a
-rating's walk begins: at the item's first rater, or, where only half of a symmetric result is wanted, at the
-query itself.
+query's ratings; ``indptr``, ``others`` are the raters of each item, and ``begins`` has the position in them
+where a rating's walk begins: at the item's first rater, or, if only half of a symmetric result is needed, at
+the query itself.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
 
 @kernel
 def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
-    """Fill out[k, v] as :func:`pearson_rows`, for whole numbers, of which one pass has exact sums."""
+    """Fill out[k, v] as :func:`pearson_rows`, for integers, whose sums are exact in one pass."""
     sums = np.empty((out.shape[1], 6))
     for k in range(starts.size):
         sums[:] = 0.0
@@ -66,9 +66,9 @@ def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
 
 @kernel
 def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
-    """Fill out[k, v] with the correlation of the co-rated ratings about their own two means.
+    """Fill out[k, v] with the correlation of the co-rated ratings, centered on their two means.
 
-    Two passes, means first: sums of squares about 0 would lose what nearly equal ratings differ by.
+    Two passes, means first: sums of squares around 0 would lose small differences of nearly equal ratings.
     """
     sums = np.empty((out.shape[1], 3))
     means = np.empty((out.shape[1], 3))

@@ -9,9 +9,9 @@ from prefmover.execution.jit import kernel
 def husm_rows(starts, stops, items, codes, similarity, factor, lift, lift_t, indptr, cells, out):
     """Add to out[k, v] the sum Σ_i Σ_j s(i, j) PSS(r_ui, r_vj) over u's items i and v's items j.
 
-    The singularity factor 1 - sig|p + q|, with p = (a - μ_i)/2 and q = (b - μ_j)/2, needs no exponential
-    of its own: with t = e^p e^q it is min(t, 1) / (1 + t). So a user's items are summed up first, into one
-    number for each item j and each level b that v could have given it, and each v only picks theirs.
+    The singularity factor 1 - sig|p + q|, with p = (a - μ_i)/2 and q = (b - μ_j)/2, needs no exponential:
+    with t = e^p e^q it is min(t, 1) / (1 + t). So a user's items are summed up first, into one number for
+    each item j and each level b of its rating, and each v only picks the entries of v's ratings.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def _add_terms(sums, near, factor, lift, lift_t):
 
 @kernel
 def husm_pairs(starts, stops, items, a, means, similarity, indptr, columns, b, means_t, middle, out):
-    """Add the same sum for ratings that are not few levels: every term of every pair on its own."""
+    """Add the same sum for ratings with many levels, term by term."""
     for k in range(starts.size):
         for v in range(indptr.size - 1):
             total = 0.0

@@ -5,9 +5,9 @@ The dual of  min Σ W_ij c_ij  over couplings W of p and q  is
     max Σ_i p_i f_i + Σ_j q_j g_j   subject to   f_i + g_j ≤ c_ij.
 
 For any f, the best g is its c-transform  g_j = min_i (c_ij - f_i); every f thus gives a lower bound.
-Costs and prices are whole numbers, so they are feasible exactly; the value of a bound is a sum of floats,
-right to about n + m units in its last place. Differences are cast back to the type of the cost: 32-bit
-minima run on all lanes of the processor, and NumPy-style promotion would widen them.
+Costs and prices are integers, so the prices are feasible exactly. The value of a bound is a sum of floats,
+with an error of about n + m units in the last place. Differences are cast back to the type of the cost:
+32-bit minima run on all lanes of the processor, and NumPy-style promotion would widen them.
 """
 
 import numpy as np
@@ -29,10 +29,10 @@ def row_minimum(c, g, i, m):
 def row_argminimum(c, g, i, m, least):
     """Return the last j with c_ij - g_j = least."""
     narrow = c.dtype.type
-    found = np.int32(0)
+    last = np.int32(0)
     for j in range(m):
-        found = max(found, np.int32(j) if narrow(c[i, j] - g[j]) == least else np.int32(0))
-    return found
+        last = max(last, np.int32(j) if narrow(c[i, j] - g[j]) == least else np.int32(0))
+    return last
 
 
 @kernel
@@ -52,7 +52,7 @@ def transform_columns(c, f, n, m, g, nearest):
 
 @kernel
 def copy(source, n, target):
-    """Copy the first n entries; slices would do the same, but take Numba long to compile."""
+    """Copy the first n entries; slices would do the same, but Numba compiles them slowly."""
     for i in range(n):
         target[i] = source[i]
 
@@ -72,9 +72,9 @@ def dual_value(f, g, p, q, n, m):
 def ascend(c, p, q, n, m, steps, rate, enough, f, g, best_f, nearest, excess):
     """Raise the dual bound by subgradient steps from the column prices g; return the best value.
 
-    A row whose mass p_i exceeds what the columns nearest to it ask for is raised, one that is asked for
-    more than it has is lowered, in proportion to the imbalance, by steps that shrink as 1/(1 + t) from
-    ``rate`` times the mean cost.
+    A row whose mass p_i exceeds the demand of the columns nearest to it is raised, and a row with more demand
+    than mass is lowered, in proportion to the imbalance, by steps that shrink as 1/(1 + t) from ``rate``
+    times the mean cost.
     Stops early once the bound exceeds ``enough``. On return f and g are the best prices seen.
     """
     for i in range(n):

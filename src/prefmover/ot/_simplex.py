@@ -1,9 +1,9 @@
 """The transportation simplex on exact integers.
 
-A basis is a spanning tree of the n + m nodes (rows 0..n-1, columns n..n+m-1), kept as parents, sizes of
+A basis is a spanning tree of the n + m nodes (rows 0..n-1, columns n..n+m-1), stored as parents, sizes of
 subtrees, and a *thread*: a circular list of the nodes in preorder, in which a subtree is a run whose last
-node is known. Masses and costs are whole numbers; nothing is rounded, no tolerance decides anything, and an
-optimal basis proves itself: primal = dual, to the last digit.
+node is known. Masses and costs are integers. Nothing is rounded, there is no tolerance, and an optimal basis
+proves itself: primal = dual, exactly.
 
 No cycling: the tree is *strongly feasible* (every column that hangs below a row carries positive flow)
 at the start, and the leaving arc is the last blocking one on the cycle, which keeps it so
@@ -75,10 +75,10 @@ def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
 def start_greedily(c, p, q, n, m, w):
     """Ship greedily along the prices f; return the root and fill parent, flow and the closing order.
 
-    Columns go by regret (second-best minus best row), largest first; each is served by its cheapest open
-    row. Every shipment closes a column or a row, which becomes a child of the other end. Where both are
-    used up, only the column closes; the row stays open with nothing left, to hang by an arc without flow
-    below the next column that asks it, or below the last: the resulting tree is strongly feasible.
+    Columns are served by regret (second-best minus best row), largest first, each by its cheapest open row.
+    Every shipment closes a column or a row, which becomes a child of the other end. If both are used up, only
+    the column closes. The row stays open without mass, and hangs by an arc without flow below the next column
+    that it serves, or below the last. So the resulting tree is strongly feasible.
     """
     open_rows, order = w.open_rows, w.order
     regret_of_columns(c, n, m, w.f, w.g, w.regret, w.nearest)
@@ -89,13 +89,13 @@ def start_greedily(c, p, q, n, m, w):
     k, n_open, last = 0, n, n
     for t in range(m):
         j = np.int64(order[t])
-        wanted, i = q[j], np.int64(w.nearest[j])
+        demand, i = q[j], np.int64(w.nearest[j])
         if w.p_left[i] < 0:
             i = cheapest_row(c, j, w.f, open_rows, n_open)
-        while wanted > w.p_left[i]:
+        while demand > w.p_left[i]:
             w.parent[i] = n + j
             w.flow[i] = w.p_left[i]
-            wanted -= w.p_left[i]
+            demand -= w.p_left[i]
             w.p_left[i] = -1  # closed
             w.path[k] = i
             k += 1
@@ -103,8 +103,8 @@ def start_greedily(c, p, q, n, m, w):
             i = cheapest_row(c, j, w.f, open_rows, n_open)
         last = n + j
         w.parent[last] = i
-        w.flow[last] = wanted
-        w.p_left[i] -= wanted
+        w.flow[last] = demand
+        w.p_left[i] -= demand
         w.path[k] = last
         k += 1
     root = np.int64(w.parent[last])
@@ -144,19 +144,19 @@ def regret_of_columns(c, n, m, f, least, regret, nearest):
 def cheapest_row(c, j, f, rows, n):
     """Return the one of n rows with the least c_ij - f_i."""
     narrow = c.dtype.type
-    found = np.int64(rows[0])
-    least = narrow(c[found, j] - f[found])
+    cheapest = np.int64(rows[0])
+    least = narrow(c[cheapest, j] - f[cheapest])
     for x in range(1, n):
         i = np.int64(rows[x])
         reduced = narrow(c[i, j] - f[i])
         if reduced < least:
-            least, found = reduced, i
-    return found
+            least, cheapest = reduced, i
+    return cheapest
 
 
 @kernel
 def strike_out(i, rows, n):
-    """Take row i out of n rows; return how many are left."""
+    """Remove row i from n rows; return the number of rows left."""
     for x in range(n):
         if rows[x] == i:
             rows[x] = rows[n - 1]
@@ -175,14 +175,14 @@ def sort_by(key, n, order):
     while gap > 0:
         for k in range(gap, n):
             moving = order[k]
-            place = k
-            while place >= gap:
-                other = order[place - gap]
+            at = k
+            while at >= gap:
+                other = order[at - gap]
                 if key[other] < key[moving] or (key[other] == key[moving] and other < moving):
                     break
-                order[place] = other
-                place -= gap
-            order[place] = moving
+                order[at] = other
+                at -= gap
+            order[at] = moving
         gap //= 3
 
 
@@ -259,10 +259,10 @@ def pivot(n, m, i, j, reduced, w):
 
 @kernel
 def reprice(n, m, top, change, w):
-    """Add ``change`` to the prices of the rows below and including ``top``, and take it from the columns'.
+    """Add ``change`` to the prices of rows in the subtree of ``top``, and subtract it from those of columns.
 
-    Or the other way round on everybody else, if they are fewer: prices are prices up to a constant. The run
-    is walked from both of its ends at once, since each step has to wait for the one before.
+    If the rest of the tree is smaller, it is repriced the other way round instead: prices are unique up to a
+    constant. The run is walked from both of its ends at once, since each step waits for the one before.
     """
     after, before, price = w.after, w.before, w.price
     x, y, count = top, w.last[top], np.int64(w.size[top])
@@ -279,7 +279,7 @@ def reprice(n, m, top, change, w):
 
 @kernel
 def take_out(top, w):
-    """Have those above ``top`` whose subtree ends with its subtree end before it."""
+    """Shorten the subtrees above ``top`` that end with its subtree: they now end before it."""
     end, x = w.last[top], w.parent[top]
     while x != NO_PARENT and w.last[x] == end:
         w.last[x] = w.before[top]
@@ -291,8 +291,8 @@ def turn_over(n, inner, outer, leaving, delta, w):
     """Root the subtree of ``leaving`` at its node ``inner`` and hang it below ``outer``.
 
     Each node of the stem, the path from inner up to leaving, becomes the last child of the one before. In
-    the thread the subtree is then: all below the inner node, and for each further node of the stem what it
-    has besides.
+    the thread, the subtree then consists of the inner node's subtree, followed by the rest of the subtree of
+    each further node of the stem.
     """
     parent, size, flow, after, before, last = w.parent, w.size, w.flow, w.after, w.before, w.last
     whole = size[leaving]
@@ -331,16 +331,16 @@ def turn_over(n, inner, outer, leaving, delta, w):
 def improve(c, n, m, root, w):
     """Pivot until no arc has negative reduced cost; return (status, pivots).
 
-    Arcs are priced row by row, round and round. The best arc of each row that has one goes on a list;
-    when the list is full, its best arc enters, again and again with the others priced anew, until it has
-    given its share. (Mulvey, "Pivot strategies for primal-simplex network codes", J. ACM 25, 1978.)
+    Arcs are priced row by row, in rounds. The best arc of each row with a negative reduced cost goes on a
+    list. When the list is full, its best arc enters, then the best of the others, priced again, and so on, up
+    to a limit. (Mulvey, "Pivot strategies for primal-simplex network codes", J. ACM 25, 1978.)
     """
     room = np.int64(2 ** (8 * c.itemsize - 3))
     # A price that has wrapped around leaves one beyond the room on its way to the root: steps are small.
-    drift = largest_price(n, m, w)  # no price is larger; measured anew when it reaches the room
+    drift = largest_price(n, m, w)  # an upper bound; computed again when it reaches the room
     if drift >= room:
         return OVERFLOW, np.int64(0)
-    # Far beyond what any problem has been seen to need; a guard against our own mistakes.
+    # Far more than any problem has needed; a guard against defects.
     most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
     pivots = np.int64(0)
     i, clean = 0, 0
@@ -369,7 +369,7 @@ def improve(c, n, m, root, w):
 def list_arcs(c, n, m, i, clean, w):
     """List the best arc of each row that has one, from row i on; return (arcs listed, next row, clean).
 
-    ``clean`` counts the rows looked at since the last pivot: n of them, and there is nothing left to do.
+    ``clean`` counts the rows priced since the last pivot. After n of them, the basis is optimal.
     """
     g = w.price[n : n + m]
     listed = 0
@@ -386,7 +386,7 @@ def list_arcs(c, n, m, i, clean, w):
 
 @kernel
 def best_listed(c, n, m, listed, w):
-    """Price the listed arcs anew; return the least reduced cost, whose it is, and how many are left."""
+    """Price the listed arcs again; return the least reduced cost, its arc, and the number of arcs left."""
     g = w.price[n : n + m]
     narrow = c.dtype.type
     rows, columns = w.listed_row, w.listed_column
@@ -406,7 +406,7 @@ def best_listed(c, n, m, listed, w):
 
 @kernel
 def settle(n, m, root, w):
-    """Give the root the price that it began with, and move all others along."""
+    """Reset the price of the root to its first value, and shift all other prices."""
     price = w.price
     change = price.dtype.type(w.f[root] - price[root])
     for i in range(n):
@@ -454,7 +454,7 @@ def duality_gap(c, p, q, n, m, w):
 def solve(c, p, q, n, m, w):
     """Solve a balanced problem from the column prices w.g; return (status, pivots, high, low).
 
-    c (≥ n, ≥ m) whole costs; p (n), q (m) positive whole masses with equal sums. The tree, flows and
+    c (≥ n, ≥ m) integer costs; p (n), q (m) positive integer masses with equal sums. The tree, flows and
     prices stay in the workspace. The total is Σ W_ij c_ij in two limbs.
     """
     ascend(c, p, q, n, m, DUAL_STEPS, DUAL_RATE, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)

@@ -6,7 +6,8 @@ f(x) = min_j (d(x, j) - g_j), give
     D(u, v)  ≥  Σ_j q_j g_j + Σ_x p_v(x) f(x)        for every user v at once.
 
 No metric is needed. g = 0 is the first half of RWMD (each unit of v's mass goes to the nearest item of u,
-whatever room there is); the prices of a solved pair are tight for that pair and good for users like it.
+regardless of that item's mass). The prices of a solved pair are tight for that pair, and good for similar
+users.
 """
 
 import numpy as np

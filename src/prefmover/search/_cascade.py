@@ -173,7 +173,7 @@ def exceeds(bound, limit):
 
 
 @kernel
-def bound_everybody(query, users, s):
+def bound_all(query, users, s):
     """Set s.bound to RWMD, the larger of the two one-sided bounds."""
     m = query.items.size
     for j in range(m):

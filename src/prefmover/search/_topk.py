@@ -40,7 +40,7 @@ def reach(distances, count, k, radius):
 def reach_of(user, lists, radius):
     """Return the largest distance at which a user can still enter one of the lists they belong to.
 
-    ``lists.first`` empty means that there is one list and everybody belongs to it.
+    If ``lists.first`` is empty, there is one list, and all users belong to it.
     """
     if lists.first.size == 0:
         return reach(lists.distances[0], lists.counts[0], lists.distances.shape[1], radius)

@@ -56,7 +56,7 @@ def cascade(
     """
     begin = time.perf_counter()
     counts = np.zeros(kernels.PIVOTS + 1, np.int64)
-    kernels.bound_everybody(query, users, s)
+    kernels.bound_all(query, users, s)
     n = kernels.enlist(query, users, lists, s, counts)
     n = kernels.drop(query, lists, s, n, kernels.RWMD, counts)
     _sort(s, n)
