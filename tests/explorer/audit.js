@@ -1,5 +1,5 @@
-// What is wrong with the page for people who cannot see it well, cannot see it, or have no mouse: a list of
-// sentences, empty if all is well. The rules are those of WCAG 2.2 AA that a program can check.
+// Accessibility errors of the page: a list of sentences, empty if there are none. The rules are those of
+// WCAG 2.2 AA that a program can check.
 () => {
   const wrong = [];
   const name = (e) => `<${e.tagName.toLowerCase()}${e.id ? " #" + e.id : ""}${e.getAttribute("class") ? " ." + e.getAttribute("class").trim().replace(/\s+/g, ".") : ""}> "${(e.textContent || "").trim().slice(0, 40)}"`;
@@ -76,8 +76,8 @@
   let lowest = 21;
   for (const e of all) {
     if (!seen(e) || e.closest("svg, :disabled, .skip")) continue;
-    const own = [...e.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own && !e.matches("input")) continue;
+    const hasText = [...e.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!hasText && !e.matches("input")) continue;
     const style = getComputedStyle(e);
     const ground = behind(e);
     const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700);
@@ -85,7 +85,7 @@
     lowest = Math.min(lowest, got);
     if (got < (large ? 3 : 4.5)) wrong.push(`contrast ${got.toFixed(2)}: ${name(e)}`);
   }
-  for (const e of document.querySelectorAll(".ribbon, .swatch, .stars.given .hollow path, input, .dot")) {
+  for (const e of document.querySelectorAll(".ribbon, .swatch, .stars.input .hollow path, input, .dot")) {
     const style = getComputedStyle(e);
     const ground = behind(e.closest(".card, .point, main") ?? e.parentElement);
     const paints = e.matches(".stars path") ? [style.stroke] : e.matches("input, .dot") ? [style.borderTopColor] : e.matches(".ribbon") ? [style.fill, style.stroke] : [style.backgroundColor, style.outlineColor];

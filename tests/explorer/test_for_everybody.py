@@ -1,4 +1,4 @@
-"""Labels, contrast, targets, headings, focus, motion: the explorer for everybody."""
+"""Accessibility: labels, contrast, targets, headings, focus, motion."""
 
 from itertools import pairwise
 
@@ -60,7 +60,7 @@ def test_tab_goes_through_the_page_in_order(visitor):
     page = visitor.open("#/like-minded/petra-h")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
-    places, names = [], []
+    tops, names = [], []
     for _ in range(14):
         page.keyboard.press("Tab")
         at = page.evaluate(
@@ -70,14 +70,14 @@ def test_tab_goes_through_the_page_in_order(visitor):
               return [box.top + scrollY, box.left, e.textContent || e.id, ...outline];
             }"""
         )
-        places.append(at[0])
+        tops.append(at[0])
         names.append(at[2])
         assert at[3] != "none", at
         assert at[4] >= 2, at
     pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Measures"]
     assert [name.strip() for name in names[:7]] == ["prefmover", *pages, "pick-person"]
     # links of one row differ a little
-    assert all(below > above - 20 for above, below in pairwise(places)), places
+    assert all(below > above - 20 for above, below in pairwise(tops)), tops
     page.get_by_role("link", name="Skip to content").focus()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_be_focused()

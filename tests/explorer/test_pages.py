@@ -155,8 +155,8 @@ def test_ribbons_by_pointer_and_by_key(visitor):
     expect(first).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(second).to_be_focused()
-    told = second.get_attribute("aria-label")
-    assert f"{head.inner_text()}: {body.inner_text()}" == told
+    label = second.get_attribute("aria-label")
+    assert f"{head.inner_text()}: {body.inner_text()}" == label
     page.keyboard.press("End")
     expect(page.locator(".ribbon").last).to_be_focused()
     page.keyboard.press("ArrowRight")

@@ -133,14 +133,14 @@ def test_stars_of_other_scales(visitor, scale, stars, said):
     got = page.evaluate(
         """async (scale) => {
           const { starInput } = await import("/assets/parts/stars.js");
-          const told = [];
-          const change = (x) => told.push(x);
+          const changes = [];
+          const change = (x) => changes.push(x);
           const input = starInput({ label: "Your rating of X", value: null, scale, change });
           const press = (key) => input.control.dispatchEvent(new KeyboardEvent("keydown", { key }));
           press("ArrowUp"); press("ArrowUp");
           const text = input.control.getAttribute("aria-valuetext");
           press("End"); press("ArrowUp"); press("Home"); press("ArrowDown"); press("Delete");
-          return [input.control.querySelectorAll(".filled svg").length, text, told];
+          return [input.control.querySelectorAll(".filled svg").length, text, changes];
         }""",
         scale,
     )

@@ -1,6 +1,6 @@
-"""Requests that mean harm, or no sense: each gets a clean answer, and the service lives on.
+"""Hostile and malformed requests: each gets a clean response, and the service stays up.
 
-Over real sockets, because that is where slow, cut off and malformed requests are.
+The tests use real sockets, because slow, truncated and malformed requests need them.
 """
 
 import json
@@ -28,7 +28,7 @@ def _still_alive(live):
 
 
 def raw(live, *parts, pause=0.0, read_for=10.0):
-    """Send bytes as they are, and return what comes back until the other side closes."""
+    """Send bytes, and return all bytes received until the other side closes."""
     with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
         connection.settimeout(read_for)
         received = b""
@@ -44,8 +44,8 @@ def raw(live, *parts, pause=0.0, read_for=10.0):
 
 
 def status_of(received):
-    found = re.match(rb"HTTP/1\.1 (\d{3}) ", received)
-    return int(found[1]) if found else None
+    match = re.match(rb"HTTP/1\.1 (\d{3}) ", received)
+    return int(match[1]) if match else None
 
 
 def post_bytes(live, content, **headers):
@@ -53,7 +53,7 @@ def post_bytes(live, content, **headers):
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "named"),
     [
         (b"", "not JSON"),
         (b"{", "not JSON"),
@@ -77,12 +77,12 @@ def post_bytes(live, content, **headers):
         "deep object",
     ],
 )
-def test_malformed_json(live, content, says):
-    assert says in is_problem(post_bytes(live, content), 400)
+def test_malformed_json(live, content, named):
+    assert named in is_problem(post_bytes(live, content), 400)
 
 
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("body", "named"),
     [
         ([], "body"),
         (None, "body"),
@@ -107,8 +107,8 @@ def test_malformed_json(live, content, says):
     ],
     ids=lambda value: json.dumps(value)[:40] if not isinstance(value, str) else value,
 )
-def test_wrong_bodies(live, body, says):
-    assert says in is_problem(post_bytes(live, json.dumps(body).encode()), 422).lower()
+def test_wrong_bodies(live, body, named):
+    assert named in is_problem(post_bytes(live, json.dumps(body).encode()), 422).lower()
 
 
 def test_a_number_beyond_all_floats(live):
@@ -118,16 +118,16 @@ def test_a_number_beyond_all_floats(live):
 
 def test_an_unknown_item_is_named_and_escaped(live):
     body = {"ratings": [{"item": "<img src=x onerror=alert(1)>", "rating": 5}]}
-    answer = live.post(GUEST, json=body)
-    assert "<img" in is_problem(answer, 404)
-    assert answer.headers["x-content-type-options"] == "nosniff"
+    response = live.post(GUEST, json=body)
+    assert "<img" in is_problem(response, 404)
+    assert response.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_film_called_script_is_sent_as_json(live):
-    answer = live.get("/api/v1/items", params={"q": HOSTILE})
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.json()["items"][0]["title"] == HOSTILE
+    response = live.get("/api/v1/items", params={"q": HOSTILE})
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.json()["items"][0]["title"] == HOSTILE
 
 
 def test_too_large_with_a_length(live):
@@ -200,11 +200,11 @@ def test_traversal(live, path):
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "HEAD", "BREW"])
 def test_other_methods(live, method):
-    answer = live.request(method, "/api/v1/users")
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == "GET"
+    response = live.request(method, "/api/v1/users")
+    assert response.status_code == 405
+    assert response.headers["allow"] == "GET"
     if method != "HEAD":
-        is_problem(answer, 405)
+        is_problem(response, 405)
 
 
 def test_a_get_with_a_body(live):
@@ -260,7 +260,7 @@ def test_too_many_items(live):
         "length",
     ],
 )
-def test_what_is_not_http(live, request_):
+def test_bytes_that_are_not_http(live, request_):
     received = raw(live, request_)
     assert 400 <= status_of(received) < 500
     assert b"application/problem+json" in received
@@ -268,7 +268,7 @@ def test_what_is_not_http(live, request_):
 
 @pytest.mark.slow
 def test_slow_headers(live):
-    """A client that sends a byte now and then is told so, and let go."""
+    """A client that sends a byte now and then is refused, and its connection closed."""
     received = raw(live, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 20, pause=0.2)
     assert received == b"" or status_of(received) == 408
 
@@ -315,12 +315,12 @@ def test_many_slow_clients_do_not_keep_others_out(live):
     "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.2", ""]
 )
 def test_other_hosts(live, host):
-    """A page elsewhere that points its own name at loopback gets nothing."""
+    """A page of another site whose name resolves to loopback gets nothing."""
     is_problem(live.get("/api/v1/users", headers={"Host": host}), 421)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1:80", "[::1]:80"])
-def test_own_hosts(live, host):
+def test_hosts_of_loopback(live, host):
     assert live.get("/api/v1/users", headers={"Host": host}).status_code == 200
 
 
@@ -345,15 +345,15 @@ def with_token(handlers):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "authorization",
     [None, "", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", TOKEN, f"Bearer {TOKEN[:-1]}"],
 )
 @pytest.mark.parametrize("path", ["/api/v1/users", "/api/v1/nothing", "/metrics"])
-def test_wrong_tokens(with_token, path, given):
-    headers = {} if given is None else {"Authorization": given}
-    answer = with_token.get(path, headers=headers)
-    is_problem(answer, 401)
-    assert answer.headers["www-authenticate"].startswith("Bearer")
+def test_wrong_tokens(with_token, path, authorization):
+    headers = {} if authorization is None else {"Authorization": authorization}
+    response = with_token.get(path, headers=headers)
+    is_problem(response, 401)
+    assert response.headers["www-authenticate"].startswith("Bearer")
 
 
 def test_the_right_token(with_token):
@@ -363,22 +363,22 @@ def test_the_right_token(with_token):
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/api/v1/openapi.json"])
-def test_what_needs_no_token(with_token, path):
+def test_addresses_without_a_token(with_token, path):
     assert with_token.get(path).status_code == 200
 
 
-def test_a_token_is_not_got_around(with_token):
+def test_no_way_around_the_token(with_token):
     for path in ("/api/v1//users", "/API/v1/users", "/api%2fv1/users", "/%61pi/v1/users", "//api/v1/users"):
         assert with_token.get(path).status_code in (401, 404)
 
 
 @pytest.mark.slow
 def test_a_crowd(live):
-    """More at once than there is room for: some are told to come back, none waits for ever, none fails."""
+    """More requests than the queue holds: some get 503, none waits forever, none fails."""
 
-    def ask(n):
+    def request(n):
         body = {"ratings": [{"item": "alien-1979", "rating": 1 + n % 9 / 2}], "k": 1 + n // 9}
         return live.post(GUEST, json=body).status_code
 
     with ThreadPoolExecutor(50) as crowd:
-        assert set(crowd.map(ask, range(200))) <= {200, 503}
+        assert set(crowd.map(request, range(200))) <= {200, 503}

@@ -99,9 +99,9 @@ def test_not_a_model(tmp_path):
 
 
 def test_not_on_loopback_without_a_token(folder):
-    told = refused("--model", folder, "--host", "0.0.0.0", "--port", 0, PREFMOVER_TOKEN="")
-    assert "token" in told
-    assert "127.0.0.1" in told
+    message = refused("--model", folder, "--host", "0.0.0.0", "--port", 0, PREFMOVER_TOKEN="")
+    assert "token" in message
+    assert "127.0.0.1" in message
 
 
 def test_a_port_that_is_taken(folder):
@@ -153,7 +153,7 @@ def test_bad_settings(wrong):
 
 @pytest.fixture
 def few(monkeypatch, tmp_path):
-    """A small data set, and a cache folder of its own."""
+    """A small data set, and an empty cache folder."""
     import platformdirs
 
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: Path(tmp_path))

@@ -103,7 +103,7 @@ def _invalid(error: RequestValidationError) -> ProblemError:
         {"where": ".".join(map(str, one["loc"])), "message": str(one["msg"]).removeprefix("Value error, ")}
         for one in errors[:MOST_ERRORS]
     ]
-    # Errors of our own validators are sentences that name what is wrong.
+    # Errors of the validators in schemas.py are sentences that name what is wrong.
     path = _path(errors[0]["loc"]) or ("" if errors[0]["type"] == "value_error" else "body")
     notes = "; ".join([path] * bool(path) + [f"{len(errors) - 1} more"] * (len(errors) > 1))
     return ProblemError(422, _sentence(listed[0]["message"] + f" ({notes})" * bool(notes)), errors=listed)

@@ -1,4 +1,4 @@
-"""A listening process that serves a model until it is told to stop."""
+"""A listening process that serves a model until a signal stops it."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ export function draw(_route, { model, signal }) {
   ];
 }
 
-/** Neighbors, recommendations and an explanation for the ratings; each is loaded on its own. */
+/** Neighbors, recommendations and an explanation for the ratings; each is loaded separately. */
 function drawResults(model, signal) {
   const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
   const best = region({ label: "recommendations", lines: 6, room: 24, signal });

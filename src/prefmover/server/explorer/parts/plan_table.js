@@ -46,15 +46,15 @@ export function planTable(explanation, people) {
 
 function line(flow, plan) {
   const stays = plan && flow.source === flow.target;
-  const given = (title, value) => (plan ? title : `${title}, ${rating(value)}`);
+  const rated = (title, value) => (plan ? title : `${title}, ${rating(value)}`);
   return h(
     "tr",
     {},
-    h("th", { scope: "row", class: "text" }, given(flow.source_label, flow.source_rating)),
+    h("th", { scope: "row", class: "text" }, rated(flow.source_label, flow.source_rating)),
     h(
       "td",
       { class: "text" },
-      stays ? "stays (both rated it)" : given(flow.target_label, flow.target_rating),
+      stays ? "stays (both rated it)" : rated(flow.target_label, flow.target_rating),
     ),
     plan ? [h("td", {}, decimal(flow.distance)), h("td", {}, percent(flow.mass))] : null,
     h("td", {}, decimal(flow.value)),

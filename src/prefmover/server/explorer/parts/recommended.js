@@ -92,8 +92,8 @@ function reason(one) {
 /** What a neighbor gave to the item, or to the similar items that count. */
 export function evidence(one, most) {
   if (one.rating !== null) return `gave it ${rating(one.rating)}`;
-  const given = one.evidence.slice(0, most).map((e) => `${rating(e.rating)} to ${e.label}`);
-  return given.length ? `gave ${given.join(" and ")}` : `rated similar ${itemsNoun()}`;
+  const ratings = one.evidence.slice(0, most).map((e) => `${rating(e.rating)} to ${e.label}`);
+  return ratings.length ? `gave ${ratings.join(" and ")}` : `rated similar ${itemsNoun()}`;
 }
 
 /** The list in a sentence, for screen readers. */

@@ -83,7 +83,7 @@ export function ribbons(explanation, people, { most, compact = false } = {}) {
     mark(plan.left, "from");
     mark(plan.right, "to");
     detail.replaceChildren(h("strong", {}, text.head), h("span", {}, text.body));
-    detail.className = `detail ${chosen.length ? "told" : ""} ${band}`;
+    detail.className = `detail ${chosen.length ? "chosen" : ""} ${band}`;
   }
 
   const show = (k) => highlight([plan.ribbons[k]], texts[k], plan.ribbons[k].band);

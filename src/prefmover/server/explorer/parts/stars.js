@@ -75,7 +75,7 @@ export function starInput({ label, value, scale, change }) {
   );
   const element = h("div", { class: "rate" }, control, number, clear);
 
-  function set(rating, tell = false) {
+  function set(rating, notify = false) {
     current = rating;
     paint(rating);
     control.setAttribute("aria-valuenow", rating ?? scale.lowest);
@@ -86,7 +86,7 @@ export function starInput({ label, value, scale, change }) {
     number.textContent = rating === null ? "" : formatted(rating);
     clear.classList.toggle("absent", rating === null); // it keeps its space, so that nothing jumps
     clear.disabled = rating === null;
-    if (tell) change(rating);
+    if (notify) change(rating);
   }
 
   function paint(rating) {
