@@ -376,7 +376,7 @@ def prose(body: list[str]) -> Iterator[str]:
         elif paragraph.lstrip().startswith(".. math::"):
             formula = " ".join(inspect.cleandoc(paragraph.split("::", 1)[1]).split())
             yield f"\n$${formula}$$\n"
-        elif paragraph.startswith("    "):
+        elif paragraph.startswith(("    ", "===")):  # a literal block, or a table
             yield fenced("text", inspect.cleandoc(paragraph))
         elif paragraph.strip() != "::":
             yield f"\n{inline(paragraph.removesuffix('::') + (':' if paragraph.endswith('::') else ''))}\n"
