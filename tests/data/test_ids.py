@@ -110,6 +110,13 @@ def test_unknown_ids_are_explained(ids, id_, message):
         IdIndex("user", as_ids(ids, "user")).position(id_)
 
 
+def test_a_misspelled_id_is_not_compared_with_very_many():
+    """A service would spend seconds on each wrong id."""
+    index = IdIndex("user", as_ids([f"user-{k}" for k in range(20_001)], "user"))
+    with pytest.raises(UnknownIdError, match=names("'user-x'", "20,001")):
+        index.position("user-x")
+
+
 def test_a_single_id_is_not_a_list_of_ids():
     with pytest.raises(InputError, match=names("user")):
         IdIndex("user", as_ids(["a"], "user")).positions("a")

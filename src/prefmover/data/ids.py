@@ -32,6 +32,8 @@ __all__ = [
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
+MOST_COMPARED = 20_000  # ids that a misspelled one is compared with; more would take seconds
+
 
 def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
     """Return the names that are similar to `name` in any case, the most similar first.
@@ -257,7 +259,7 @@ class IdIndex:
             apart = np.abs(self.ids.astype(np.float64) - float(max(min(id_, 2**63), -(2**63))))
             close = self.ids[np.argsort(apart, kind="stable")[:3]].tolist()
         else:
-            close = close_names(str(id_), self.ids.tolist())
+            close = close_names(str(id_), self.ids.tolist()) if len(self.ids) <= MOST_COMPARED else []
         if close:
             return f"{sentence}; close: {', '.join(map(repr, close))}"
         few = ", ".join(map(repr, self.ids[:3].tolist()))
