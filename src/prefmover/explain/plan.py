@@ -84,9 +84,7 @@ class UserExplanation(PairBreakdown):
             "reason": self.reason,
             "n_common": self.n_common,
             "common_share": self.common_share,
-            "factors": [
-                f._replace(value=None if isnan(f.value) else f.value)._asdict() for f in self.factors
-            ],
+            "factors": [f._asdict() | {"value": None if isnan(f.value) else f.value} for f in self.factors],
             "flows": [self._flow_dict(flow) for flow in self.flows[:n]],
             "certificate": proof and {"primal": proof.primal, "dual": proof.dual, "gap": proof.gap},
         }

@@ -30,41 +30,17 @@ class DemoRecommendation(NamedTuple):
 
 @dataclass(slots=True)
 class Demo:
-    """The content of the page.
-
-    Attributes
-    ----------
-    user
-        The viewer.
-    about
-        A description of the data.
-    ratings
-        (title, rating), best first.
-    neighbors
-        The nearest viewers.
-    explanation
-        Why one of them is near.
-    recommendations
-        The recommended items.
-    shares
-        The headings of the table of errors: ratios of training and test ratings.
-    errors
-        (method, mean absolute error at each share).
-    pictures
-        SVG by name: ``plan`` and ``panels``; none without matplotlib.
-    notes
-        Sentences at the end.
-    """
+    """The content of the page."""
 
     user: str
-    about: str
-    ratings: list[tuple[str, float]]
+    about: str  # the data
+    ratings: list[tuple[str, float]]  # (title, rating), best first
     neighbors: list[DemoNeighbor]
-    explanation: UserExplanation
+    explanation: UserExplanation  # why one of the neighbors is near
     recommendations: list[DemoRecommendation]
-    shares: list[str] = field(default_factory=list)
-    errors: list[tuple[str, list[float]]] = field(default_factory=list)
-    pictures: dict[str, str] = field(default_factory=dict)
+    shares: list[str] = field(default_factory=list)  # ratios of training to test ratings: heads of the errors
+    errors: list[tuple[str, list[float]]] = field(default_factory=list)  # (method, error at each share)
+    pictures: dict[str, str] = field(default_factory=dict)  # SVG of plan and panels; none without matplotlib
     notes: list[str] = field(default_factory=list)
 
 

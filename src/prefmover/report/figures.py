@@ -12,9 +12,9 @@ from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover._typing import Floats
-from prefmover.errors import MissingExtraError
+from prefmover.explain.plot import pyplot
 from prefmover.measures import MEASURES
-from prefmover.report.results import OURS, Line, PanelTable
+from prefmover.report.results import OURS, Line, PanelTable, deviation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def draw_panels(tables: Sequence[PanelTable]) -> Figure:
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
         for line in table.lines:
-            _plot(axis, table, line, line.mean, line.deviation)
+            _plot(axis, line, line.repeats)
         _finish(axis, table, "MAE")
     _legend(figure, axes)
     return figure
@@ -72,10 +72,10 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
             continue
         low, limit = 0.0, GAP_RANGE * float(ours.mean.mean())
         for line in table.lines:
-            gap, deviation = line.minus(ours)
+            gaps = line.repeats - ours.repeats
             if style(line)[2]:  # lines without a marker are far from the others
-                low = min(low, float(gap.min()))
-            _plot(axis, table, line, gap, deviation)
+                low = min(low, float(gaps.mean(axis=1).min()))
+            _plot(axis, line, gaps)
         axis.set_ylim(max(low, -limit) - limit / 20, limit)
         _finish(axis, table, "MAE minus MAE of PMD")
     _legend(figure, axes)
@@ -85,7 +85,7 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
 def svg(figure: Figure, name: str) -> str:
     """Return a figure as SVG, the same text every time; the ids in it begin with its name."""
     out = StringIO()
-    with _matplotlib().rc_context({"svg.hashsalt": name, **SETTINGS}):
+    with pyplot().rc_context({"svg.hashsalt": name, **SETTINGS}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     # Two pictures in one page must not share ids.
@@ -99,21 +99,13 @@ def png(figure: Figure) -> bytes:
     return out.getvalue()
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtraError("figures need matplotlib: pip install 'prefmover[plot]'") from None
-    return matplotlib
-
-
 def _canvas(n: int) -> tuple[Figure, list[Any]]:
-    matplotlib = _matplotlib()
+    plt = pyplot()
     from matplotlib.figure import Figure
 
     columns = 2 if n == 4 else min(n, 3)
     rows = -(-n // columns)
-    with matplotlib.rc_context(SETTINGS):
+    with plt.rc_context(SETTINGS):
         figure = Figure(figsize=(4.1 * columns + 0.3, 3.3 * rows + 0.7 + 0.9 / columns), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
     axes = list(grid.ravel())
@@ -122,13 +114,13 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
     return figure, axes[:n]
 
 
-def _plot(axis: Any, table: PanelTable, line: Line, values: Floats, deviation: Floats) -> None:
+def _plot(axis: Any, line: Line, repeats: Floats) -> None:
     color, dash, marker = style(line)
-    ours = line.method == OURS
+    ours, bars = line.method == OURS, deviation(repeats)
     axis.errorbar(
-        range(len(table.heads)),
-        values,
-        yerr=deviation if deviation.any() and marker else None,
+        range(len(repeats)),
+        repeats.mean(axis=1),
+        yerr=bars if bars.any() and marker else None,
         color=color,
         linestyle=dash,
         marker=marker,
@@ -157,11 +149,5 @@ def _legend(figure: Figure, axes: Sequence[Any]) -> None:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             by_label.setdefault(label, handle)
     columns = {1: 3, 2: 5, 4: 5}.get(len(axes), 8)
-    figure.legend(
-        by_label.values(),
-        by_label.keys(),
-        loc="outside lower center",
-        ncols=columns,
-        fontsize=8,
-        frameon=False,
-    )
+    look: dict[str, Any] = {"loc": "outside lower center", "fontsize": 8, "frameon": False}
+    figure.legend(by_label.values(), by_label.keys(), ncols=columns, **look)

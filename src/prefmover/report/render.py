@@ -22,7 +22,7 @@ from prefmover.explain import RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, rating_title, user_lines, user_title
 from prefmover.report import figures, text
-from prefmover.report.results import DIGITS, OURS, Line, PanelTable, Results
+from prefmover.report.results import DIGITS, OURS, Line, PanelTable, Results, deviation
 
 __all__ = ["explanation_page", "html_page", "inline_svg", "markdown_page", "render", "write_report"]
 
@@ -244,7 +244,7 @@ def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
                         "kind": line.kind,
                         "convention": line.convention,
                         "mae": [round(float(error), 5) for error in line.mean],
-                        "deviation": [round(float(deviation), 5) for deviation in line.deviation],
+                        "deviation": [round(float(x), 5) for x in deviation(line.repeats)],
                     }
                     for line in table.lines
                 ],

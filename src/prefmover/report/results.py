@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from prefmover.evaluation.experiment import Experiment, Panel, share_name
 from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.record import DataInfo, Kind, Record
 
-__all__ = ["DIGITS", "LEVEL", "OURS", "HeadToHead", "Line", "PanelTable", "Point", "Results"]
+__all__ = ["DIGITS", "LEVEL", "OURS", "HeadToHead", "Line", "PanelTable", "Results", "deviation"]
 
 LEVEL = 0.05
 """Below this p-value a difference counts as a win or a loss, otherwise as a tie."""
@@ -27,12 +27,8 @@ DIGITS = 4
 OURS = "pmd"
 """The method that all others are compared with."""
 
-
-class Point(NamedTuple):
-    """A method at one share and one K: the error of each repeat, and of each group of users over repeats."""
-
-    repeats: dict[int, float]
-    groups: Floats
+RecordColumn = tuple[Record, int]
+"""A record, and the column of one K in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,40 +39,41 @@ class Line:
     ----------
     method, label, kind, convention
         As in the records; the convention is the better one for a measure that has several.
+    repeats
+        (n_points, n_repeats) mean absolute errors.
+    groups
+        (n_points, n_groups) the same by group of users, over all repeats; NaN for a group without ratings.
     n_conventions
         The number of conventions to choose from.
-    points
-        One for each point of the panel.
     """
 
     method: str
     label: str
     kind: Kind
     convention: str
-    n_conventions: int
-    points: tuple[Point, ...]
+    repeats: Floats
+    groups: Floats
+    n_conventions: int = 1
 
-    @cached_property
+    @classmethod
+    def from_records(cls, points: Sequence[Sequence[RecordColumn]]) -> Line:
+        """Return the line of a method, given its records at each point of the panel, one per repeat."""
+        n = np.sum([[record.groups.n for record, _ in at] for at in points], axis=1)
+        error = np.sum([[record.groups.error[column] for record, column in at] for at in points], axis=1)
+        groups = np.divide(error, n, out=np.full(n.shape, np.nan), where=n > 0)
+        repeats = np.array([[record.mae[column] for record, column in at] for at in points])
+        one = points[0][0][0]
+        return cls(one.method, one.label, one.kind, one.convention, repeats, groups)
+
+    @property
     def mean(self) -> Floats:
         """(n_points,) error, averaged over repeats."""
-        return np.array([np.mean(list(point.repeats.values())) for point in self.points])
-
-    @cached_property
-    def deviation(self) -> Floats:
-        """(n_points,) standard deviation over repeats; 0 for a single repeat."""
-        return np.array([_deviation(list(point.repeats.values())) for point in self.points])
-
-    def minus(self, other: Line) -> tuple[Floats, Floats]:
-        """Return how much larger the error is than another method's: mean and deviation over repeats."""
-        differences = [
-            [a.repeats[r] - b.repeats[r] for r in a.repeats]
-            for a, b in zip(self.points, other.points, strict=True)
-        ]
-        return self.mean - other.mean, np.array([_deviation(values) for values in differences])
+        return np.asarray(self.repeats.mean(axis=1))
 
 
-def _deviation(values: list[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def deviation(repeats: Floats) -> Floats:
+    """Return the standard deviation of each row, over repeats; 0 for a single repeat."""
+    return np.std(repeats, axis=1, ddof=1) if repeats.shape[1] > 1 else np.zeros(len(repeats))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,38 +114,32 @@ class HeadToHead:
     @classmethod
     def from_lines(cls, ours: Line, other: Line) -> HeadToHead:
         """Return the comparison of two lines of one panel."""
-        pairs = list(zip(ours.points, other.points, strict=True))
-        outcomes = [
-            np.sign(np.nanmean(a.groups - b.groups)) if _p_value(a.groups, b.groups) < LEVEL else 0.0
-            for a, b in pairs
-        ]
-        groups = [np.mean([point.groups for point in line.points], axis=0) for line in (ours, other)]
-        repeats = [
-            np.mean([list(point.repeats.values()) for point in line.points], axis=0) for line in (ours, other)
-        ]
+        outcome = np.sign(np.nanmean(ours.groups - other.groups, axis=1))
+        outcome[_p_value(ours.groups, other.groups) >= LEVEL] = 0
         difference = ours.mean - other.mean
+        repeats = ours.repeats.mean(axis=0), other.repeats.mean(axis=0)
         return cls(
             other.label,
             other.convention,
             other.kind,
-            int((difference < 0).sum()),
-            outcomes.count(-1.0),
-            outcomes.count(0.0),
-            outcomes.count(1.0),
-            float(difference.mean()),
-            _p_value(*groups),
-            _p_value(*repeats) if repeats[0].size > 2 else None,
+            lower=int((difference < 0).sum()),
+            wins=int((outcome < 0).sum()),
+            ties=int((outcome == 0).sum()),
+            losses=int((outcome > 0).sum()),
+            difference=float(difference.mean()),
+            p_users=float(_p_value(ours.groups.mean(axis=0), other.groups.mean(axis=0))),
+            p_repeats=float(_p_value(*repeats)) if repeats[0].size > 2 else None,
         )
 
 
-def _p_value(a: Floats, b: Floats) -> float:
-    """Return the two-sided p-value of a paired t-test; 1 without any difference or with one pair."""
+def _p_value(a: Floats, b: Floats) -> Floats:
+    """Return two-sided p-values of paired t-tests of rows; 1 without any difference or with one pair."""
     from scipy.stats import ttest_rel
 
     with warnings.catch_warnings():  # differences that are all equal, or one pair only
         warnings.simplefilter("ignore", RuntimeWarning)
-        p = float(ttest_rel(a, b, nan_policy="omit").pvalue)
-    return 1.0 if np.isnan(p) else p
+        p = ttest_rel(a, b, axis=-1, nan_policy="omit").pvalue
+    return np.nan_to_num(np.asarray(p, dtype=np.float64), nan=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +163,7 @@ class PanelTable:
     @property
     def repeats(self) -> int:
         """The number of repeats that all lines have."""
-        return len(self.lines[0].points[0].repeats) if self.lines else 0
+        return self.lines[0].repeats.shape[1] if self.lines else 0
 
     @property
     def heads(self) -> list[str]:
@@ -202,22 +193,13 @@ class PanelTable:
     def head_to_head(self) -> dict[str, HeadToHead]:
         """PMD against every other method, in the order of the lines; empty without PMD."""
         ours = self.line(OURS)
-        others = [line for line in self.lines if line.method != OURS] if ours else []
-        return {line.method: HeadToHead.from_lines(ours, line) for line in others if ours}
+        if ours is None:
+            return {}
+        return {line.method: HeadToHead.from_lines(ours, line) for line in self.lines if line is not ours}
 
 
 class Results:
-    """All records of a run, arranged for the report.
-
-    Parameters
-    ----------
-    records
-        The records, at least one.
-    experiment
-        The settings.
-    data
-        The identity of the data.
-    """
+    """The records of a run, at least one, with its settings and the identity of its data."""
 
     def __init__(self, records: Iterable[Record], experiment: Experiment, data: DataInfo) -> None:
         self.records = list(records)
@@ -225,10 +207,9 @@ class Results:
         self.data = data
         if not self.records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
-        self._by_method: dict[tuple[str, str, float], list[Record]] = {}
+        self._by_method: dict[tuple[str, str], list[Record]] = {}
         for record in self.records:
-            key = (record.method, record.convention, record.share)
-            self._by_method.setdefault(key, []).append(record)
+            self._by_method.setdefault((record.method, record.convention), []).append(record)
 
     @classmethod
     def open(cls, folder: RunFolder) -> Results:
@@ -255,11 +236,6 @@ class Results:
         """The number of neighbors where a table shows only one: the paper's 40, or the largest."""
         return 40 if 40 in self.experiment.ks else self.experiment.ks[-1]
 
-    @property
-    def methods(self) -> list[tuple[str, str]]:
-        """All methods with their conventions, in the order of the records."""
-        return list(dict.fromkeys((record.method, record.convention) for record in self.records))
-
     def panels(self) -> list[Panel]:
         """Return the experiment's panels as far as there are records; by default over shares, and over K."""
         available = set(self.shares)
@@ -275,61 +251,44 @@ class Results:
 
     def table(self, panel: Panel) -> PanelTable:
         """Return the table of a panel: the methods with a record for each point, over common repeats."""
-        repeats = {method: self._repeats(panel, *method) for method in self.methods}
-        complete = {method: numbers for method, numbers in repeats.items() if numbers}
-        common = set.intersection(*complete.values()) if complete else set()
-        if not common:
-            return PanelTable(panel, ())
+        points = [[_at(records, *point) for point in panel.points()] for records in self._by_method.values()]
+        points = [at for at in points if _common(at)]
+        common = _common([by_repeat for at in points for by_repeat in at])
         by_method: dict[tuple[Kind, str], list[Line]] = {}
-        for method, convention in complete:
-            line = self._line(panel, method, convention, common)
-            by_method.setdefault((line.kind, method), []).append(line)
+        for at in points if common else ():
+            line = Line.from_records([[by_repeat[repeat] for repeat in common] for by_repeat in at])
+            by_method.setdefault((line.kind, line.method), []).append(line)
         lines = [
             replace(min(some, key=lambda line: float(line.mean.mean())), n_conventions=len(some))
             for some in by_method.values()
         ]
-        left_out = sum(len(numbers - common) for numbers in complete.values()) * len(panel.train)
+        left_out = sum(len(_common(at)) - len(common) for at in points) * len(panel.train) if common else 0
         return PanelTable(panel, tuple(sorted(lines, key=_order)), left_out)
 
     def rankings(self, share: float) -> list[tuple[Record, dict[str, float]]]:
         """Return a record of every method that has top-n metrics, with their means over common repeats."""
-        by_method = [
-            {record.repeat: (record, record.ranking[column]) for record, column in at if record.ranking}
-            for at in (self._records_at(*method, share, self.k) for method in self.methods)
-        ]
-        by_method = [repeats for repeats in by_method if repeats]
-        common = set.intersection(*map(set, by_method)) if by_method else set()
-        if not common:
-            return []
+        ranked = [[record for record in some if record.ranking] for some in self._by_method.values()]
+        by_method = [by_repeat for some in ranked if (by_repeat := _at(some, share, self.k))]
         rows = []
-        for repeats in by_method:
-            metrics = [repeats[repeat][1] for repeat in sorted(common)]
+        for by_repeat in by_method if (common := _common(by_method)) else ():
+            metrics = [
+                (record.ranking or ())[column] for record, column in (by_repeat[repeat] for repeat in common)
+            ]
             means = {name: float(np.mean([one[name] for one in metrics])) for name in metrics[0]}
-            rows.append((next(iter(repeats.values()))[0], means))
+            rows.append((by_repeat[common[0]][0], means))
         return sorted(rows, key=lambda row: _order(row[0]))
 
-    def _records_at(self, method: str, convention: str, share: float, k: int) -> list[tuple[Record, int]]:
-        """Return the records of a method at a point, each with the column of its K."""
-        records = self._by_method.get((method, convention, share), [])
-        columns = [(record, record.column(k)) for record in records]
-        return [(record, column) for record, column in columns if column is not None]
 
-    def _repeats(self, panel: Panel, method: str, convention: str) -> set[int]:
-        """Return the repeats for which a method has every point of a panel."""
-        points = [self._records_at(method, convention, *point) for point in panel.points()]
-        return set.intersection(*({record.repeat for record, _ in at} for at in points))
+def _at(records: Iterable[Record], share: float, k: int) -> dict[int, RecordColumn]:
+    """Return a method's records at a point by repeat, each with the column of its K."""
+    columns = [(record, record.column(k)) for record in records if record.share == share]
+    return {record.repeat: (record, column) for record, column in columns if column is not None}
 
-    def _line(self, panel: Panel, method: str, convention: str, repeats: set[int]) -> Line:
-        points = []
-        for point in panel.points():
-            at = [x for x in self._records_at(method, convention, *point) if x[0].repeat in repeats]
-            at.sort(key=lambda x: x[0].repeat)
-            n = np.sum([record.groups.n for record, _ in at], axis=0)
-            error = np.sum([record.groups.error[column] for record, column in at], axis=0)
-            groups = np.divide(error, n, out=np.full(len(n), np.nan), where=n > 0)
-            points.append(Point({record.repeat: record.mae[column] for record, column in at}, groups))
-        first = at[0][0]
-        return Line(method, first.label, first.kind, convention, 1, tuple(points))
+
+def _common(by_repeat: Iterable[Mapping[int, Any]]) -> list[int]:
+    """Return the repeats that all mappings have."""
+    repeats = [set(one) for one in by_repeat]
+    return sorted(set.intersection(*repeats)) if repeats else []
 
 
 def _order(one: Line | Record) -> tuple[int, int, str]:
@@ -337,12 +296,7 @@ def _order(one: Line | Record) -> tuple[int, int, str]:
     from prefmover.evaluation.recommenders import CONTROLS, PEERS
     from prefmover.measures import MEASURES
 
-    known: dict[Kind, list[str]] = {
-        "measure": list(MEASURES),
-        "model": [],
-        "control": list(CONTROLS),
-        "peer": list(PEERS),
-    }
+    known = {"measure": tuple(MEASURES), "model": (), "control": CONTROLS, "peer": PEERS}
     names = known[one.kind]
     position = names.index(one.method) if one.method in names else len(names)
     return list(known).index(one.kind), position, one.method
