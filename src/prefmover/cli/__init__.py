@@ -26,7 +26,7 @@ from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 __all__ = ["VERBS", "app", "main"]
 
 VERBS = {
-    "demo": "A tour of the built-in data: neighbors, explanations, recommendations.",
+    "demo": "Show neighbors, an explanation and recommendations.",
     "fit": "Fit a model to ratings and save it in a folder.",
     "neighbors": "Find the nearest neighbors of one user or of all users.",
     "recommend": "Recommend items to a user, with reasons.",

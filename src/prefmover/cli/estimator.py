@@ -23,7 +23,7 @@ KNN_ONLY = ("k", "centering", "neighborhood", "shrinkage")
 
 @dataclass(slots=True)
 class ModelOptions:
-    """The parameters of a model. The library decides those that are not given."""
+    """The parameters of a model. Those that are not set have the defaults of the library."""
 
     model_type: Annotated[
         Literal["default", "knn"] | None,
@@ -77,8 +77,8 @@ class ModelOptions:
         False
     )
 
-    def given(self) -> list[str]:
-        """Return the names of the options that were given."""
+    def chosen(self) -> list[str]:
+        """Return the names of the options that the user has set."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return [name for name, value in values.items() if value is not None and value is not False]
 
@@ -96,11 +96,11 @@ class ModelOptions:
                 )
         if self.paper and self.model_type == "default":
             raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")
-        names = set(self.given()) - {"model_type", "paper", "tune"}
+        names = set(self.chosen()) - {"model_type", "paper", "tune"}
         parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         estimator: Any = KNNRecommender.paper if self.paper else KNNRecommender if knn else Recommender
-        made: BaseRecommender = estimator(**parameters, n_threads=threads)
-        return made
+        model: BaseRecommender = estimator(**parameters, n_threads=threads)
+        return model
 
 
 def fitted(
@@ -111,9 +111,9 @@ def fitted(
 ) -> BaseRecommender:
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is not None:
-        given = options.given()
-        if given:
-            name = given[0].replace("_", "-")
+        chosen = options.chosen()
+        if chosen:
+            name = chosen[0].replace("_", "-")
             raise InputError(f"--{name} is an option for fitting; the model of --model is already fitted")
         return model
     estimator = options.make(threads)

@@ -83,10 +83,10 @@ def evaluate(
     from json import loads
 
     values = {one.name: getattr(settings, one.name) for one in fields(settings)}
-    given = {name: value for name, value in values.items() if value is not None}
-    if "panels" in given:
-        given["panels"] = loads(given["panels"])
-    experiment = Experiment(**given)
+    chosen = {name: value for name, value in values.items() if value is not None}
+    if "panels" in chosen:
+        chosen["panels"] = loads(chosen["panels"])
+    experiment = Experiment(**chosen)
     with open_executor(executor, address, threads) as cluster:
         run(experiment, out, threads, report, json, cluster)
 

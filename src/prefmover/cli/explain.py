@@ -97,7 +97,7 @@ def _refuse_model_options(ctx: typer.Context, options: ModelOptions) -> None:
 
     In a configuration file such an option is allowed: the file may be for several verbs.
     """
-    for name in options.given():
+    for name in options.chosen():
         source = ctx.get_parameter_source(name)
         if name not in ("measure", "convention") and source is not None and source.name == "COMMANDLINE":
             raise InputError(
