@@ -53,7 +53,7 @@ def test_paper_figures(run, tmp_path):
     assert "[22/22]" in err
     page = (tmp_path / "report" / "report.html").read_text()
     assert out.splitlines()[-1] == str(tmp_path / "report" / "report.html")
-    assert "prefmover paper figures --dataset cinema --panels c --repeats 1" in page
+    assert "prefmover evaluate --config" in page
 
 
 def test_the_file_may_have_every_option(run, tmp_path):
