@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from os import PathLike
@@ -16,13 +17,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
-from prefmover.evaluation.record import Record
 from prefmover.execution import atomic
 from prefmover.explain import RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, rating_title, user_lines, user_title
 from prefmover.report import figures, text
-from prefmover.report.results import DIGITS, OURS, Line, PanelTable, Results, deviation
+from prefmover.report.results import DIGITS, LEVEL, OURS, PanelTable, Results, deviation
 
 __all__ = ["explanation_page", "html_page", "inline_svg", "markdown_page", "render", "write_report"]
 
@@ -38,7 +38,7 @@ class ReportTable(NamedTuple):
     heading: str
     head: list[str]
     rows: list[list[str]]
-    classes: list[str]
+    classes: Sequence[str] = ()
 
 
 class Section(NamedTuple):
@@ -95,25 +95,20 @@ def markdown_page(results: Results, tables: list[PanelTable], pictures: list[str
 
 def explanation_page(explanation: UserExplanation | RecommendationExplanation) -> str:
     """Return an explanation as one HTML page, with the picture of a plan where matplotlib is installed."""
-    values: dict[str, Any] = {"picture": "", "lines": [], "proof": ""}
+    picture, lines, proof = "", [], ""
     if isinstance(explanation, RecommendationExplanation):
         title = rating_title(explanation)
     else:
         title = user_title(explanation)
         if explanation.has_plan:
-            values["picture"] = _plan_picture(explanation)
+            with suppress(MissingExtraError):
+                picture = inline_svg(plan_image(explanation))
         else:
-            values["lines"] = user_lines(explanation)
+            lines = user_lines(explanation)
         if explanation.certificate:
-            values["proof"] = proof_text(explanation.certificate)
-    return render("explanation.html.j2", title=title, table=explanation._repr_html_(), **values)
-
-
-def _plan_picture(explanation: UserExplanation) -> str:
-    try:
-        return inline_svg(plan_image(explanation))
-    except MissingExtraError:
-        return ""
+            proof = proof_text(explanation.certificate)
+    table = explanation._repr_html_()
+    return render("explanation.html.j2", title=title, table=table, picture=picture, lines=lines, proof=proof)
 
 
 def inline_svg(picture: bytes) -> str:
@@ -150,12 +145,13 @@ def _content(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
         )
         for table in tables
     ]
+    notes = render("notes.txt.j2", e=e, n_groups=len(results.records[0].groups.n), level=LEVEL)
     return {
         "title": e.title or f"User similarity measures on {e.data_name}",
         "captions": CAPTIONS,
         "summary": text.summary_text(results, tables),
         "sections": [*sections, *_ranking_sections(results)],
-        "notes": text.notes(results),
+        "notes": notes.strip().split("\n\n"),
         "commands": text.commands(results),
         "provenance": text.provenance(results),
     }
@@ -170,7 +166,8 @@ def _error_table(table: PanelTable) -> ReportTable:
         cells = [_number(error) for error in line.mean]
         if line.kind == "measure":
             cells = [f"**{x}**" if x == least else x for x, least in zip(cells, lowest, strict=True)]
-        rows.append([line.label, _convention(line), *cells])
+        best_of = f" (best of {line.n_conventions})" if line.n_conventions > 1 else ""
+        rows.append([line.label, (line.convention or line.kind) + best_of, *cells])
         new_kind = k > 0 and line.kind != table.lines[k - 1].kind
         classes.append("ours" if line.method == OURS else "first" if new_kind else "other")
     return ReportTable("Mean absolute error", ["", "convention", *table.heads], rows, classes)
@@ -181,27 +178,14 @@ def _number(x: float) -> str:
     return f"{x:.{DIGITS}f}".removeprefix("0")
 
 
-def _convention(one: Line | Record) -> str:
-    n = one.n_conventions if isinstance(one, Line) else 1
-    return (one.convention or one.kind) + (f" (best of {n})" if n > 1 else "")
-
-
 def _head_to_head_table(table: PanelTable) -> ReportTable:
     head = ["PMD against", "lower at", "wins", "ties", "losses", "mean difference", "p, users", "p, repeats"]
-    rows = [
-        [
-            one.label,
-            f"{one.lower} of {one.points}",
-            str(one.wins),
-            str(one.ties),
-            str(one.losses),
-            f"{one.difference:+.4f}",
-            text.p_text(one.p_users),
-            text.p_text(one.p_repeats),
-        ]
-        for one in table.head_to_head.values()
-    ]
-    return ReportTable("PMD against each method", head, rows, ["other"] * len(rows))
+    rows = []
+    for one in table.head_to_head.values():
+        counts = [f"{one.lower} of {one.points}", str(one.wins), str(one.ties), str(one.losses)]
+        tests = [f"{one.difference:+.4f}", text.p_text(one.p_users), text.p_text(one.p_repeats)]
+        rows.append([one.label, *counts, *tests])
+    return ReportTable("PMD against each method", head, rows)
 
 
 def _ranking_sections(results: Results) -> Iterator[Section]:
@@ -212,14 +196,12 @@ def _ranking_sections(results: Results) -> Iterator[Section]:
             continue
         head = ["", "convention", *(name.replace("_", " ") for name in rankings[0][1])]
         rows = [
-            [record.label, _convention(record), *map(_number, metrics.values())]
+            [record.label, record.convention or record.kind, *map(_number, metrics.values())]
             for record, metrics in rankings
         ]
-        heading = (
-            f"Top {results.experiment.top_n} of each user's test items, "
-            f"train:test {share_name(share)}, K = {results.k}"
-        )
-        yield Section(heading, [], [ReportTable("", head, rows, ["other"] * len(rows))])
+        lists = f"Top {results.experiment.top_n} of each user's test items"
+        heading = f"{lists}, train:test {share_name(share)}, K = {results.k}"
+        yield Section(heading, [], [ReportTable("", head, rows)])
 
 
 def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
