@@ -100,7 +100,7 @@ class Handlers:
         by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
         return self.model.guest(by_item, name=self._guest_name)
 
-    def model_info(self) -> schemas.Model:
+    def model_info(self) -> schemas.ModelOut:
         """Return the model and its data."""
         ratings, scale = self.data.ratings, self.data.ratings.scale
         parameters = {
@@ -108,53 +108,55 @@ class Handlers:
             for name, value in (self.model.get_params() | self.model.settings_).items()
             if name not in ("n_threads", "measure")
         }
-        return schemas.Model(
+        return schemas.ModelOut(
             name=self.name,
             n_users=ratings.n_users,
             n_items=ratings.n_items,
             n_ratings=ratings.n_ratings,
-            scale=schemas.Scale(lowest=scale.lowest, highest=scale.highest, step=scale.step),
+            scale=schemas.ScaleOut(lowest=scale.lowest, highest=scale.highest, step=scale.step),
             geometry=None if self.data.geometry is None else self.data.geometry.name,
             item_noun=self.item_noun,
             measure=self.measure.name,
             value_name=self.measure.value_name,
             parameters=parameters,
             version=version("prefmover"),
-            measures=[schemas.Measure(**_about(row)) for row in MEASURES.values()],
+            measures=[schemas.MeasureOut(**_about(row)) for row in MEASURES.values()],
         )
 
-    def users(self, q: str, offset: int, limit: int) -> schemas.Users:
+    def users(self, q: str, offset: int, limit: int) -> schemas.UsersOut:
         """Return a page of the users whose id contains a text."""
         hits = _search(q, self._plain_users, range(self.data.n_users))
         page = [
-            schemas.User(id=self._user_ids[k], n_ratings=int(self._n_ratings[k]))
+            schemas.UserOut(id=self._user_ids[k], n_ratings=int(self._n_ratings[k]))
             for k in hits[offset : offset + limit]
         ]
-        return schemas.Users(total=len(hits), offset=offset, limit=limit, users=page)
+        return schemas.UsersOut(total=len(hits), offset=offset, limit=limit, users=page)
 
-    def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetails:
+    def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetailsOut:
         """Return a user with a page of ratings, highest first."""
         position = self.data.user_position(user)
         items, ratings = self.data.ratings.row(position)
         total = float(ratings.sum())
         order = np.lexsort((items, -ratings))[offset : offset + limit]
-        return schemas.UserDetails(
+        return schemas.UserDetailsOut(
             id=self._user_ids[position],
             n_ratings=len(items),
             mean_rating=float(ratings.mean()) if len(items) else None,
             offset=offset,
             limit=limit,
             ratings=[
-                schemas.RatedItem(**self._titled(item), rating=rating, share=rating / total if total else 0.0)
+                schemas.RatedItemOut(
+                    **self._titled(item), rating=rating, share=rating / total if total else 0.0
+                )
                 for item, rating in zip(items[order].tolist(), ratings[order].tolist(), strict=True)
             ],
         )
 
-    def items(self, q: str, offset: int, limit: int) -> schemas.Items:
+    def items(self, q: str, offset: int, limit: int) -> schemas.ItemsOut:
         """Return a page of the items whose title or id contains a text, those with most ratings first."""
         hits = _search(q, self._plain_items, self._popular)
         page = [
-            schemas.Item(
+            schemas.ItemOut(
                 id=self._item_ids[k],
                 title=self.data.items.label(k),
                 n_ratings=int(self._n_raters[k]),
@@ -162,24 +164,24 @@ class Handlers:
             )
             for k in hits[offset : offset + limit]
         ]
-        return schemas.Items(total=len(hits), offset=offset, limit=limit, items=page)
+        return schemas.ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
 
-    def near_items(self, item: str, k: int) -> schemas.NearItems:
+    def near_items(self, item: str, k: int) -> schemas.NearItemsOut:
         """Return the items nearest to an item."""
         position = self._item(item)
         geometry = self.data.require_geometry("the search for near items")
         near = geometry.near(self._items[position], k)
         positions = [geometry.item_position(other) for other, _ in near]
         similarities = geometry.similarity([position], positions)[0].tolist()
-        return schemas.NearItems(
+        return schemas.NearItemsOut(
             **self._titled(position),
             near=[
-                schemas.NearItem(**self._titled(other), distance=distance, similarity=similarity)
+                schemas.NearItemOut(**self._titled(other), distance=distance, similarity=similarity)
                 for other, (_, distance), similarity in zip(positions, near, similarities, strict=True)
             ],
         )
 
-    def neighbors(self, state: UserState, k: int) -> schemas.Neighbors:
+    def neighbors(self, state: UserState, k: int) -> schemas.NeighborsOut:
         """Return the nearest users."""
         similarity, guest = self.model.predictor_.similarity, None
         if state.position < 0:
@@ -187,42 +189,42 @@ class Handlers:
         near = similarity.nearest(np.array([state.position]), k, guest, check_cancelled)
         self._count({step: getattr(near.stats, step) for step in STEPS})
         name = self.measure.value_name
-        return schemas.Neighbors(
+        return schemas.NeighborsOut(
             user=state.name,
             measure=self.measure.name,
             neighbors=[
-                schemas.Neighbor(
+                schemas.NeighborOut(
                     user=self._user_ids[other], n_common=self._n_common(state, other), **{name: value}
                 )
                 for other, value in zip(near.neighbors.tolist(), near.values.tolist(), strict=True)
             ],
         )
 
-    def recommendations(self, state: UserState, n: int) -> schemas.Recommendations:
+    def recommendations(self, state: UserState, n: int) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
         top = self.model.recommend(state, n)
         check_cancelled()
         reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
-        return schemas.Recommendations(
+        return schemas.RecommendationsOut(
             user=state.name,
             recommendations=[
-                schemas.Recommendation(
+                schemas.RecommendationOut(
                     **one.to_dict(),
-                    contributions=[schemas.Contribution(**self._contribution(c)) for c in contributions],
+                    contributions=[schemas.ContributionOut(**self._contribution(c)) for c in contributions],
                 )
                 for one, contributions in zip(top, reasons, strict=True)
             ],
         )
 
-    def predictions(self, state: UserState, items: Sequence[str]) -> schemas.Predictions:
+    def predictions(self, state: UserState, items: Sequence[str]) -> schemas.PredictionsOut:
         """Return predicted ratings of items."""
         positions = [self._item(item) for item in items]
         pairs = [(state, self._items[position]) for position in positions]
         predictions = self.model.predict(pairs, progress=check_cancelled)
-        return schemas.Predictions(
+        return schemas.PredictionsOut(
             user=state.name,
             predictions=[
-                schemas.Prediction(
+                schemas.PredictionOut(
                     **self._titled(position),
                     rating=one.rating,
                     baseline=one.baseline,
@@ -234,18 +236,18 @@ class Handlers:
             ],
         )
 
-    def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanation:
+    def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanationOut:
         """Return the parts of a predicted rating."""
         explanation = self.model.explain_recommendation(state, self._items[self._item(item)])
-        return schemas.RecommendationExplanation(**explanation.to_dict(EXPLAINED))
+        return schemas.RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
 
-    def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanation:
+    def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanationOut:
         """Return why two users are as near as they are."""
         explanation = self.model.explain(state, self._users[self.data.user_position(other)])
         self._count({"solved": 1})
-        return schemas.UserExplanation(**explanation.to_dict())
+        return schemas.UserExplanationOut(**explanation.to_dict())
 
-    def comparison(self, state: UserState, other: str) -> schemas.Comparison:
+    def comparison(self, state: UserState, other: str) -> schemas.ComparisonOut:
         """Return the values of all measures for two users."""
         position = self.data.user_position(other)
         ratings = self.data.ratings
@@ -261,7 +263,7 @@ class Handlers:
             check_cancelled()
             data, u, v = (everybody, first, position) if row.uses_others else (pair, 1, 0)
             results.append(_measured(data, row, u, v))
-        return schemas.Comparison(
+        return schemas.ComparisonOut(
             user=state.name,
             other=self._user_ids[position],
             n_common=self._n_common(state, position),
@@ -313,7 +315,7 @@ class Handlers:
         return contribution_dict(one, self.measure.value_name, labels)
 
 
-def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValue:
+def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValueOut:
     value, reason = float("nan"), None
     if row.needs_geometry and data.geometry is None:
         reason = "the data set has no distances between items"
@@ -321,7 +323,7 @@ def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureVal
         value = float(values(data, row, None, np.array([u]), np.array([v]), n_threads=1)[0, 0])
         if isnan(value):
             reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
-    return schemas.MeasureValue(**_about(row), value=None if isnan(value) else value, reason=reason)
+    return schemas.MeasureValueOut(**_about(row), value=None if isnan(value) else value, reason=reason)
 
 
 def _about(row: Measure) -> dict[str, Any]:

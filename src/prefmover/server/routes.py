@@ -130,8 +130,8 @@ health = APIRouter(tags=["service"], responses=UNREADABLE)
 
 
 @health.get("/healthz", summary="Whether the service is alive")
-async def healthz() -> schemas.Status:
-    return schemas.Status(status="ok")
+async def healthz() -> schemas.StatusOut:
+    return schemas.StatusOut(status="ok")
 
 
 @health.get(
@@ -139,9 +139,9 @@ async def healthz() -> schemas.Status:
     summary="Whether the service is ready",
     responses=_problems(_503="Kernels are being compiled."),
 )
-async def readyz(service: Served) -> schemas.Status:
+async def readyz(service: Served) -> schemas.StatusOut:
     service.check_ready()
-    return schemas.Status(status="ready")
+    return schemas.StatusOut(status="ready")
 
 
 @health.get(
@@ -165,19 +165,19 @@ def _post(path: str, model: type[BaseModel], summary: str) -> Callable[..., Any]
     return api.post(path, tags=["guest"], response_model=model, summary=summary, responses=POSTED)
 
 
-@_get("/model", "model", schemas.Model, "The model and its data")
+@_get("/model", "model", schemas.ModelOut, "The model and its data")
 async def model(request: Request, service: Served) -> Response:
     return await service.respond(request, ("model",), lambda h: h.model_info())
 
 
-@_get("/users", "users", schemas.Users, "Search for users")
+@_get("/users", "users", schemas.UsersOut, "Search for users")
 async def users(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
     return await service.respond(request, ("users", q, offset, limit), lambda h: h.users(q, offset, limit))
 
 
-@_get("/users/{user}", "users", schemas.UserDetails, "A user's ratings")
+@_get("/users/{user}", "users", schemas.UserDetailsOut, "A user's ratings")
 async def user_details(
     request: Request, service: Served, user: UserPath, offset: Offset = 0, limit: Limit = 50
 ) -> Response:
@@ -186,12 +186,12 @@ async def user_details(
     )
 
 
-@_get("/users/{user}/neighbors", "users", schemas.Neighbors, "A user's neighbors")
+@_get("/users/{user}/neighbors", "users", schemas.NeighborsOut, "A user's neighbors")
 async def neighbors(request: Request, service: Served, user: UserPath, k: K = 10) -> Response:
     return await service.respond(request, ("neighbors", user, k), lambda h: h.neighbors(h.user(user), k))
 
 
-@_get("/users/{user}/recommendations", "users", schemas.Recommendations, "Recommendations, with reasons")
+@_get("/users/{user}/recommendations", "users", schemas.RecommendationsOut, "Recommendations, with reasons")
 async def recommendations(request: Request, service: Served, user: UserPath, n: N = 10) -> Response:
     return await service.respond(
         request, ("recommendations", user, n), lambda h: h.recommendations(h.user(user), n)
@@ -201,7 +201,7 @@ async def recommendations(request: Request, service: Served, user: UserPath, n: 
 @_get(
     "/users/{user}/recommendations/{item}",
     "users",
-    schemas.RecommendationExplanation,
+    schemas.RecommendationExplanationOut,
     "The parts of a predicted rating",
 )
 async def recommendation(request: Request, service: Served, user: UserPath, item: ItemPath) -> Response:
@@ -212,46 +212,46 @@ async def recommendation(request: Request, service: Served, user: UserPath, item
     )
 
 
-@_get("/users/{user}/predictions", "users", schemas.Predictions, "Predicted ratings")
+@_get("/users/{user}/predictions", "users", schemas.PredictionsOut, "Predicted ratings")
 async def predictions(request: Request, service: Served, user: UserPath, items: ItemsQuery) -> Response:
     return await service.respond(
         request, ("predictions", user, *items), lambda h: h.predictions(h.user(user), items)
     )
 
 
-@_get("/explanations", "pairs", schemas.UserExplanation, "Why two users are near")
+@_get("/explanations", "pairs", schemas.UserExplanationOut, "Why two users are near")
 async def explanations(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
     return await service.respond(
         request, ("explanation", user, other), lambda h: h.user_explanation(h.user(user), other)
     )
 
 
-@_get("/comparison", "pairs", schemas.Comparison, "Two users under all measures")
+@_get("/comparison", "pairs", schemas.ComparisonOut, "Two users under all measures")
 async def comparison(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
     return await service.respond(
         request, ("comparison", user, other), lambda h: h.comparison(h.user(user), other)
     )
 
 
-@_get("/items", "items", schemas.Items, "Search for items")
+@_get("/items", "items", schemas.ItemsOut, "Search for items")
 async def items(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
     return await service.respond(request, ("items", q, offset, limit), lambda h: h.items(q, offset, limit))
 
 
-@_get("/items/{item}/near", "items", schemas.NearItems, "The nearest items")
+@_get("/items/{item}/near", "items", schemas.NearItemsOut, "The nearest items")
 async def near_items(request: Request, service: Served, item: ItemPath, k: K = 10) -> Response:
     return await service.respond(request, ("near", item, k), lambda h: h.near_items(item, k))
 
 
-@_post("/guest/neighbors", schemas.Neighbors, "A guest's neighbors")
+@_post("/guest/neighbors", schemas.NeighborsOut, "A guest's neighbors")
 async def guest_neighbors(request: Request, service: Served, body: schemas.GuestNeighbors) -> Response:
     guest, k = body.key, body.k
     return await service.respond(request, ("neighbors", guest, k), lambda h: h.neighbors(h.guest(guest), k))
 
 
-@_post("/guest/recommendations", schemas.Recommendations, "Recommendations for a guest, with reasons")
+@_post("/guest/recommendations", schemas.RecommendationsOut, "Recommendations for a guest, with reasons")
 async def guest_recommendations(
     request: Request, service: Served, body: schemas.GuestRecommendations
 ) -> Response:
@@ -263,7 +263,7 @@ async def guest_recommendations(
 
 @_post(
     "/guest/recommendations/explain",
-    schemas.RecommendationExplanation,
+    schemas.RecommendationExplanationOut,
     "The parts of a guest's predicted rating",
 )
 async def guest_recommendation(request: Request, service: Served, body: schemas.GuestItem) -> Response:
@@ -275,7 +275,7 @@ async def guest_recommendation(request: Request, service: Served, body: schemas.
     )
 
 
-@_post("/guest/predictions", schemas.Predictions, "Predicted ratings of a guest")
+@_post("/guest/predictions", schemas.PredictionsOut, "Predicted ratings of a guest")
 async def guest_predictions(request: Request, service: Served, body: schemas.GuestPredictions) -> Response:
     guest, items = body.key, body.items
     return await service.respond(
@@ -283,7 +283,7 @@ async def guest_predictions(request: Request, service: Served, body: schemas.Gue
     )
 
 
-@_post("/guest/explanations", schemas.UserExplanation, "Why a guest is near a user")
+@_post("/guest/explanations", schemas.UserExplanationOut, "Why a guest is near a user")
 async def guest_explanations(request: Request, service: Served, body: schemas.GuestOther) -> Response:
     guest, other = body.key, body.other
     return await service.respond(
@@ -291,7 +291,7 @@ async def guest_explanations(request: Request, service: Served, body: schemas.Gu
     )
 
 
-@_post("/guest/comparison", schemas.Comparison, "A guest and a user under all measures")
+@_post("/guest/comparison", schemas.ComparisonOut, "A guest and a user under all measures")
 async def guest_comparison(request: Request, service: Served, body: schemas.GuestOther) -> Response:
     guest, other = body.key, body.other
     return await service.respond(

@@ -1,4 +1,4 @@
-"""Requests and responses; the schema at ``/api/v1/openapi.json`` is made from these classes.
+"""Requests (``Guest...``) and responses (``...Out``); ``/api/v1/openapi.json`` is made from these classes.
 
 Explanations have the keys of ``to_dict`` of :class:`~prefmover.explain.UserExplanation` and
 :class:`~prefmover.explain.RecommendationExplanation`. A value of the model's measure is called
@@ -98,13 +98,13 @@ class FieldError(BaseModel):
     message: str
 
 
-class Status(_Response):
+class StatusOut(_Response):
     """State of the service."""
 
     status: Literal["ok", "ready"]
 
 
-class Scale(_Response):
+class ScaleOut(_Response):
     """Scale of the ratings."""
 
     lowest: float = Field(examples=[1.0])
@@ -112,7 +112,7 @@ class Scale(_Response):
     step: float | None = Field(examples=[0.5])
 
 
-class Measure(_Response):
+class MeasureOut(_Response):
     """A measure between two users."""
 
     name: str = Field(examples=["pmd"])
@@ -121,37 +121,37 @@ class Measure(_Response):
     value_name: ValueName
 
 
-class Model(_Response):
+class ModelOut(_Response):
     """The model, and the data it was fitted to."""
 
     name: str = Field(examples=["cinema"])
     n_users: Count
     n_items: Count
     n_ratings: Count
-    scale: Scale
+    scale: ScaleOut
     geometry: str | None = Field(description="Source of the distances between items.")
     item_noun: str = Field(description="Word for an item.", examples=["film"])
     measure: str = Field(description="The measure of the model.", examples=["pmd"])
     value_name: ValueName = Field(description="What the measure of the model is.")
     parameters: dict[str, Any] = Field(description="Parameters of the model.")
     version: str = Field(description="Version of prefmover.")
-    measures: list[Measure]
+    measures: list[MeasureOut]
 
 
-class User(_Response):
+class UserOut(_Response):
     """A user."""
 
     id: UserId
     n_ratings: Count
 
 
-class Users(_Page):
+class UsersOut(_Page):
     """A page of users."""
 
-    users: list[User]
+    users: list[UserOut]
 
 
-class RatedItem(_Response):
+class RatedItemOut(_Response):
     """A rating."""
 
     item: ItemId
@@ -160,31 +160,31 @@ class RatedItem(_Response):
     share: float = Field(description="Share of the user's preference: the rating over the sum of ratings.")
 
 
-class UserDetails(User):
+class UserDetailsOut(UserOut):
     """A user and a page of the user's ratings, highest first."""
 
     mean_rating: float | None
     offset: Count
     limit: Count
-    ratings: list[RatedItem]
+    ratings: list[RatedItemOut]
 
 
-class Neighbor(_MeasureValue):
+class NeighborOut(_MeasureValue):
     """A near user."""
 
     user: UserId
     n_common: Count = Field(description="Number of items that both rated; often none.")
 
 
-class Neighbors(_Response):
+class NeighborsOut(_Response):
     """The nearest users, nearest first."""
 
     user: UserId
     measure: str
-    neighbors: list[Neighbor]
+    neighbors: list[NeighborOut]
 
 
-class Evidence(_Response):
+class EvidenceOut(_Response):
     """A rating through which a neighbor contributes."""
 
     item: ItemId
@@ -193,7 +193,7 @@ class Evidence(_Response):
     value: float
 
 
-class Contribution(_MeasureValue):
+class ContributionOut(_MeasureValue):
     """The part of a predicted rating that one neighbor makes."""
 
     user: UserId
@@ -201,10 +201,10 @@ class Contribution(_MeasureValue):
     rating: float | None = Field(description="The neighbor's rating of the item; null if there is none.")
     residual: float = Field(description="How much more than expected the neighbor likes the item.")
     value: float = Field(description="What the neighbor adds to the predicted rating.")
-    evidence: list[Evidence] = Field(description="Ratings of other items through which it contributes.")
+    evidence: list[EvidenceOut] = Field(description="Ratings of other items through which it contributes.")
 
 
-class Recommendation(_Response):
+class RecommendationOut(_Response):
     """An item that the user has not rated."""
 
     item: ItemId
@@ -213,17 +213,17 @@ class Recommendation(_Response):
     rating: float = Field(description="The predicted rating.")
     n_neighbors: Count
     how: How = Field(description="How the rating was predicted: from neighbors, or by a fallback.")
-    contributions: list[Contribution] = Field(description="The strongest ones, those in favor first.")
+    contributions: list[ContributionOut] = Field(description="The strongest ones, those in favor first.")
 
 
-class Recommendations(_Response):
+class RecommendationsOut(_Response):
     """The items with the highest scores, highest first."""
 
     user: UserId
-    recommendations: list[Recommendation]
+    recommendations: list[RecommendationOut]
 
 
-class Prediction(_Response):
+class PredictionOut(_Response):
     """A predicted rating."""
 
     item: ItemId
@@ -235,14 +235,14 @@ class Prediction(_Response):
     n_neighbors: Count
 
 
-class Predictions(_Response):
+class PredictionsOut(_Response):
     """Predicted ratings, in the order of the request."""
 
     user: UserId
-    predictions: list[Prediction]
+    predictions: list[PredictionOut]
 
 
-class Baseline(_Response):
+class BaselineOut(_Response):
     """A part of a predicted rating that no neighbor makes."""
 
     name: str = Field(examples=["item"])
@@ -250,14 +250,14 @@ class Baseline(_Response):
     meaning: str
 
 
-class OtherContributions(_Response):
+class OtherContributionsOut(_Response):
     """The contributions that are not listed."""
 
     count: Count
     value: float = Field(description="Their sum.")
 
 
-class RecommendationExplanation(_Response):
+class RecommendationExplanationOut(_Response):
     """The parts of a predicted rating: baseline, contributions and others add up to ``total``."""
 
     user: UserId
@@ -268,12 +268,12 @@ class RecommendationExplanation(_Response):
     how: How
     clipped: bool
     n_neighbors: Count
-    baseline: list[Baseline]
-    contributions: list[Contribution] = Field(description="Largest first.")
-    others: OtherContributions
+    baseline: list[BaselineOut]
+    contributions: list[ContributionOut] = Field(description="Largest first.")
+    others: OtherContributionsOut
 
 
-class Certificate(_Response):
+class CertificateOut(_Response):
     """The proof that a plan is optimal: its cost, and a lower bound of the cost of any plan."""
 
     primal: float
@@ -281,7 +281,7 @@ class Certificate(_Response):
     gap: float
 
 
-class Factor(_Response):
+class FactorOut(_Response):
     """A factor of the measure's formula."""
 
     name: str
@@ -289,7 +289,7 @@ class Factor(_Response):
     meaning: str
 
 
-class Flow(_Response):
+class FlowOut(_Response):
     """A part of a measure's value: for PMD, preference that moves from an item to an item."""
 
     source: ItemId = Field(description="An item of the first user.")
@@ -305,7 +305,7 @@ class Flow(_Response):
     share: float = Field(description="The share of the value.")
 
 
-class UserExplanation(_MeasureValue):
+class UserExplanationOut(_MeasureValue):
     """Why two users are as near as they are, by the measure of the model."""
 
     user: UserId
@@ -315,28 +315,28 @@ class UserExplanation(_MeasureValue):
     reason: str | None = Field(description="Why the value is undefined, if it is.")
     n_common: Count = Field(description="Number of items that both rated.")
     common_share: float | None = Field(description="Share of the preference on those items; null unless PMD.")
-    factors: list[Factor]
-    flows: list[Flow] = Field(description="The largest share of the value first.")
-    certificate: Certificate | None = Field(description="Null unless PMD.")
+    factors: list[FactorOut]
+    flows: list[FlowOut] = Field(description="The largest share of the value first.")
+    certificate: CertificateOut | None = Field(description="Null unless PMD.")
 
 
-class MeasureValue(Measure):
+class MeasureValueOut(MeasureOut):
     """The value of one measure for two users."""
 
     value: float | None = Field(description="Null if the measure is undefined for the two.")
     reason: str | None = Field(description="Why it is undefined, if it is.")
 
 
-class Comparison(_Response):
+class ComparisonOut(_Response):
     """Two users under all measures."""
 
     user: UserId
     other: UserId
     n_common: Count
-    measures: list[MeasureValue]
+    measures: list[MeasureValueOut]
 
 
-class Item(_Response):
+class ItemOut(_Response):
     """An item."""
 
     id: ItemId
@@ -345,13 +345,13 @@ class Item(_Response):
     mean_rating: float | None
 
 
-class Items(_Page):
+class ItemsOut(_Page):
     """A page of items."""
 
-    items: list[Item]
+    items: list[ItemOut]
 
 
-class NearItem(_Response):
+class NearItemOut(_Response):
     """A near item."""
 
     item: ItemId
@@ -360,12 +360,12 @@ class NearItem(_Response):
     similarity: float
 
 
-class NearItems(_Response):
+class NearItemsOut(_Response):
     """The nearest items, nearest first."""
 
     item: ItemId
     title: Title
-    near: list[NearItem]
+    near: list[NearItemOut]
 
 
 class GuestRating(_Request):
