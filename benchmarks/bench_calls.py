@@ -1,5 +1,7 @@
 """A loop of ``pmd`` calls, next to ``distances`` of the same pairs: one pair must cost one pair.
 
+Seconds are those of the processor, so that other work on the machine does not count.
+
 PREFMOVER_DATA=... python benchmarks/bench_calls.py ml-1m
 """
 
@@ -21,16 +23,16 @@ def main() -> None:
     users, others = chosen[:20], chosen[20:]
     pm.pmd(data, users[0], others[0])  # compiles the kernels, and makes geometry and preferences
 
-    start = time.perf_counter()
+    start = time.process_time()
     together = pm.distances(data, users, others, n_threads=1)
-    seconds = time.perf_counter() - start
-    start = time.perf_counter()
+    seconds = time.process_time() - start
+    start = time.process_time()
     one_by_one = [[pm.pmd(data, u, v).distance for v in others] for u in users]
-    loop = time.perf_counter() - start
+    loop = time.process_time() - start
     assert np.array_equal(together, one_by_one)
-    start = time.perf_counter()
+    start = time.process_time()
     _ = [pm.pmd(data, users[0], v).flows for v in others]
-    flows = (time.perf_counter() - start) / len(others)
+    flows = (time.process_time() - start) / len(others)
 
     print(f"{data!r}: {CALLS:,} pairs")
     print(f"distances     {seconds / CALLS * 1e3:6.3f} ms a pair, one thread")

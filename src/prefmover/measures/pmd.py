@@ -281,7 +281,9 @@ def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
         if p.total[position] == 0:
             n = len(data.ratings.row(position)[0])
             raise UndefinedDistanceError(undefined_because(n, user))
-    distance = float(distances_from(p, geometry, u, np.array([v]))[0])
+    # The distance is symmetric to the last bit, and fewer rows of the grid are read from the longer side.
+    long, short = (u, v) if p.indptr[u + 1] - p.indptr[u] >= p.indptr[v + 1] - p.indptr[v] else (v, u)
+    distance = float(distances_from(p, geometry, long, np.array([short]))[0])
     return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
