@@ -16,7 +16,6 @@ from prefmover import InputError, ItemGeometry, Ratings, Scale
 from prefmover.data.build import check_rows
 from prefmover.data.delimited import Schema
 from prefmover.data.ids import IdIndex, as_ids
-from prefmover.data.preferences import masses
 from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
@@ -163,12 +162,6 @@ def test_scales_that_overflow(values):
 def test_too_many_levels():
     with pytest.raises(InputError):
         Scale(0.0, 2.0**40, 1.0).levels()
-
-
-def test_ratings_of_every_size_have_masses_without_warnings():
-    assert masses([1e308, 1e308]).tolist() == [1, 1]
-    assert masses([5e-324, 5e-324]).tolist() == [1, 1]
-    assert masses([1e308, 5e-324]).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("row", [b"--5,x", b"\xc2\xb2,x", b"9" * 5000 + b",x", b"9" * 25 + b",x"])

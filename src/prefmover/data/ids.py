@@ -19,16 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Ids, Ints
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = [
-    "IdIndex",
-    "as_ids",
-    "close_names",
-    "encode",
-    "from_arrow",
-    "frozen",
-    "integers_if_canonical",
-    "show",
-]
+__all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "frozen", "show"]
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -67,22 +58,10 @@ def from_arrow(array: Any) -> npt.NDArray[Any]:
 
 
 def as_ids(values: Any, kind: str) -> Ids:
-    """Return `values` as a read-only array of unique ids, in their order.
+    """Return unique integers or strings as a read-only array of int64 or of str objects, in their order.
 
-    Parameters
-    ----------
-    values : sequence, array or Arrow array
-        Integers, or strings.
-    kind : str
-        "user" or "item", for the error message.
+    ``kind`` is "user" or "item", for error messages.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        int64, or object holding str.
-
-    Examples
-    --------
     >>> as_ids(["b", "a"], "item")
     array(['b', 'a'], dtype=object)
     """
@@ -105,10 +84,8 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     ----------
     values : sequence, array or Arrow array of shape (n,)
         One id per row.
-    kind : str
-        "user" or "item", for error messages.
-    where : callable
-        Describes the origin of row k (from 0), for error messages.
+    kind, where : str, callable
+        "user" or "item", and a description of the origin of row k (from 0), for error messages.
     parse : bool
         Whether the column is text from a file: surrounding spaces are removed, and if every id is a
         canonical integer ("7", not "007" or "+7"), ids become integers.
@@ -131,35 +108,26 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     try:
         encoded = column.dictionary_encode()
     except pa.ArrowException:  # lists and the like have no dictionary
-        raise InputError(
-            f"{where(0)}: {kind} ids must be integers or strings, not {column.type}; convert the column"
-        ) from None
+        raise _wrong_type(column, kind, where) from None
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     codes, distinct = encoded.indices, encoded.dictionary
-    if codes.null_count:
-        first = pc.index(codes.is_null(), True).as_py()
-        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
-
-    def where_value(k: int) -> str:
-        return where(int(np.argmax(from_arrow(codes) == k)))
-
+    _refuse_missing(codes.is_null(), kind, where)
     if parse:
-        # Different texts may become one id (" a" and "a"), hence the second encoding.
         distinct = pc.utf8_trim_whitespace(distinct)
-        _checked(distinct, kind, where_value)
-        encoded = integers_if_canonical(distinct).dictionary_encode()
-        inner, distinct = from_arrow(encoded.indices), encoded.dictionary
-    else:
-        distinct = _checked(distinct, kind, where_value)
-        inner = np.arange(len(distinct))
+    distinct = _checked(distinct, kind, lambda k: where(int(np.argmax(from_arrow(codes) == k))))
+    if parse:
+        distinct = _integers_if_canonical(distinct)
+    # Different texts may become one id (" a" and "a"), hence the second encoding.
+    encoded = distinct.dictionary_encode()
+    inner, distinct = from_arrow(encoded.indices), encoded.dictionary
     order = pc.array_sort_indices(distinct)
     rank = np.empty(len(order), dtype=np.int64)
     rank[from_arrow(order)] = np.arange(len(order))
     return frozen(_to_numpy(distinct.take(order))), rank[inner][from_arrow(codes)]
 
 
-def integers_if_canonical(texts: Any) -> Any:
+def _integers_if_canonical(texts: Any) -> Any:
     """Return an Arrow array of strings as int64 if each one is a canonical integer.
 
     "007" and "+7" are not: as 7 they would merge with other ids.
@@ -230,7 +198,7 @@ class IdIndex:
         try:
             return np.array([by_id[i] for i in listed], dtype=np.int64)
         except (KeyError, TypeError):
-            return np.array([self.position(i) for i in listed], dtype=np.int64)  # raises
+            raise UnknownIdError(self._unknown(next(i for i in listed if i not in self))) from None
 
     def get(self, ids: Iterable[Any]) -> Ints:
         """Return the positions of many ids, -1 for those that are not known.
@@ -247,13 +215,10 @@ class IdIndex:
         if not len(self.ids):
             return f"{sentence}; there are no {self.kind}s"
         integers = self.ids.dtype == np.int64
-        if integers and not isinstance(id_, int | np.integer):
-            same = [i for i in (self.ids if isinstance(id_, str) else ()) if str(i) == id_]
-            hint = f", and {same[0]} is one of them" if same else ""
-            return f"{sentence}; {self.kind} ids are integers here{hint}"
-        if not integers and not isinstance(id_, str):
-            hint = f", and {str(id_)!r} is one of them" if str(id_) in self else ""
-            return f"{sentence}; {self.kind} ids are strings here{hint}"
+        if not isinstance(id_, int | np.integer if integers else str):
+            same = [i for i in self.ids.tolist() if str(i) == str(id_)]
+            hint = f", and {same[0]!r} is one of them" if same else ""
+            return f"{sentence}; {self.kind} ids are {'integers' if integers else 'strings'} here{hint}"
         close: Sequence[Any]
         if integers:
             apart = np.abs(self.ids.astype(np.float64) - float(max(min(id_, 2**63), -(2**63))))
@@ -293,33 +258,37 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
 
     if isinstance(ids, pa.ChunkedArray):
         ids = ids.combine_chunks()
-    if ids.null_count:
-        first = pc.index(ids.is_null(), True).as_py()
-        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
+    _refuse_missing(ids.is_null(), kind, where)
     if pa.types.is_integer(ids.type) or not len(ids):
         try:
             return ids.cast(pa.int64())
         except pa.ArrowInvalid as error:
-            raise InputError(
-                f"{kind} ids must fit 64-bit signed integers; make them strings ({error})"
-            ) from error
+            raise InputError(f"{kind} ids must fit 64-bit signed integers; make them strings") from error
     is_view = pa.types.is_string_view(ids.type)
-    if is_view or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
-        try:
-            ids.validate(full=True)
-            if is_view:
-                ids = pa.array(ids.to_pylist(), pa.string())  # a cast would need a newer Arrow
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise InputError(f"{kind} ids are not UTF-8 text ({error}); write the file again") from error
-        empty = from_arrow(pc.binary_length(ids)) == 0
-        if empty.any():
-            raise InputError(
-                f"{where(int(np.argmax(empty)))}: the {kind} id is missing; fill it in or drop the row"
-            )
-        return ids.cast(pa.string())
-    example = f" such as {ids[0].as_py()!r}" if len(ids) else ""
-    raise InputError(
-        f"{where(0)}: {kind} ids must be integers or strings, not {ids.type}{example}; convert the column"
+    if not (is_view or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
+        raise _wrong_type(ids, kind, where)
+    try:
+        ids.validate(full=True)
+        if is_view:
+            ids = pa.array(ids.to_pylist(), pa.string())  # a cast would need a newer Arrow
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise InputError(f"{kind} ids are not UTF-8 text ({error}); write the file again") from error
+    _refuse_missing(pc.invert(pc.binary_length(ids).cast(pa.bool_())), kind, where)
+    return ids.cast(pa.string())
+
+
+def _refuse_missing(missing: Any, kind: str, where: Callable[[int], str]) -> None:
+    import pyarrow.compute as pc
+
+    if missing.true_count:  # pc.index would import pandas
+        first = pc.index(missing, True).as_py()
+        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
+
+
+def _wrong_type(ids: Any, kind: str, where: Callable[[int], str]) -> InputError:
+    return InputError(
+        f"{where(0)}: {kind} ids must be integers or strings, not {ids.type} such as {ids[0].as_py()!r}; "
+        "convert the column"
     )
 
 

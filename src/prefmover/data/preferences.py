@@ -3,9 +3,6 @@
 The paper turns the ratings of user u into a distribution, p_u(i) = r_ui / Σ_j r_uj. Here it is represented by
 integer *masses* in exactly these proportions, and their total. Integers add up exactly, so a transport
 between two users can be checked to the last unit of mass, and optimality needs no tolerance.
-
->>> masses(np.array([4.5, 0.0, 3.0]))
-array([3, 0, 2])
 """
 
 from __future__ import annotations
@@ -19,9 +16,8 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ids import frozen, show
 from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError, UndefinedDistanceError
 
-__all__ = ["Preferences", "masses", "preferences", "undefined_because"]
+__all__ = ["Preferences", "preferences", "undefined_because"]
 
 BINARY = 2.0**20  # ratings that are multiples of 2^-20 are exact
 DECIMAL = 1e6  # ratings that are multiples of 10^-6 are exact
@@ -58,55 +54,16 @@ class Preferences:
             frozen(array)
 
 
-def masses(values: npt.ArrayLike, user: Any = None) -> Ints:
-    """Return whole numbers in the proportions of one user's ratings.
-
-    Parameters
-    ----------
-    values
-        (n,) ratings, not negative.
-    user
-        The id of the user, for the error message.
-
-    Returns
-    -------
-    (n,) int64, without a common divisor
-        Exact if the ratings are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole numbers total
-        less than 2³¹. Otherwise rounded to a total of 2³⁰, so that each share is correct within 10⁻⁹
-        (the largest remainders are rounded up). Ratings of 0 have mass 0.
-
-    Raises
-    ------
-    UndefinedDistanceError
-        If no rating is positive.
-
-    Examples
-    --------
-    >>> masses([1, 2.5, 5])
-    array([ 2,  5, 10])
-    >>> masses([0.1, 0.2])
-    array([1, 2])
-    """
-    row = np.array(values, dtype=np.float64)
-    if row.ndim != 1 or not np.isfinite(row).all() or (row < 0).any():
-        raise InputError("the ratings of a user must be a list of finite numbers that are not negative")
-    positive = row > 0
-    if not positive.any():
-        raise UndefinedDistanceError(undefined_because(len(row), user))
-    out = np.zeros(len(row), dtype=np.int64)
-    out[positive], _ = _integer_rows(row[positive], np.zeros(1, dtype=np.int64))
-    return out
-
-
 def preferences(ratings: Ratings) -> Preferences:
-    """Return the masses of all users; see :func:`masses`.
+    """Return the masses of all users: whole numbers in the proportions of their ratings, in lowest terms.
 
-    Users without a positive rating have a total of 0.
+    They are exact if the ratings of a user are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole
+    numbers total less than 2³¹. Otherwise they are rounded to a total of 2³⁰, so that each share is correct
+    within 10⁻⁹ (the largest remainders are rounded up). Users without a positive rating have a total of 0.
 
-    >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [4, 2, 0])
-    >>> p = preferences(ratings)
+    >>> p = preferences(Ratings.from_arrays(list("aaab"), [1, 2, 3, 2], [1, 2.5, 5, 0]))
     >>> p.mass, p.total
-    (array([2, 1]), array([3, 0]))
+    (array([ 2,  5, 10]), array([17,  0]))
     """
     data = ratings.matrix.data
     positive = data > 0

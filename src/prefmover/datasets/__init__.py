@@ -39,7 +39,7 @@ def load(name: str | PathLike[str]) -> Dataset:
         If the data set is not installed, is damaged, or differs from the published one: a result that
         names ml-1m must be computed from ml-1m.
     """
-    from prefmover.datasets import cinema, movielens
+    from prefmover.datasets import cinema, folders, movielens
 
     folded = str(name).casefold()
     if folded == "cinema":
@@ -48,4 +48,7 @@ def load(name: str | PathLike[str]) -> Dataset:
         return synthetic()
     if folded not in SOURCES and Path(name).exists():
         return Dataset.from_files(name)
-    return movielens.load(find_source(str(name), "data set or file"))
+    source = find_source(str(name), "data set or file")
+    data = movielens.read(source, folders.locate(source))
+    movielens.check_counts(source, data)
+    return data

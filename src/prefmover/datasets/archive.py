@@ -13,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
@@ -29,16 +29,12 @@ MAX_DIRECTORY_BYTES = 1 << 20  # of the list of entries in an archive; that of M
 END_BYTES = 22 + (1 << 16) + 20 + 56  # at the end of an archive, with the longest comment and zip64 records
 
 # The errors of zipfile and gzip for damaged data.
+# fmt: off
 DAMAGE = (
-    zipfile.BadZipFile,
-    gzip.BadGzipFile,
-    EOFError,
-    zlib.error,
-    struct.error,
-    NotImplementedError,
-    UnicodeDecodeError,
-    OverflowError,
+    zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, struct.error, EOFError, OverflowError,
+    NotImplementedError, UnicodeDecodeError,
 )
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +69,12 @@ class Files:
 
     @classmethod
     def _from_folder(cls, path: Path, names: list[str]) -> Files:
-        inner = [p for p in sorted(path.iterdir()) if p.is_dir()]
+        folders = (path, *(p for p in sorted(path.iterdir()) if p.is_dir()))
         files: dict[str, Path] = {}
         for name in names:
-            for folder in (path, *inner):
-                for candidate in (folder / name, folder / f"{name}.gz"):
-                    if name not in files and candidate.is_file():
-                        files[name] = candidate
+            candidates = (folder / file for folder in folders for file in (name, f"{name}.gz"))
+            if file := next(filter(Path.is_file, candidates), None):
+                files[name] = file
         paths = {name: str(file.relative_to(path)) for name, file in files.items()}
         return cls(path, paths, {name: file.stat().st_size for name, file in files.items()})
 
@@ -87,10 +82,10 @@ class Files:
     def _from_archive(cls, path: Path, names: list[str]) -> Files:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty (0 bytes); download it again")
-        if _directory_bytes(path) > MAX_DIRECTORY_BYTES:
+        n_bytes = _directory_bytes(path)
+        if n_bytes > MAX_DIRECTORY_BYTES:
             raise InputError(
-                f"{path} has a directory of {_directory_bytes(path):,} bytes, more than any data set "
-                "has; refused"
+                f"{path} has a directory of {n_bytes:,} bytes, more than any data set has; refused"
             )
         try:
             with zipfile.ZipFile(path) as archive:
@@ -104,9 +99,7 @@ class Files:
         for entry in entries:
             inside = PurePosixPath(entry.filename.replace("\\", "/"))
             if inside.is_absolute() or ".." in inside.parts or not inside.parts or ":" in inside.parts[0]:
-                raise InputError(
-                    f"{path} has an entry {entry.filename!r} that points out of the archive; refused"
-                )
+                raise InputError(f"{path}: entry {entry.filename!r} points out of the archive; refused")
             if inside.name in names and len(inside.parts) <= 2:
                 if inside.name in chosen:
                     raise InputError(
@@ -130,10 +123,10 @@ class Files:
 
     def within(self, limit: int) -> Files:
         """Return self; refuse files with more than ``limit`` announced bytes in all."""
-        if sum(self.sizes.values()) > limit:
+        size = sum(self.sizes.values())
+        if size > limit:
             raise InputError(
-                f"{self.path} unpacks to {sum(self.sizes.values()):,} bytes, more than the {limit:,} that "
-                "this data set can have; refused"
+                f"{self.path} unpacks to {size:,} bytes, more than the limit of {limit:,}; refused"
             )
         return self
 
@@ -149,17 +142,15 @@ class Files:
     @contextmanager
     def stream(self, name: str) -> Iterator[BinaryIO]:
         """Open a file for reading decompressed bytes; damage is an InputError."""
-        where = self.where(name)
-        with reading(where):
+        path = self.path / self.paths[name]
+        with reading(self.where(name)), ExitStack() as stack:
             if not self.is_folder:
-                with zipfile.ZipFile(self.path) as archive, archive.open(self.paths[name]) as entry:
-                    yield cast(BinaryIO, entry)
-            elif self.paths[name].endswith(".gz"):
-                with gzip.open(self.path / self.paths[name]) as decompressed:
-                    yield cast(BinaryIO, decompressed)
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
+                yield cast(BinaryIO, stack.enter_context(archive.open(self.paths[name])))
+            elif path.suffix == ".gz":
+                yield cast(BinaryIO, stack.enter_context(gzip.open(path)))
             else:
-                with (self.path / self.paths[name]).open("rb") as stream:
-                    yield stream
+                yield stack.enter_context(path.open("rb"))
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
@@ -185,8 +176,7 @@ class Files:
                     left -= len(chunk)
                     if left < 0:
                         raise InputError(
-                            f"{self.where(name)} unpacks to more than the {limit:,} bytes that this data "
-                            "set can have; refused"
+                            f"{self.where(name)} unpacks beyond the limit of {limit:,} bytes; refused"
                         )
                     out.write(chunk)
 
@@ -213,15 +203,13 @@ def _directory_bytes(path: Path) -> int:
 
 def _refuse_unusual(entry: zipfile.ZipInfo, path: Path) -> None:
     """Raise an error for an entry that is encrypted, a link, or compressed in an unusual way."""
-    reason = ""
+    where, method = f"{path}: {entry.filename}", entry.compress_type
     if entry.flag_bits & 0x1:
-        reason = "is encrypted; unpack the archive and give the folder"
-    elif stat.S_ISLNK(entry.external_attr >> 16):
-        reason = "is a link to another file; refused"
-    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        reason = f"is compressed by method {entry.compress_type}; only stored and deflated files are read"
-    if reason:
-        raise InputError(f"{path}: {entry.filename} {reason}")
+        raise InputError(f"{where} is encrypted; unpack the archive and give the folder")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise InputError(f"{where} is a link to another file; refused")
+    if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{where} is compressed by method {method}; only stored and deflated files are read")
 
 
 @contextmanager
@@ -231,16 +219,12 @@ def reading(path: object) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise InputError(f"{path} is damaged ({error}); download or copy it again") from error
-    except PermissionError as error:
-        raise InputError(f"{path} cannot be read: permission denied; change its permissions") from error
     except OSError as error:  # such as a damaged archive that points before its beginning
-        raise InputError(f"{path} cannot be read: {error.strerror or error}; copy it again") from error
+        remedy = "change its permissions" if isinstance(error, PermissionError) else "copy it again"
+        raise InputError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
 
 
 def writing(path: object) -> AbstractContextManager[None]:
     """Turn errors of writing a file into an InputError that names it."""
-    return atomic.writing(
-        path,
-        "nothing was installed. Free space or change the permissions, or set PREFMOVER_DATA to a folder that "
-        "has the data",
-    )
+    remedy = "Free space or change the permissions, or set PREFMOVER_DATA to a folder that has the data"
+    return atomic.writing(path, f"nothing was installed. {remedy}")

@@ -26,8 +26,6 @@ from prefmover.errors import InputError
 
 __all__ = ["Installed", "add", "get"]
 
-RECORD = "installed.json"
-
 
 @dataclass(frozen=True, slots=True)
 class Installed:
@@ -105,13 +103,8 @@ def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> 
     files.within(source.limit)
     is_published = not files.is_folder and has_digest(path, source.digest)
     home = folders.data_folder() / source.name
-    record = Installed(
-        source.name,
-        str(home),
-        origin,
-        "hash" if is_published else "contents",
-        "" if files.is_folder else digest_of(path),
-    )
+    verified, sha256 = "hash" if is_published else "contents", "" if files.is_folder else digest_of(path)
+    record = Installed(source.name, str(home), origin, verified, sha256)
     with writing(home):
         home.parent.mkdir(parents=True, exist_ok=True)
     with writing(home), FileLock(home.with_name(f".{source.name}.lock")):
@@ -127,7 +120,7 @@ def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> 
             else:
                 files.copy_to(complete, source.limit)
                 _verify(source, Files.open(complete, files.paths))
-            (complete / RECORD).write_text(json.dumps(asdict(record), indent=2) + "\n", "utf-8")
+            (complete / "installed.json").write_text(json.dumps(asdict(record), indent=2) + "\n", "utf-8")
             _swap(complete, home, temporary / "before")
         finally:
             shutil.rmtree(temporary, ignore_errors=True)

@@ -14,23 +14,23 @@ ml-100k and ml-1m are Latin-1; the others are UTF-8.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._typing import Ints
 from prefmover.data.columns import Columns
-from prefmover.data.delimited import Schema
+from prefmover.data.delimited import Kind, Schema
 from prefmover.data.ratings import Ratings, Scale
-from prefmover.data.splits import published_folds
+from prefmover.data.splits import Split, published_folds
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.registry import Source
+from prefmover.datasets.registry import Counts, Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
 
-__all__ = ["Tags", "load", "read", "read_items", "read_movie_tags", "read_user_tags"]
+__all__ = ["Tags", "check_counts", "read", "read_items", "read_movie_tags", "read_user_tags"]
 
 # fmt: off
 GENRES_100K = (
@@ -46,19 +46,15 @@ RATINGS = {
         ",", {"userId": "int", "movieId": "int", "rating": "float", "timestamp": None}, header=True
     ),
 }
+ITEM_100K: dict[str, Kind | None] = {
+    "item": "int",
+    "title": "text",
+    "released": "text",
+    "video": None,
+    "address": None,
+}
 ITEMS = {
-    "u": Schema(
-        "|",
-        {
-            "item": "int",
-            "title": "text",
-            "released": "text",
-            "video": None,
-            "address": None,
-            **dict.fromkeys(GENRES_100K, "int"),
-        },
-        encoding="latin-1",
-    ),
+    "u": Schema("|", {**ITEM_100K, **dict.fromkeys(GENRES_100K, "int")}, encoding="latin-1"),
     "dat": Schema("::", {"item": "int", "title": "text", "genres": "text"}, encoding="latin-1"),
     "csv": Schema(",", {"movieId": "int", "title": "text", "genres": "text"}, header=True),
 }
@@ -75,15 +71,6 @@ class Tags(NamedTuple):
     items: Ints
     tags: list[str]
     counts: Ints
-
-
-def load(source: Source) -> Dataset:
-    """Return a MovieLens data set that is installed, after checking that it is the published one."""
-    from prefmover.datasets import folders
-
-    data = read(source, folders.locate(source))
-    check_counts(source, data)
-    return data
 
 
 def read(source: Source, files: Files) -> Dataset:
@@ -108,52 +95,50 @@ def read(source: Source, files: Files) -> Dataset:
         name=source.name,
         terms=source.terms,
         citation=source.citation,
-        folds=(lambda whole: published_folds(whole, read_folds(files, source)))
-        if source.form == "u"
-        else None,
+        folds=partial(_published_folds, files, source) if source.form == "u" else None,
     )
 
 
 def check_counts(source: Source, data: Dataset) -> None:
     """Raise an error if the numbers of ratings, users or rated items differ from the published ones."""
-    counts = source.counts
-    if counts is None:
-        return
-    r = data.ratings
-    n_items = len(np.unique(r.matrix.indices))
-    if (r.n_ratings, r.n_users, n_items) != (counts.ratings, counts.users, counts.items):
+    r, published = data.ratings, source.counts
+    here = Counts(r.n_ratings, r.n_users, len(np.unique(r.matrix.indices)))
+    if published is not None and here != published:
         raise InputError(
-            f"{source.name} here has {r.n_ratings:,} ratings by {r.n_users:,} users of {n_items:,} items; "
-            f"the published one has {counts.ratings:,}, {counts.users:,} and {counts.items:,}. The files are "
-            f"damaged or altered: run `prefmover data get {source.name}` again, or read the ratings as they "
-            "are with Ratings.read"
+            f"{source.name} here has {here.ratings:,} ratings by {here.users:,} users of {here.items:,} "
+            f"items; the published one has {published.ratings:,}, {published.users:,} and "
+            f"{published.items:,}. The files are damaged or altered: run `prefmover data get {source.name}` "
+            "again, or read the ratings as they are with Ratings.read"
         )
 
 
-def read_ratings(files: Files, source: Source) -> Ratings:
-    """Return the ratings, on the scale of the data set."""
-    name = {"u": "u.data", "dat": "ratings.dat", "csv": "ratings.csv"}[source.form]
-    return _ratings(files, name, source)
+def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:
+    """Return the ratings, on the scale of the data set, or those in another file with the same layout."""
+    name = name or source.needs[0]
+    columns, origin = RATINGS[source.form].read(files.read(name), files.where(name))
+    scale = Scale(0.5, 5.0, 0.5) if source.half_stars else Scale(1.0, 5.0, 1.0)
+    return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
 
 
-def read_folds(files: Files, source: Source) -> list[tuple[Ratings, Ratings]]:
-    """Return the five 4:1 folds that ml-100k was published with, u1 to u5, as (train, test) pairs."""
+def _published_folds(files: Files, source: Source, whole: Ratings) -> list[Split]:
+    """Return the five 4:1 folds that ml-100k was published with, u1 to u5."""
     names = [(f"u{k}.base", f"u{k}.test") for k in range(1, 6)]
     files.require(name for pair in names for name in pair)
-    return [(_ratings(files, base, source), _ratings(files, test, source)) for base, test in names]
+    pairs = [(read_ratings(files, source, base), read_ratings(files, source, test)) for base, test in names]
+    return published_folds(whole, pairs)
 
 
 def read_items(files: Files, source: Source) -> Catalog:
     """Return the movies: ids, titles, years, genres."""
-    name = {"u": "u.item", "dat": "movies.dat", "csv": "movies.csv"}[source.form]
-    schema = ITEMS[source.form]
+    name, schema = source.needs[1], ITEMS[source.form]
     if source.name != "ml-1m" and source.form == "dat":
         schema = replace(schema, encoding="utf-8")
     columns, origin = schema.read(files.read(name), files.where(name))
     ids = columns["movieId" if source.form == "csv" else "item"]
-    repeated = _first_repeat(ids)
-    if repeated is not None:
-        raise InputError(f"{origin.at(repeated)}: movie {ids[repeated]} is listed a second time")
+    first = np.unique(ids, return_index=True)[1]
+    if len(first) < len(ids):
+        k = int(np.setdiff1d(np.arange(len(ids)), first)[0])
+        raise InputError(f"{origin.at(k)}: movie {ids[k]} is listed a second time")
     split = [split_year(title) for title in columns["title"].to_pylist()]
     years = [year for _, year in split]
     if source.form == "u":
@@ -174,7 +159,8 @@ def read_user_tags(files: Files, source: Source) -> Tags | None:
     if source.form not in TAGS or name not in files:
         return None
     columns, _ = TAGS[source.form].read(files.read(name), files.where(name))
-    return _counted(columns["movieId" if source.form == "csv" else "item"], columns["tag"], None)
+    items = columns["movieId" if source.form == "csv" else "item"]
+    return _counted(items, columns["tag"], np.ones(len(items), np.int64))
 
 
 def read_movie_tags(files: Files) -> Tags:
@@ -187,28 +173,13 @@ def read_movie_tags(files: Files) -> Tags:
     return _counted(columns["movieId"], columns["tag"], counts)
 
 
-def _ratings(files: Files, name: str, source: Source) -> Ratings:
-    columns, origin = RATINGS[source.form].read(files.read(name), files.where(name))
-    scale = Scale(0.5, 5.0, 0.5) if source.half_stars else Scale(1.0, 5.0, 1.0)
-    return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
-
-
-def _counted(items: Ints, tags: Any, counts: Any) -> Tags:
+def _counted(items: Ints, tags: Any, counts: Ints) -> Tags:
     """Return distinct (item, tag) pairs, sorted, with their counts added up."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(tags))
-    table = pa.table(
-        {"item": items, "tag": plain, "count": np.ones(len(items), np.int64) if counts is None else counts}
-    )
-    table = table.filter(pc.not_equal(table["tag"], ""))
+    table = pa.table({"item": items, "tag": plain, "count": counts}).filter(pc.not_equal(plain, ""))
     grouped = table.group_by(["item", "tag"]).aggregate([("count", "sum")])
     grouped = grouped.sort_by([("item", "ascending"), ("tag", "ascending")])
     return Tags(grouped["item"].to_numpy(), grouped["tag"].to_pylist(), grouped["count_sum"].to_numpy())
-
-
-def _first_repeat(ids: Ints) -> int | None:
-    _, first = np.unique(ids, return_index=True)
-    repeats = np.setdiff1d(np.arange(len(ids)), first)
-    return int(repeats[0]) if repeats.size else None

@@ -453,4 +453,4 @@ def _unit_rows(X: Floats) -> Floats:
 
 def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:
     vectors = _unit_rows(X)
-    return ItemVectors(frozen(ids), frozen(vectors), frozen(vectors.any(axis=1)), name)
+    return ItemVectors(frozen(ids), frozen(vectors), frozen(np.asarray(vectors.any(axis=1))), name)
