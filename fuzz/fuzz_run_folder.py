@@ -63,7 +63,7 @@ def target(data: bytes) -> None:
         Path(folder, "experiment.json").write_bytes(settings)
         Path(folder, "cells.jsonl").write_bytes(record)
         run = RunFolder(folder)
-        run.experiment()
+        run.content()
         Results.open(run)
 
 

@@ -58,12 +58,12 @@ def test_records_without_settings(folder):
     with pytest.raises(InputError, match=names("experiment.json")):
         run_experiment(BIAS, folder)
     with pytest.raises(InputError, match=names("experiment.json")):
-        RunFolder(folder).experiment()
+        RunFolder(folder).content()
 
 
 def test_a_folder_covers_all_its_runs(folder):
     run_experiment(Experiment(dataset="cinema", recommenders="user-mean", train=0.5, repeats=1), folder)
-    merged = RunFolder(folder).experiment()
+    merged = RunFolder(folder).content().settings
     assert merged.recommenders == ("bias", "user-mean")
     assert merged.train == (0.8, 0.5)
     assert len(RunFolder(folder).records()) == 2  # not the combinations that nobody ran

@@ -242,7 +242,7 @@ def test_objects_resume_in_a_folder(tmp_path, cinema):
     again = evaluate(cinema, [Recorder(), "bias"], folder=tmp_path, train=0.3)
     assert not Recorder.seen
     assert [record.mae for record in again] == [record.mae for record in first]
-    assert RunFolder(tmp_path).experiment().recommenders == ("object:Recorder", "bias")
+    assert RunFolder(tmp_path).content().settings.recommenders == ("object:Recorder", "bias")
 
 
 def test_bad_arguments(cinema):

@@ -845,7 +845,7 @@ toml(
     "dataset = 'cinema'\nrecommenders = []",
 )
 case(EXPERIMENTS, "a folder that holds no run", ("…", "experiment.json"))(
-    lambda folder: RunFolder(folder).experiment()
+    lambda folder: RunFolder(folder).content()
 )
 
 

@@ -113,7 +113,7 @@ class Evaluate:
         if not (folder / "experiment.json").exists():
             assert not run.records()
             return "nothing"
-        run.experiment()
+        run.content()
         return f"{len(run.records())} records"
 
     def outcome(self, folder):

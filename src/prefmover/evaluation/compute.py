@@ -110,9 +110,8 @@ def _all_k(
     recommender: KNNRecommender, split: Split, ks: tuple[int, ...], progress: Progress | None
 ) -> Outcome:
     """Return the predictions for every K, from one search."""
-    predictor = recommender.predictor_
-    assert isinstance(predictor, KNNPredictor)
-    all_k = predictor.predict_all_k(split.users, split.items, ks, progress)
+    assert isinstance(recommender.predictor_, KNNPredictor)
+    all_k = recommender.predictor_.predict_all_k(split.users, split.items, ks, progress)
     return Outcome(ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
 
 

@@ -26,7 +26,7 @@ from prefmover.evaluation.record import FrozenModel
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
 
-__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "read_settings", "share_name", "share_text"]
+__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name", "share_text"]
 
 MAX_KS = 10_000
 
@@ -254,15 +254,23 @@ class Experiment(FrozenModel):
         """Return the experiment of plain settings, as in TOML or JSON; errors name their source."""
         try:
             return cls(**settings)
-        except InputError as error:
-            raise InputError(f"{source}: {error}") from None
-        except TypeError as error:  # a key that is not text
+        except (InputError, TypeError) as error:  # TypeError: a key that is not text
             raise InputError(f"{source}: {error}") from None
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Return the experiment in a TOML file."""
-        return cls.from_dict(read_settings(path), str(path))
+        try:
+            settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be read: {error.strerror}; give a TOML file of settings"
+            ) from None
+        except RecursionError:
+            raise InputError(f"{path} is not TOML: its brackets are nested too deeply") from None
+        except ValueError as error:  # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits
+            raise InputError(f"{path} is not TOML: {error}") from error
+        return cls.from_dict(settings, str(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain Python, ready for JSON."""
@@ -326,45 +334,35 @@ class Experiment(FrozenModel):
         """Return the data, with the item distances that the settings name."""
         from prefmover import datasets
         from prefmover.data.scale import Scale
-        from prefmover.dataset import Dataset
+        from prefmover.dataset import Dataset, geometry_from_ratings
+        from prefmover.items import features
+        from prefmover.items.geometry import ItemGeometry
 
         if self.dataset:
             data = datasets.load(self.dataset)
         else:
-            data = Dataset.from_files(
-                self.ratings,
-                self.items,
-                user=self.user_column or None,
-                item=self.item_column or None,
-                rating=self.rating_column or None,
-                separator=self.separator or None,
-                encoding=self.encoding,
-                duplicates=self.duplicates,
-                scale=Scale.parse(self.scale) if self.scale else None,
-                missing=self.missing,
-            )
-        return _with_geometry(data, self.geometry)
+            options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items()}
+            if self.scale:
+                options["scale"] = Scale.parse(self.scale)
+            data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
+        if self.geometry == "best":
+            return data
+        if self.geometry == "ratings":
+            return data.with_geometry(geometry_from_ratings)
+        if not any(data.items.genres):
+            raise InputError(f"{data.name} has no genres; choose another geometry")
+        block = features.from_genres(data.items.ids, data.items.genres)
+        name = f"{block.name} of {data.name}"
+        return data.with_geometry(
+            ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far")
+        )
 
 
-FILE_SETTINGS = (
-    *("items", "user_column", "item_column", "rating_column", "separator", "encoding"),
-    *("duplicates", "scale", "missing"),
-)
-"""Settings that belong to a file of ratings."""
-
-
-def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the settings in a TOML file."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; give the path of a TOML file of settings") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except RecursionError:
-        raise InputError(f"{path} is not TOML: its brackets are nested too deeply") from None
-    except ValueError as error:  # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits
-        raise InputError(f"{path} is not TOML: {error}") from error
+FILE_SETTINGS = {
+    **{name: name for name in ("items", "separator", "encoding", "duplicates", "scale", "missing")},
+    **{f"{name}_column": name for name in ("user", "item", "rating")},
+}
+"""Settings that belong to a file of ratings, with the arguments of ``Dataset.from_files``."""
 
 
 def _default(name: str) -> Any:
@@ -380,20 +378,3 @@ def _option(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(share_text(one) if isinstance(one, float) else str(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _with_geometry(data: Dataset, name: str) -> Dataset:
-    """Return the data with item distances from genres or from ratings."""
-    from prefmover.dataset import geometry_from_ratings
-    from prefmover.items import features
-    from prefmover.items.geometry import ItemGeometry
-
-    if name == "best":
-        return data
-    if name == "ratings":
-        return data.with_geometry(geometry_from_ratings)
-    if not any(data.items.genres):
-        raise InputError(f"{data.name} has no genres; choose another geometry")
-    block = features.from_genres(data.items.ids, data.items.genres)
-    name = f"{block.name} of {data.name}"
-    return data.with_geometry(ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far"))

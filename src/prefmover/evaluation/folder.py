@@ -21,26 +21,30 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.record import DataInfo, Record
+from prefmover.evaluation.record import DataInfo, FrozenModel, Record
 from prefmover.execution import atomic
 
-__all__ = ["FORMAT", "RunFolder", "record_table"]
+__all__ = ["RunContent", "RunFolder", "record_table"]
 
-FORMAT = 2
+Model = TypeVar("Model", bound=FrozenModel)
+
+
+class RunContent(FrozenModel):
+    """The content of ``experiment.json``."""
+
+    format: Literal[2] = Field(description="Version of the files")
+    settings: Experiment = Field(description="Settings of all runs so far")
+    data: DataInfo = Field(description="Identity of the data")
 
 
 class RunFolder:
-    """A folder of records.
-
-    Parameters
-    ----------
-    path
-        Created by the first run.
-    """
+    """A folder of records; the first run creates it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
@@ -83,52 +87,36 @@ class RunFolder:
         if self.records():
             if not file.exists():
                 raise InputError(f"{self.path} holds records without experiment.json; choose another folder")
-            earlier, there = self._read()
+            earlier = self.content()
+            old = earlier.settings.fixed() | {f"data.{name}": value for name, value in earlier.data}
             new = experiment.fixed() | {f"data.{name}": value for name, value in data}
-            old = earlier.fixed() | {f"data.{name}": value for name, value in there}
             for name, value in new.items():
                 if value != old.get(name):
                     raise InputError(
                         f"{self.path} holds records with another {name} ({old.get(name)!r}, now {value!r}); "
                         "choose another folder"
                     )
-            experiment = earlier.merged(experiment)
-        content = {"format": FORMAT, "settings": experiment.to_dict(), "data": data.model_dump()}
-        atomic.write(file, json.dumps(content, indent=1, ensure_ascii=False).encode())
+            experiment = earlier.settings.merged(experiment)
+        content = RunContent(format=2, settings=experiment, data=data)
+        atomic.write(file, content.model_dump_json(indent=1).encode())
 
-    def experiment(self) -> Experiment:
-        """Return the settings of all runs so far."""
-        return self._read()[0]
-
-    def data(self) -> DataInfo:
-        """Return the identity of the data."""
-        return self._read()[1]
-
-    def _read(self) -> tuple[Experiment, DataInfo]:
+    def content(self) -> RunContent:
+        """Return the settings of all runs so far, and the identity of the data."""
         file = self.path / "experiment.json"
         if not file.exists():
             raise InputError(f"{self.path} has no experiment.json; give the folder of a run")
-        content = _json(file.read_bytes(), str(file))
-        if content.get("format") != FORMAT:
-            raise InputError(f"{file} has format {content.get('format')!r}; this version reads {FORMAT}")
-        settings, data = content.get("settings"), content.get("data")
-        if not isinstance(settings, dict) or not isinstance(data, dict):
-            raise InputError(f"{file} lacks the settings or the data of its run; choose another folder")
-        try:
-            return Experiment.from_dict(settings), DataInfo(**data)
-        except InputError as error:
-            raise InputError(f"{file}: {error}") from None
+        return _parsed(RunContent, file.read_bytes(), str(file))
 
     def records(self) -> dict[str, Record]:
         """Return all finished records by key, sorted."""
         files = (self.path / "cells").glob("*.json")
-        records = [_record(file.read_bytes(), str(file)) for file in files]
+        records = [_parsed(Record, file.read_bytes(), str(file)) for file in files]
         merged = self.path / "cells.jsonl"
         if merged.exists():
             # Not splitlines: a name may hold one of the rarer line ends.
             content = merged.read_bytes().removesuffix(b"\n")
             lines = content.split(b"\n") if content else []
-            records += [_record(line, f"{merged}, line {number}") for number, line in enumerate(lines, 1)]
+            records += [_parsed(Record, line, f"{merged}, line {n}") for n, line in enumerate(lines, 1)]
         return dict(sorted({record.key: record for record in records}.items()))
 
     def add(self, record: Record) -> None:
@@ -166,24 +154,12 @@ def _line(record: Record) -> bytes:
     return record.model_dump_json().encode() + b"\n"
 
 
-def _record(content: bytes, source: str) -> Record:
-    """Return a finished record; damaged ones are refused."""
+def _parsed(model: type[Model], content: bytes, source: str) -> Model:
+    """Return a model from JSON; damaged content is refused."""
     try:
-        return Record(**_json(content, source))
-    except InputError as error:
-        if str(error).startswith(source):
-            raise
-        raise InputError(f"{source} is not a record: {error}; delete it and run again") from None
-
-
-def _json(content: bytes, source: str) -> dict[str, Any]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} cannot be read ({error}); delete it and run again") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{source} is not a JSON object; delete it and run again")
-    return value
+        return model(**json.loads(content))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{source} is damaged: {error}; delete it, or choose another folder") from None
 
 
 def _holder(lock: Path) -> str:

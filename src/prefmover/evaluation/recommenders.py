@@ -82,9 +82,8 @@ class Method(NamedTuple):
             return cls(full, row.name, row.label, "measure", convention)
         if head == "surprise" and rest in PEERS:
             return cls(name, rest, rest, "peer")
-        known = ["default", *(f"knn:{measure}" for measure in MEASURES), "knn:all", *GROUPS, *CONTROLS]
-        known += GROUPS["surprise"]
-        close = close_names(name, known, n=1)
+        measures = (f"knn:{measure}" for measure in (*MEASURES, "all"))
+        close = close_names(name, ["default", *measures, *GROUPS, *CONTROLS, *GROUPS["surprise"]], n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise InputError(
             f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, {', '.join(CONTROLS)}, "
@@ -148,7 +147,7 @@ def name_objects(
         entries = list(recommenders.items())
     else:
         each = recommenders if isinstance(recommenders, Iterable) else [recommenders]
-        entries = [("" if isinstance(one, str) else _label(one), one) for one in each]
+        entries = [(_label(one), one) for one in each]
     names: list[str] = []
     objects: dict[str, FitPredict] = {}
     for label, one in entries:
@@ -159,13 +158,12 @@ def name_objects(
         if missing or isinstance(one, type):
             lacks = f"has no {missing[0]}()" if missing else "is a class; pass an instance"
             raise InputError(f"recommender {label} {lacks}; give a name, or an object with fit and predict")
-        name = OBJECT + label
-        if name in objects:
+        names.append(OBJECT + label)
+        if names[-1] in objects:
             raise InputError(
                 f"two recommenders are called {label}; name them: {{'first': ..., 'second': ...}}"
             )
-        objects[name] = one
-        names.append(name)
+        objects[names[-1]] = one
     return expand(names), objects
 
 

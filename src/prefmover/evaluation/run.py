@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -78,29 +79,19 @@ class Evaluation:
         It has one row per share, recommender and K, and two columns per metric, such as mae and mae_std (None
         with a single repeat).
         """
-        import pyarrow as pa
+        from pyarrow.compute import VarianceOptions
 
-        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for record in self.records:
-            for row in record.rows():
-                groups.setdefault((row["share"], row["recommender"], row["label"], row["k"]), []).append(row)
-        rows = []
-        for (share, recommender, label, k), repeats in groups.items():
-            names = [*METRICS, *((self.records[0].ranking or ({},))[0])]
-            row = {
-                "share": share,
-                "recommender": recommender,
-                "label": label,
-                "k": k,
-                "repeats": len(repeats),
-            }
-            for name in names:
-                values = [repeat[name] for repeat in repeats]
-                row[name] = float(np.mean(values))
-                row[f"{name}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
-            rows.append(row)
-        rows.sort(key=lambda row: -row["share"])  # stable: otherwise in the order of the records
-        return pa.Table.from_pylist(rows)
+        keys = ["share", "recommender", "label", "k"]
+        names = [*METRICS, *((self.records[0].ranking or ({},))[0])]
+        sample = VarianceOptions(ddof=1)
+        aggregates = [(name, *how) for name in names for how in (("mean",), ("stddev", sample))]
+        groups = self.to_frame().group_by(keys, use_threads=False)  # in the order of the records
+        table = groups.aggregate([("repeat", "count"), *aggregates])
+        columns = {"repeat_count": "repeats"} | {f"{name}_mean": name for name in names}
+        columns |= {f"{name}_stddev": f"{name}_std" for name in names}
+        table = table.rename_columns([columns.get(name, name) for name in table.column_names])
+        ends = [column for name in names for column in (name, f"{name}_std")]
+        return table.select([*keys, "repeats", *ends]).sort_by([("share", "descending")])
 
     def __str__(self) -> str:
         lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]
@@ -165,20 +156,27 @@ def evaluate(
     """
     names, objects = name_objects(recommenders)
     settings = {"dataset": data.name or "data", "repeats": 1, **settings, "recommenders": names}
-    experiment = Experiment(**settings)
-    return _evaluate(experiment, data, objects, folder, executor, n_threads, progress, tell)
+    return run_experiment(
+        Experiment(**settings), folder, data=data, objects=objects,
+        executor=executor, n_threads=n_threads, progress=progress, tell=tell,
+    )  # fmt: skip
 
 
 def run_experiment(
     experiment: Experiment,
     folder: str | PathLike[str] | None = None,
     *,
+    data: Dataset | None = None,
+    objects: Mapping[str, FitPredict] | None = None,
     executor: str | Executor | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
     tell: Tell | None = None,
 ) -> Evaluation:
-    """Run an experiment whose settings name the data and the recommenders; arguments as in :func:`evaluate`.
+    """Run an experiment whose settings name the data and the recommenders.
+
+    ``data`` and ``objects`` stand for what the settings cannot load: the data set, and recommenders by their
+    full name. The other arguments are those of :func:`evaluate`.
 
     Examples
     --------
@@ -186,22 +184,10 @@ def run_experiment(
     >>> [(record.key, record.ks) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
-    return _evaluate(experiment, experiment.load(), {}, folder, executor, n_threads, progress, tell)
-
-
-def _evaluate(
-    experiment: Experiment,
-    data: Dataset,
-    objects: Mapping[str, FitPredict],
-    folder: str | PathLike[str] | None,
-    executor: str | Executor | None,
-    n_threads: int | None,
-    progress: Progress | None,
-    tell: Tell | None,
-) -> Evaluation:
+    data = experiment.load() if data is None else data
     info, run_folder = _identify(data), None if folder is None else RunFolder(folder)
     with opened(executor, n_threads) as open_executor:
-        run = _Run(experiment, data, objects, open_executor, progress, tell or (lambda line: None))
+        run = _Run(experiment, data, objects or {}, open_executor, progress, tell or (lambda line: None))
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}
         else:
@@ -224,22 +210,17 @@ def _identify(data: Dataset) -> DataInfo:
     return DataInfo(ratings=ratings, distances=data.geometry.digest(), geometry=data.geometry.name)
 
 
+@dataclass
 class _Run:
     """One pass over the missing records."""
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        data: Dataset,
-        objects: Mapping[str, FitPredict],
-        executor: Executor,
-        progress: Progress | None,
-        tell: Tell,
-    ) -> None:
-        self.experiment, self.data, self.objects = experiment, data, objects
-        self.executor, self.progress, self.tell = executor, progress, tell
-        self.seconds: list[tuple[str, float, float]] = []
-        self._folds: list[Split] = []
+    experiment: Experiment
+    data: Dataset
+    objects: Mapping[str, FitPredict]
+    executor: Executor
+    progress: Progress | None
+    tell: Tell
+    seconds: list[tuple[str, float, float]] = field(default_factory=list)
 
     def all_tasks(self) -> list[tuple[float, int, str]]:
         """Return the (share, repeat, recommender) of all records, in the order of the run."""
@@ -264,7 +245,7 @@ class _Run:
         if not one_by_one:  # in parallel, the last recommenders of a split, which are the slow ones, go first
             splits = dict.fromkeys(task[:2] for task in todo)
             todo = [task for split in splits for task in reversed(todo) if task[:2] == split]
-        self.executor.begin(*self._bytes())
+        self.executor.begin(self._bytes(), self._bytes())
         self.executor.summary.resumed = len(done)
         waiting, left = iter(todo), dict.fromkeys(todo)
         shared: dict[tuple[float, int], Any] = {}
@@ -302,7 +283,7 @@ class _Run:
             stratify = "user" if e.stratify == "user" else None
             split = random_split(ratings, share, e.seed + repeat, stratify=stratify)  # type: ignore[arg-type]
         else:
-            folds = self.folds()
+            folds = self.folds
             split = folds[repeat]
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
@@ -311,32 +292,27 @@ class _Run:
         _ = data.geometry  # computed once here rather than in each task
         return TrainTest(e, share, repeat, split, data)
 
+    @cached_property
     def folds(self) -> list[Split]:
-        """Return the folds, computed once."""
-        if not self._folds:
-            e = self.experiment
-            if e.protocol == "k-fold":
-                self._folds = k_fold(self.data.ratings, e.repeats, e.seed)
-            else:
-                self._folds = self.data.folds()
-            if len(self._folds) < e.repeats:
-                raise InputError(
-                    f"repeats is {e.repeats}, but {self.data.name} has {len(self._folds)} published folds"
-                )
-        return self._folds
+        """The folds of the protocol."""
+        e = self.experiment
+        if e.protocol == "k-fold":
+            return k_fold(self.data.ratings, e.repeats, e.seed)
+        folds = self.data.folds()
+        if len(folds) < e.repeats:
+            raise InputError(f"repeats is {e.repeats}, but {self.data.name} has {len(folds)} published folds")
+        return folds
 
-    def _bytes(self) -> tuple[int, int]:
-        """Return the bytes that tasks share, and the bytes that one task reads: a split and the geometry."""
+    def _bytes(self) -> int:
+        """Return the bytes that a task reads: a split and the geometry."""
         ratings, exact = self.data.ratings, None
         if not self.data.geometry_follows_ratings and (geometry := self.data.geometry) is not None:
             exact = geometry.vectors if geometry.grid is None else geometry.grid
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
-        largest = held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
-        return largest, largest
+        return held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
 
     def _line(self, n_done: int, total: int, record: Record, todo: list[tuple[float, int, str]]) -> str:
-        at = record.column(40) if record.column(40) is not None else len(record.ks) - 1
-        assert at is not None
+        at = record.ks.index(40) if 40 in record.ks else -1
         named = record.label + (f" ({record.convention})" if record.convention else "")
         error = f"MAE {record.mae[at]:.4f}" + (f" at K = {record.ks[at]}" if record.ks[at] else "")
         left = f"; about {duration(self._seconds_left(todo))} left" if todo else ""

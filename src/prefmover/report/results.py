@@ -214,7 +214,8 @@ class Results:
     @classmethod
     def open(cls, folder: RunFolder) -> Results:
         """Return the results in the folder of a run, finished or not."""
-        return cls(folder.records().values(), folder.experiment(), folder.data())
+        content = folder.content()
+        return cls(folder.records().values(), content.settings, content.data)
 
     @property
     def shares(self) -> list[float]:
