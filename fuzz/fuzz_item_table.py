@@ -14,26 +14,24 @@ from prefmover.items.table import read_item_table
 
 CUT = b"\x00\x00"
 RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))
-SEPARATORS = (None, None, ",", "|", "::")
 
 
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
-    rated, separator = choices.pick(RATED), choices.pick(SEPARATORS)
-    missing = choices.pick(("error", "far"))
+    rated, missing = choices.pick(RATED), choices.pick(("error", "far"))
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, content in enumerate(choices.rest().split(CUT)[:2]):
             paths.append(Path(folder, f"items-{number}"))
             paths[-1].write_bytes(content)
-        catalog, geometry = read_item_table(*paths, rated=rated, separator=separator, missing=missing)
+        catalog, geometry = read_item_table(*paths, rated=rated, missing=missing)
     assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()
     catalog.label(0)
 
 
 def seeds() -> list[bytes]:
-    plain = bytes(3)
+    plain = bytes(2)
     tables = [
         b"item,title,genres\n1,Alien (1979),Horror|Sci-Fi\n2,Emma,Romance\n",
         b"film,tag,count\nAlien,space,3\nAlien,monster,1\nEmma,love,2\n",
@@ -43,7 +41,7 @@ def seeds() -> list[bytes]:
     ]
     return [plain + table for table in tables] + [
         plain + tables[0] + CUT + tables[1],
-        b"\x02\x00\x01" + tables[0],
+        b"\x02\x01" + tables[0],
     ]
 
 

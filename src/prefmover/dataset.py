@@ -28,6 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from prefmover._typing import Ids
+from prefmover.data.columns import read_columns
 from prefmover.data.ids import IdIndex
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Duplicates, Ratings, Scale
@@ -168,33 +169,19 @@ class Dataset:
         """
         if missing not in ("error", "drop", "far"):
             raise InputError(f'missing is {missing!r}; choose "error", "drop" or "far"')
-        table = Ratings.read(
-            ratings,
-            user=user,
-            item=item,
-            rating=rating,
-            separator=separator,
-            encoding=encoding,
-            duplicates=duplicates,
-            scale=scale,
-        )
-        name, terms = Path(ratings).name, "your own"
+        columns = {"user": user, "item": item, "rating": rating}
+        text = read_columns(ratings, columns, separator=separator, encoding=encoding)
+        table = Ratings.from_columns(text, duplicates=duplicates, scale=scale)
+        about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         if not items:
-            return cls(table, geometry_from_ratings, name=name, terms=terms)
+            return cls(table, geometry_from_ratings, **about)
         from prefmover.items.table import read_item_table
 
         catalog, geometry = read_item_table(
             *items, item=item, encoding=encoding, rated=table.items, missing=missing
         )
         try:
-            return cls(
-                table,
-                geometry,
-                catalog,
-                missing="drop" if missing == "drop" else "error",
-                name=name,
-                terms=terms,
-            )
+            return cls(table, geometry, catalog, missing="drop" if missing == "drop" else "error", **about)
         except InputError as error:
             message = str(error).replace(ADD_OR_DROP, DESCRIBE_OR_DROP)
             raise InputError(message, argument="missing") from None
@@ -256,29 +243,15 @@ class Dataset:
 
         A geometry that is a function of the ratings is made again from these.
         """
-        geometry = self._geometry
-        if isinstance(geometry, ItemGeometry):
-            geometry = self.geometry
-        return Dataset(
-            ratings.with_items(self.ratings.items),
-            geometry,
-            self.items,
-            name=self.name,
-            terms=self.terms,
-            citation=self.citation,
-        )
+        return self._replaced(ratings.with_items(self.ratings.items), self._geometry, None)
 
     def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
         """Return the same ratings and items with other distances between items."""
-        return Dataset(
-            self.ratings,
-            geometry,
-            self.items,
-            name=self.name,
-            terms=self.terms,
-            citation=self.citation,
-            folds=self._folds,
-        )
+        return self._replaced(self.ratings, geometry, self._folds)
+
+    def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
+        about: dict[str, Any] = {"name": self.name, "terms": self.terms, "citation": self.citation}
+        return Dataset(ratings, geometry, self.items, folds=folds, **about)
 
     @property
     def geometry_follows_ratings(self) -> bool:
@@ -330,8 +303,4 @@ def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> 
 def _rated_first(rated: Ids, all_items: Ids) -> Ids:
     """Return all ids, first the rated ones and then the others, each in their order."""
     rest = all_items[IdIndex("item", rated).get(all_items) < 0]
-    if not len(rest):
-        return rated
-    out = np.empty(len(rated) + len(rest), rated.dtype)
-    out[: len(rated)], out[len(rated) :] = rated, rest
-    return out
+    return np.concatenate([rated, rest]) if len(rest) else rated

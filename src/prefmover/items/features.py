@@ -21,22 +21,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from prefmover._typing import Bools, Floats, Ids
+from prefmover._typing import Floats, Ids
 from prefmover.data.ids import IdIndex, as_ids, encode, frozen
 from prefmover.errors import InputError
 
+# fmt: off
 __all__ = [
-    "ItemVectors",
-    "combine",
-    "from_genres",
-    "from_ratings",
-    "from_tags",
-    "from_text",
-    "tag_profiles",
-    "term_counts",
-    "tf_idf",
-    "truncated_svd",
+    "ItemVectors", "combine", "from_genres", "from_ratings", "from_tags", "from_text", "tag_profiles",
+    "term_counts", "tf_idf", "truncated_svd",
 ]
+# fmt: on
 
 MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 
@@ -49,16 +43,13 @@ class ItemVectors(NamedTuple):
     items : ndarray of shape (n,)
         Item ids.
     vectors : float64 ndarray of shape (n, d)
-        Unit rows, or rows of zeros.
-    known : bool ndarray of shape (n,)
-        False for the rows of zeros: items about which nothing is known.
+        Unit rows, or rows of zeros for items about which nothing is known.
     name : str
         The source of the vectors.
     """
 
     items: Ids
     vectors: Floats
-    known: Bools
     name: str
 
 
@@ -91,8 +82,6 @@ def from_tags(
     --------
     >>> tags = ["space", "robot", "Space", "robot", "love"]
     >>> v = from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
-    >>> v.items, v.known
-    (array([1, 2, 3]), array([ True,  True,  True]))
     >>> (v.vectors @ v.vectors.T).round(6) + 0.0
     array([[1., 1., 0.],
            [1., 1., 0.],
@@ -124,26 +113,18 @@ def from_genres(items: Any, genres: Sequence[str | Sequence[str]], *, name: str 
     array([[0.7071, 0.7071],
            [1.    , 0.    ],
            [0.    , 0.    ]])
-    >>> v.known
-    array([ True,  True, False])
     """
     ids = as_ids(items, "item")
     names, X = _genre_matrix(len(ids), genres)
     return _result(ids, X, f"{name}: {len(names)}")
 
 
-def from_text(
-    items: Any,
-    texts: Sequence[str],
-    *,
-    dimensions: int | None = 100,
-    min_items: int = 2,
-    name: str = "text",
-) -> ItemVectors:
-    """Return item vectors from free text, one text per item: words as tags.
+def from_text(items: Any, texts: Sequence[str], *, name: str = "text", **options: Any) -> ItemVectors:
+    """Return item vectors from free text, one text per item: words as tags of :func:`from_tags`.
 
-    A word is two or more letters or digits, in any case. tf-idf gives words that occur everywhere almost no
-    weight, so there is no list of stop words, and no language is preferred.
+    Options are ``dimensions`` and ``min_items``. A word is two or more letters or digits, in any case. tf-idf
+    gives words that occur everywhere almost no weight, so there is no list of stop words, and no language is
+    preferred.
 
     Examples
     --------
@@ -161,14 +142,7 @@ def from_text(
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
     if not word_items:
         return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
-    return from_tags(
-        word_items,
-        [word for some in words for word in some],
-        ids=ids,
-        dimensions=dimensions,
-        min_items=min_items,
-        name=name,
-    )
+    return from_tags(word_items, [word for some in words for word in some], ids=ids, name=name, **options)
 
 
 def from_ratings(
@@ -236,19 +210,16 @@ def combine(
     w = [1.0] * len(blocks) if weights is None else [float(x) for x in weights]
     if len(w) != len(blocks) or not all(0 < x < np.inf for x in w):
         raise InputError(f"weights are {w} for {len(blocks)} blocks; expected one positive number per block")
-    order: dict[Any, int] = {}
-    for block in blocks:
-        for item in block.items.tolist():
-            order.setdefault(item, len(order))
-    if len({type(item) for item in order}) > 1:
+    if len({block.items.dtype for block in blocks}) > 1:
         raise InputError("some item ids are integers and some are strings; make them the same type")
-    columns = []
+    ids = as_ids(list(dict.fromkeys(item for block in blocks for item in block.items.tolist())), "item")
+    index, columns = IdIndex("item", ids), []
     for block, weight in zip(blocks, w, strict=True):
-        X = np.zeros((len(order), block.vectors.shape[1]))
-        X[[order[item] for item in block.items.tolist()]] = _unit_rows(block.vectors)
+        X = np.zeros((len(ids), block.vectors.shape[1]))
+        X[index.positions(block.items)] = _unit_rows(block.vectors)
         columns.append(np.sqrt(weight) * X)
     label = name or " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
-    return _result(as_ids(list(order), "item"), np.hstack(columns), label)
+    return _result(ids, np.hstack(columns), label)
 
 
 def tag_profiles(
@@ -299,7 +270,7 @@ def tag_profiles(
     >>> v = tag_profiles([1, 1, 2, 2, 3], ["space", "robot", "space", "robot", "love"], ids=[1, 2, 3, 4, 5],
     ...     genres=["Sci-Fi", "Sci-Fi", "Drama", "Drama", ""], dimensions=2, min_items=1)
     >>> cosines = v.vectors @ v.vectors.T
-    >>> bool(cosines[3, 2] > cosines[3, 1]), v.known
+    >>> bool(cosines[3, 2] > cosines[3, 1]), v.vectors.any(axis=1)
     (True, array([ True,  True,  True,  True, False]))
     """
     ids = as_ids(ids, "item")
@@ -344,10 +315,9 @@ def term_counts(
            [0., 1.]]), ['cats', 'noir'])
     """
     weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
-    if not len(items) == len(terms) == len(weights):
-        raise InputError(
-            f"{len(items)} items, {len(terms)} terms and {len(weights)} counts; expected equal numbers"
-        )
+    sizes = (len(items), len(terms), len(weights))
+    if len(set(sizes)) > 1:
+        raise InputError(f"the numbers of items, terms and counts differ: {sizes}")
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         k = int(bad.argmax())
@@ -362,8 +332,8 @@ def term_counts(
         first = as_ids(ids, "item")
         if len(tagged) and len(first) and tagged.dtype != first.dtype:
             raise InputError("the ids of the tags and of the items differ in type (integers or strings)")
-        others = [item for item, k in zip(tagged, IdIndex("item", first).get(tagged), strict=True) if k < 0]
-        rows = as_ids([*first.tolist(), *others], "item") if others else first
+        others = tagged[IdIndex("item", first).get(tagged) < 0]
+        rows = as_ids([*first.tolist(), *others.tolist()], "item") if len(others) else first
         codes = IdIndex("item", rows).positions(tagged)[codes]
     has_term = columns >= 0
     shape = (len(rows), len(vocabulary))
@@ -452,5 +422,4 @@ def _unit_rows(X: Floats) -> Floats:
 
 
 def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:
-    vectors = _unit_rows(X)
-    return ItemVectors(frozen(ids), frozen(vectors), frozen(np.asarray(vectors.any(axis=1))), name)
+    return ItemVectors(frozen(ids), frozen(_unit_rows(X)), name)

@@ -41,8 +41,7 @@ CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequa
 class ItemGeometry:
     """Item ids and the ground distance d(i, j) between them.
 
-    Make one with :meth:`from_vectors`, :meth:`from_similarity` or :meth:`from_distance`, or from descriptions
-    of the items with :meth:`from_tags`, :meth:`from_genres`, :meth:`from_text` or :meth:`from_ratings`.
+    Make one with a ``from_`` method: from vectors or matrices, or from descriptions of the items.
 
     Attributes
     ----------
@@ -86,35 +85,31 @@ class ItemGeometry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", IdIndex("item", self.items))
-        self._check()
+        if defect := self._defect():
+            raise InputError(f"the geometry is damaged: {defect}")
 
-    def _check(self) -> None:
-        """Raise unless the arrays are safe for kernels, which check neither bounds nor overflow."""
-        n, unit = len(self.items), self.unit
-        if not isinstance(unit, float) or not 0 < unit < 1e300:
-            raise InputError(f"the geometry is damaged: its unit is {unit!r}, not a positive number")
+    def _defect(self) -> str:
+        """Return why the arrays are not safe for kernels, which check neither bounds nor overflow."""
+        n, grid, vectors = len(self.items), self.grid, self.vectors
+        if not isinstance(self.unit, float) or not 0 < self.unit < 1e300:
+            return f"its unit is {self.unit!r}, not a positive number"
         if self.is_metric not in (True, False, None):
-            raise InputError(f"the geometry is damaged: is_metric is {self.is_metric!r}")
-        if self.grid is None and self.vectors is None:
-            raise InputError("the geometry is damaged: it has neither distances nor vectors")
-        if self.grid is not None:
-            if self.grid.shape != (n, n) or self.grid.dtype != np.int32:
-                raise InputError(
-                    f"the geometry is damaged: distances are {self.grid.dtype} of shape {self.grid.shape} "
-                    f"for {n:,} items; expected int32, a row and a column per item"
-                )
-            if n and not 0 <= self.grid.min() <= self.grid.max() <= 2**GRID_BITS:
-                raise InputError(f"the geometry is damaged: distances are not from 0 to 2**{GRID_BITS} units")
-        if self.vectors is not None:
-            if self.vectors.ndim != 2 or len(self.vectors) != n or self.vectors.dtype != np.float64:
-                raise InputError(
-                    f"the geometry is damaged: vectors are {self.vectors.dtype} of shape "
-                    f"{self.vectors.shape} for {n:,} items; expected float64, one row per item"
-                )
+            return f"is_metric is {self.is_metric!r}"
+        if grid is None and vectors is None:
+            return "it has neither distances nor vectors"
+        if grid is not None:
+            if grid.shape != (n, n) or grid.dtype != np.int32:
+                return f"distances are {grid.dtype} of shape {grid.shape}; expected int32 of shape {(n, n)}"
+            if n and not 0 <= grid.min() <= grid.max() <= 2**GRID_BITS:
+                return f"distances are not from 0 to 2**{GRID_BITS} units"
+        if vectors is not None:
+            if vectors.ndim != 2 or len(vectors) != n or vectors.dtype != np.float64:
+                return f"vectors are {vectors.dtype} of shape {vectors.shape}; expected {n:,} rows of float64"
             # NaN fails this check too. The kernels rely on unit vectors, or zero ones.
-            lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+            lengths = np.einsum("ij,ij->i", vectors, vectors)
             if not (np.abs(lengths[lengths != 0] - 1) < 1e-6).all():
-                raise InputError("the geometry is damaged: its vectors are not of length 1")
+                return "its vectors are not of length 1"
+        return ""
 
     @classmethod
     def from_vectors(
@@ -155,19 +150,16 @@ class ItemGeometry:
         empty = peak == 0
         if zero == "error" and empty.any():
             raise InputError(
-                f"the vector of item {_first(ids, empty)} is zero and has no direction "
+                f"the vector of item {show(ids[empty][0])} is zero and has no direction "
                 f'({empty.sum()} such items); leave these items out, or pass zero="far"'
             )
         X = X / np.where(empty, 1.0, peak)[:, None]
         X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, frozen(X))
-        if 4 * len(ids) ** 2 > budget:
+        n_bytes = 4 * len(ids) ** 2
+        if n_bytes > budget:
             return lazy
-        require(
-            4 * len(ids) ** 2,
-            f"the distances of {len(ids):,} items",
-            "pass budget=0 to compute them on demand",
-        )
+        require(n_bytes, f"the distances of {len(ids):,} items", "pass budget=0 to compute them on demand")
         return replace(lazy, grid=frozen(lazy._dense(n_threads)), vectors=None)
 
     @classmethod
@@ -187,28 +179,14 @@ class ItemGeometry:
         if to_distance not in ("arccos", "one-minus"):
             raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
         ids = as_ids(items, "item")
-        S = _square("similarity", similarity, ids)
-        slack = 1e-6  # by which float32 cosines may exceed 1
-        bad = (-slack > S) | (1 + slack < S)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise InputError(
-                f"the similarity of items {show(ids[i])} and {show(ids[j])} is {S[i, j]:g}; expected 0 to 1"
-            )
-        off = np.abs(np.diagonal(S) - 1) > slack
-        if off.any():
-            raise InputError(
-                f"item {_first(ids, off)} has a similarity of "
-                f"{np.diagonal(S)[off][0]:g} to itself; the diagonal must be 1"
-            )
-        S = np.clip(S, 0.0, 1.0)
+        # float32 cosines may exceed 1 a little
+        S = np.clip(_square("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
         if to_distance == "arccos":
             D, unit = np.arccos(S), ANGLE_UNIT
         else:
             D, unit = 1.0 - S, 2.0**-GRID_BITS
         np.fill_diagonal(D, 0.0)
-        geometry = cls(ids, name, None, "unknown", to_distance, unit, _on_grid(D, unit))
-        return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
+        return cls._from_matrix(ids, D, unit, to_distance, name)
 
     @classmethod
     def from_distance(cls, items: npt.ArrayLike, distance: npt.ArrayLike, *, name: str = "distance") -> Self:
@@ -217,24 +195,19 @@ class ItemGeometry:
         Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less.
         """
         ids = as_ids(items, "item")
-        D = _square("distance", distance, ids)
-        if (D < 0).any():
-            i, j = np.argwhere(D < 0)[0]
-            raise InputError(
-                f"the distance of items {show(ids[i])} and {show(ids[j])} is negative ({D[i, j]:g}); "
-                "distances start at 0"
-            )
-        if np.diagonal(D).any():
-            off = np.diagonal(D) != 0
-            raise InputError(
-                f"item {_first(ids, off)} is at distance {np.diagonal(D)[off][0]:g} from itself; "
-                "the diagonal must be 0"
-            )
+        D = _square("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
         largest = D.max(initial=0.0)
-        if not 1e-300 < largest < 1e300 and largest:
+        if 0 < largest < 1e-300:
             raise InputError(f"the largest distance is {largest:g}; rescale the distances")
         unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
-        geometry = cls(ids, name, None, "unknown", "given", unit, _on_grid(D, unit))
+        return cls._from_matrix(ids, D, unit, "given", name)
+
+    @classmethod
+    def _from_matrix(cls, ids: Ids, D: Floats, unit: float, to_distance: Any, name: str) -> Self:
+        """Return the geometry of a matrix, rounded up to whole units; a small one is checked for a metric."""
+        steps = np.ceil(D / unit)
+        steps[NOISE * unit > D] = 0
+        geometry = cls(ids, name, None, "unknown", to_distance, unit, frozen(steps.astype(np.int32)))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
     @classmethod
@@ -243,9 +216,7 @@ class ItemGeometry:
 
         An item without known features is at a right angle to every other.
         """
-        return cls.from_vectors(
-            features.items, features.vectors, name=features.name, zero="far", budget=budget
-        )
+        return cls.from_vectors(*features[:2], name=features.name, zero="far", budget=budget)
 
     @classmethod
     def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
@@ -452,36 +423,32 @@ def _finite(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         raise InputError(
-            f"{what}: the row of item {_first(ids, bad)} has a missing or infinite number; "
+            f"{what}: the row of item {show(ids[bad][0])} has a missing or infinite number; "
             "fill it in, or leave out the item"
         )
     return array
 
 
-def _square(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
-    require(
-        SQUARE_BYTES * len(ids) ** 2,
-        f"a geometry of a {what} matrix of {len(ids):,} items",
-        "leave out items, or make the geometry from vectors",
-    )
+def _square(
+    what: str, values: npt.ArrayLike, ids: Ids, *, diagonal: float, highest: float, slack: float
+) -> Floats:
+    """Return a symmetric matrix of numbers from 0 to ``highest`` with a constant diagonal."""
+    n = len(ids)
+    remedy = "leave out items, or make the geometry from vectors"
+    require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} items", remedy)
     M = _finite(what, values, ids)
-    if M.shape[1] != len(ids):
-        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {len(ids)} items")
-    uneven = M != M.T
-    if uneven.any():
-        i, j = np.argwhere(uneven)[0]
-        raise InputError(
-            f"{what} is not symmetric: {show(M[i, j])} from item {show(ids[i])} to {show(ids[j])} but "
-            f"{show(M[j, i])} back; if that is rounding, pass (M + M.T) / 2"
-        )
+    if M.shape[1] != n:
+        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} items")
+    outside = (-slack > M) | (highest + slack < M)
+    outside.flat[:: n + 1] |= np.abs(np.diagonal(M) - diagonal) > slack
+    for wrong, remedy in (
+        (M != M.T, "the matrix must be symmetric: if this is rounding, pass (M + M.T) / 2"),
+        (outside, f"expected 0 to {highest:g}, and {diagonal} on the diagonal"),
+    ):
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            back = f", and {show(M[j, i])} back" if M[i, j] != M[j, i] else ""
+            raise InputError(
+                f"the {what} of items {show(ids[i])} and {show(ids[j])} is {show(M[i, j])}{back}; {remedy}"
+            )
     return M
-
-
-def _on_grid(D: Floats, unit: float) -> npt.NDArray[np.int32]:
-    steps = np.ceil(D / unit)
-    steps[NOISE * unit > D] = 0
-    return frozen(steps.astype(np.int32))
-
-
-def _first(ids: Ids, mask: Bools) -> str:
-    return show(ids[np.flatnonzero(mask)[0]])

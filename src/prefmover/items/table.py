@@ -15,7 +15,7 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,13 @@ LOG = logging.getLogger(__name__)
 
 ROLES = ("title", "year", "genres", "tags", "text")
 DENSE = 20_000_000  # entries of a matrix of items x tags that is used without an SVD
+_Rows = tuple[list[str], list[list[Any]], Origin]
 PROFILE_ITEMS = 20  # the smallest number of items of a tag that can be predicted: features.tag_profiles
 
 
 def read_item_table(
     *paths: str | os.PathLike[str],
     item: str | None = None,
-    separator: str | None = None,
     encoding: str = "utf-8",
     rated: Ids | None = None,
     missing: str = "error",
@@ -57,8 +57,8 @@ def read_item_table(
     item
         Name of the column of ids, in the files that have it; otherwise the usual names are recognized
         (item, item_id, movieId, id, ...).
-    separator, encoding
-        As in :meth:`prefmover.Ratings.read`.
+    encoding
+        Encoding of text.
     rated
         Ids of rated items; ids here get their type (integers or strings). If none of them is here but their
         titles are, titles are the ids.
@@ -78,17 +78,15 @@ def read_item_table(
     """
     if not paths:
         raise InputError("read_item_table needs at least one file")
-    files = [_ItemFile.read(path, item, separator, encoding) for path in paths]
-    table = ItemTable()
-    for file in files:
-        file.add_to(table)
+    files = [_ItemFile.read(path, item, encoding) for path in paths]
+    table = ItemTable.from_files(files)
     if not table.is_descriptive:
         raise InputError(
             f"{files[0].origin.file} needs a column genres, tags or text, or columns of numbers, to tell "
             f"items apart; it has {', '.join(map(repr, files[0].names))}"
         )
     if rated is not None and not any(str(i) in table.order for i in rated.tolist()):
-        table = _by_title(paths, files, rated, separator, encoding) or table
+        table = _by_title(files, rated) or table
     keys = list(table.order)
     if rated is not None and missing == "far":
         keys += [str(i) for i in rated.tolist() if str(i) not in table.order]
@@ -109,6 +107,14 @@ class ItemTable:
     vectors: list[tuple[list[str], Floats]] = field(default_factory=list)
     order: dict[str, None] = field(default_factory=dict)
     is_descriptive: bool = False  # whether a column tells items apart
+
+    @classmethod
+    def from_files(cls, files: Sequence[_ItemFile]) -> ItemTable:
+        """Merge the contents of files."""
+        table = cls()
+        for file in files:
+            file.add_to(table)
+        return table
 
     def geometry(self, ids: Ids, name: str) -> ItemGeometry:
         """Return the geometry of all that is known; items without any description are far from all others."""
@@ -132,8 +138,7 @@ class ItemTable:
         for keys, X in self.vectors:
             whole = np.zeros((len(ids), X.shape[1]))
             whole[[positions[key] for key in keys]] = X
-            known = np.asarray(whole.any(axis=1))
-            blocks.append(features.ItemVectors(ids, whole, known, f"{X.shape[1]} numbers"))
+            blocks.append(features.ItemVectors(ids, whole, f"{X.shape[1]} numbers"))
         genres = [self.genres.get(key, []) for key in positions]
         items = ids[[positions[item] for item, _, _ in self.tags]]
         tags, counts = [tag for _, tag, _ in self.tags], [count for _, _, count in self.tags]
@@ -147,35 +152,25 @@ class ItemTable:
                 blocks.append(features.from_genres(ids, genres))
             if tags:
                 is_small = len(ids) * len(items_by_tag) <= DENSE
-                dimensions, min_items = (None, 1) if is_small else (100, 2)
-                blocks.append(
-                    features.from_tags(
-                        items, tags, counts, ids=ids, dimensions=dimensions, min_items=min_items
-                    )
-                )
+                options: dict[str, Any] = {"dimensions": None, "min_items": 1} if is_small else {}
+                blocks.append(features.from_tags(items, tags, counts, ids=ids, **options))
         if any(self.texts.values()):
             texts = [self.texts.get(key, "") for key in positions]
             blocks.append(features.from_text(ids, texts, min_items=1))
         return blocks
 
 
-def _by_title(
-    paths: Sequence[str | os.PathLike[str]],
-    files: Sequence[_ItemFile],
-    rated: Ids,
-    separator: str | None,
-    encoding: str,
-) -> ItemTable | None:
+def _by_title(files: Sequence[_ItemFile], rated: Ids) -> ItemTable | None:
     """Return the table with titles as ids, if ratings are by title, or None."""
-    table = ItemTable()
-    for path, file in zip(paths, files, strict=True):
+    titled = []
+    for file in files:
         position = find_similar("title", file.names)
         if position is None:
             return None
-        titled = _ItemFile.read(path, file.names[position], separator, encoding)
-        if len(set(titled.ids)) < len(titled.ids):
+        titled.append(replace(file, id_column=position))
+        if len(set(titled[-1].ids)) < len(file.rows):
             return None  # two items of one title
-        titled.add_to(table)
+    table = ItemTable.from_files(titled)
     if not any(str(i) in table.order for i in rated.tolist()):
         return None
     LOG.info("ratings are by title: titles are the ids of the items")
@@ -199,26 +194,24 @@ class _ItemFile:
     rows: list[list[Any]]
     id_column: int
 
+    def __post_init__(self) -> None:
+        for k, row in enumerate(self.rows):
+            key = row[self.id_column]
+            if not key or isinstance(key, list):
+                reason = "a list is not an item id" if key else "the item is missing"
+                raise InputError(f"{self.origin.at(k, self.names[self.id_column])}: {reason}")
+
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], item: str | None, separator: str | None, encoding: str
-    ) -> _ItemFile:
+    def read(cls, path: str | os.PathLike[str], item: str | None, encoding: str) -> _ItemFile:
         file, data = os.fspath(path), file_bytes(path)
-        if data.startswith(b"PAR1"):
-            names, rows, origin = _parquet_rows(data, file)
-        else:
-            names, rows, origin = _text_rows(data, file, item, separator, encoding)
-        id_column = (
-            find_column(item, names, "item", file)
-            if item is not None and item in names
-            else _find_id_column(names, file)
+        is_parquet = data.startswith(b"PAR1")
+        names, rows, origin = (
+            _parquet_rows(data, file) if is_parquet else _text_rows(data, file, item, encoding)
         )
+        is_named = item is not None and item in names
+        id_column = find_column(item, names, "item", file) if is_named else _find_id_column(names, file)
         if not rows:
             raise InputError(f"{file} has a header but no items below it")
-        for k, row in enumerate(rows):
-            if not row[id_column] or isinstance(row[id_column], list):
-                reason = "a list is not an item id" if row[id_column] else "the item is missing"
-                raise InputError(f"{origin.at(k, names[id_column])}: {reason}")
         return cls(origin, names, rows, id_column)
 
     @property
@@ -254,12 +247,8 @@ class _ItemFile:
             table.vectors.append((self.ids, X))
         used = [f"{role} from {self.names[p]!r}" for role, p in columns.items()]
         used += [f"{len(numbers)} columns of numbers"] if numbers else []
-        LOG.info(
-            "%s: item from %r, %s",
-            self.origin.file,
-            self.names[self.id_column],
-            ", ".join(used) or f"no other column is recognized among {', '.join(map(repr, self.names))}",
-        )
+        rest = ", ".join(used) or f"no other column is recognized among {', '.join(map(repr, self.names))}"
+        LOG.info("%s: item from %r, %s", self.origin.file, self.names[self.id_column], rest)
 
     def _add_titles(self, table: ItemTable, columns: dict[str, int]) -> None:
         for k, row in enumerate(self.rows):
@@ -288,16 +277,12 @@ class _ItemFile:
         position = find_usual("count", self.names)
         if position is None:
             return [1.0] * len(self.rows)
-        counts = []
-        for k, row in enumerate(self.rows):
-            numbers = _floats(row[position])
-            if len(numbers) != 1 or not 0 < numbers[0] < np.inf:
-                raise InputError(
-                    f"{self.origin.at(k, self.names[position])}: {row[position]!r} is not a count; expected "
-                    "a positive number"
-                )
-            counts.append(numbers[0])
-        return counts
+        counts = [_floats(row[position]) for row in self.rows]
+        for k, count in enumerate(counts):
+            if len(count) != 1 or not 0 < count[0] < np.inf:
+                where = self.origin.at(k, self.names[position])
+                raise InputError(f"{where}: {self.rows[k][position]!r} is not a count, a positive number")
+        return [count for (count,) in counts]
 
     def _number_columns(self, used: set[int]) -> list[int]:
         """Return the columns of numbers among those without a role."""
@@ -309,20 +294,30 @@ class _ItemFile:
             for column in columns:
                 n = lengths[column]
                 if len(_floats(row[column])) != n:
+                    where = self.origin.at(k, self.names[column])
                     expected = "a number" if n == 1 else f"a list of {n} numbers"
-                    raise InputError(
-                        f"{self.origin.at(k, self.names[column])}: {row[column]!r} is not {expected}"
-                    )
+                    raise InputError(f"{where}: {row[column]!r} is not {expected}")
         return columns
 
 
 def _find_id_column(names: list[str], file: str) -> int:
-    position = find_usual("item", names)
-    if position is None:
-        plain = [plain_name(name) for name in names]
-        position = plain.index("id") if "id" in plain else _similar_to_item(names)
-    if position is not None:
-        return position
+    """Return the column of ids: by its usual name, or else by a word for items in its name.
+
+    >>> _find_id_column(["Film Title", "Film Nr"], "films.csv")  # preferably one without another role
+    1
+    """
+    plain = [plain_name(name) for name in names]
+    others = {find_similar(role, names) for role in ROLES}
+    rest = [k for k in range(len(names)) if k not in others]
+    similar = find_similar("item", [names[k] for k in rest])
+    for position in (
+        find_usual("item", names),
+        plain.index("id") if "id" in plain else None,
+        None if similar is None else rest[similar],
+        find_similar("item", names),
+    ):
+        if position is not None:
+            return position
     close = close_names("item", names, n=1)
     hint = f"; is it {close[0]!r}?" if close else ""
     raise InputError(
@@ -331,40 +326,19 @@ def _find_id_column(names: list[str], file: str) -> int:
     )
 
 
-def _similar_to_item(names: list[str]) -> int | None:
-    """Return the column with a word for items in its name, preferably one without another role.
-
-    >>> _similar_to_item(["Film Title", "Film Nr"])
-    1
-    """
-    others = {find_similar(role, names) for role in ROLES}
-    rest = [k for k in range(len(names)) if k not in others]
-    position = find_similar("item", [names[k] for k in rest])
-    return find_similar("item", names) if position is None else rest[position]
-
-
-def _text_rows(
-    data: bytes, file: str, item: str | None, separator: str | None, encoding: str
-) -> tuple[list[str], list[list[Any]], Origin]:
+def _text_rows(data: bytes, file: str, item: str | None, encoding: str) -> _Rows:
     def is_header(names: list[str]) -> bool:
         is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
         return len(names) > 1 and (item in names or is_usual)
 
-    table = Delimited.open(
-        data,
-        file,
-        encoding=encoding,
-        separator=separator,
-        n_columns=2,
-        is_header=is_header,
-        expected="a header with item and tags, and rows below it",
-    )
+    expected = "a header with item and tags, and rows below it"
+    table = Delimited.open(data, file, encoding=encoding, n_columns=2, is_header=is_header, expected=expected)
     records = list(table.records())
     origin = Origin(file, "line", lambda rows: [records[k][0] for k in rows])
     return list(table.first), [fields for _, fields in records], origin
 
 
-def _parquet_rows(data: bytes, file: str) -> tuple[list[str], list[list[Any]], Origin]:
+def _parquet_rows(data: bytes, file: str) -> _Rows:
     table = read_parquet(open_parquet(data, file), file)
     columns = [
         [cell if isinstance(cell, list) else "" if cell is None else str(cell) for cell in column.to_pylist()]
