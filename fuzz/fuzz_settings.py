@@ -22,7 +22,7 @@ def target(data: bytes) -> None:
             path = Path(folder, "experiment.toml")
             path.write_bytes(choices.rest())
             experiment = Experiment.read(path)
-            assert Experiment.from_dict(experiment.to_dict()) == experiment
+            assert Experiment(**experiment.model_dump()) == experiment
             path.write_text(experiment.to_toml(), encoding="utf-8")
             assert Experiment.read(path) == experiment
 

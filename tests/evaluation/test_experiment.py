@@ -80,7 +80,7 @@ def test_bad_files(tmp_path, text, message):
 
 
 def test_settings_survive_json_and_toml(tmp_path):
-    assert Experiment.from_dict(json.loads(json.dumps(MANY.to_dict()))) == MANY
+    assert Experiment(**json.loads(MANY.model_dump_json())) == MANY
     file = tmp_path / "experiment.toml"
     file.write_text(MANY.to_toml(), encoding="utf-8")
     assert Experiment.read(file) == MANY

@@ -8,7 +8,7 @@ import pytest
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, RunFolder, run_experiment
 from prefmover.report import write_report
-from prefmover.report.render import html_page, markdown_page
+from prefmover.report.render import report_page
 from tests.messages import names
 from tests.report.records import DATA, make_record, make_results
 from tools.browser import FLAGS, MISSING, find_chromium
@@ -18,10 +18,10 @@ def test_numbers_of_any_size():
     """Errors above 10, as on a scale to 100, are printed whole and compared as numbers."""
     results = make_results([make_record("pmd", (10.5, 9.5)), make_record("cos", (9.75, 20.25))])
     table = results.table(results.panels()[0])
-    text = markdown_page(results, [table], [])
+    text = report_page("summary.md", results, [table], {})
     assert "| PMD | published | 10.5000 | **9.5000** |" in text
     assert "| COS | published | **9.7500** | 20.2500 |" in text
-    assert table.best("measure") == ["cos", "pmd"]
+    assert table.best_measures() == ["cos", "pmd"]
 
 
 def test_rankings_are_shown():
@@ -33,7 +33,7 @@ def test_rankings_are_shown():
         make_record("bias", 0.8, kind="control", ranking=metrics(1)),
     ]
     results = make_results(records, top_n=10)
-    text = markdown_page(results, [results.table(results.panels()[0])], [])
+    text = report_page("summary.md", results, [results.table(results.panels()[0])], {})
     assert re.search(r"## Top 10 .*4:1, K = 40\n", text)
     assert "|  | convention | precision | hit rate |" in text
     assert "| PMD | published | .5000 | 1.0000 |" in text
@@ -53,13 +53,14 @@ def test_rankings_are_shown():
 def test_one_method_alone_has_a_report(record):
     results = make_results([record])
     tables = [results.table(panel) for panel in results.panels()]
-    for text in (html_page(results, tables, {}), markdown_page(results, tables, [])):
-        assert record.label in text
+    for name in ("report.html", "summary.md"):
+        assert record.label in report_page(name, results, tables, {})
 
 
 def test_html_is_escaped():
     results = make_results([make_record("pmd", (0.8, 0.9))], title="a < b")
-    page = html_page(results, [results.table(panel) for panel in results.panels()], {"panels": "<svg></svg>"})
+    tables = [results.table(panel) for panel in results.panels()]
+    page = report_page("report.html", results, tables, {"panels": "<svg></svg>"})
     assert "<h1>a &lt; b</h1>" in page
     assert "<svg></svg>" in page
     assert "font: 16px/1.5 system-ui" in page
@@ -67,7 +68,8 @@ def test_html_is_escaped():
 
 def test_markdown_has_no_double_blank_lines():
     results = make_results([make_record("pmd", (0.8, 0.9)), make_record("cos", (0.8, 0.9))])
-    text = markdown_page(results, [results.table(panel) for panel in results.panels()], ["panels", "gaps"])
+    tables = [results.table(panel) for panel in results.panels()]
+    text = report_page("summary.md", results, tables, {"panels": "", "gaps": ""})
     assert "\n\n\n" not in text
     assert text.endswith(".\n")
     assert "&" not in text

@@ -112,7 +112,7 @@ def test_commands_with_panels_need_a_file():
     panels = (Panel(name='x"y', over="k", train=1 / 3, ks=(5, 40), claim="A claim."),)
     results = make_results([make_record("pmd", (0.7, 0.6), share=1 / 3)], train=1 / 3, panels=panels)
     file, command, _ = commands(results)
-    assert Experiment.from_dict(tomllib.loads(file)) == results.experiment
+    assert Experiment(**tomllib.loads(file)) == results.experiment
     assert "--config experiment.toml" in command
 
 

@@ -120,8 +120,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=0, lt=2**63)]
 
-_GROWS: Any = {"grows": True}
-"""Marks settings that may differ between runs in one folder: the folder then covers both."""
+GROWING = {"recommenders", "train", "repeats", "panels", "title"}
+"""Settings that may differ between runs in one folder: the folder then covers both."""
 
 
 class Panel(FrozenModel):
@@ -187,18 +187,13 @@ class Experiment(FrozenModel):
         default=("default",),
         min_length=1,
         description="Recommenders, such as default, knn:pmd, knn:all, controls, surprise:SVD",
-        json_schema_extra=_GROWS,
     )
     protocol: Literal["random", "k-fold", "published"] = Field(
         default="random",
         description="Kind of split: random, k-fold with as many folds as repeats, or published folds",
     )
-    train: Shares = Field(
-        default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)", json_schema_extra=_GROWS
-    )
-    repeats: int = Field(
-        default=5, ge=1, description="Random splits per share, or number of folds", json_schema_extra=_GROWS
-    )
+    train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
+    repeats: int = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
     stratify: Literal["", "user"] = Field(
         default="", description="Same share of training ratings for each user (user)"
@@ -217,9 +212,8 @@ class Experiment(FrozenModel):
     panels: tuple[Panel, ...] = Field(
         default=(),
         description="Pictures in the report; chosen from the records by default",
-        json_schema_extra=_GROWS,
     )
-    title: str = Field(default="", description="Title of the report", json_schema_extra=_GROWS)
+    title: str = Field(default="", description="Title of the report")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -250,31 +244,21 @@ class Experiment(FrozenModel):
         return self.dataset or self.ratings
 
     @classmethod
-    def from_dict(cls, settings: Mapping[str, Any], source: str = "the settings") -> Self:
-        """Return the experiment of plain settings, as in TOML or JSON; errors name their source."""
-        try:
-            return cls(**settings)
-        except (InputError, TypeError) as error:  # TypeError: a key that is not text
-            raise InputError(f"{source}: {error}") from None
-
-    @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Return the experiment in a TOML file."""
         try:
             settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(**settings)
         except OSError as error:
             raise InputError(
                 f"{path} cannot be read: {error.strerror}; give a TOML file of settings"
             ) from None
         except RecursionError:
             raise InputError(f"{path} is not TOML: its brackets are nested too deeply") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
         except ValueError as error:  # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits
             raise InputError(f"{path} is not TOML: {error}") from error
-        return cls.from_dict(settings, str(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all settings as plain Python, ready for JSON."""
-        return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
         """Return the settings that differ from the defaults, as a TOML file.
@@ -310,12 +294,8 @@ class Experiment(FrozenModel):
 
     def fixed(self) -> dict[str, Any]:
         """Return the settings that all records of a folder share; the others may grow from run to run."""
-        growing = {
-            name for name, field in type(self).model_fields.items() if field.json_schema_extra == _GROWS
-        }
-        if self.protocol == "k-fold":
-            growing.discard("repeats")  # other folds, not more of them
-        return {name: value for name, value in self.to_dict().items() if name not in growing}
+        other_folds = {"repeats"} if self.protocol == "k-fold" else set()  # other folds, not more of them
+        return self.model_dump(mode="json", exclude=GROWING - other_folds)
 
     def merged(self, later: Experiment) -> Experiment:
         """Return the experiment that covers this one and a later one in the same folder."""

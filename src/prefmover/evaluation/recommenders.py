@@ -179,24 +179,20 @@ def create(method: Method, experiment: Experiment, seed: int, n_threads: int | N
     from prefmover.evaluation import baselines, peers
     from prefmover.model import KNNRecommender, Recommender
 
-    average: dict[str, Any] = {
-        "k": experiment.ks[-1],
-        "centering": experiment.centering,
-        "shrinkage": experiment.shrinkage,
-        "n_threads": n_threads,
-    }
+    e, name = experiment, method.method
+    average: dict[str, Any] = {"centering": e.centering, "shrinkage": e.shrinkage, "n_threads": n_threads}
     if method.kind == "measure":
-        return KNNRecommender(method.method, convention=method.convention, **average)
+        return KNNRecommender(name, e.ks[-1], convention=method.convention, **average)
     if method.kind == "peer":
-        return peers.SurpriseRecommender(method.method, seed=seed)
+        return peers.SurpriseRecommender(name, seed=seed)
+    if method.kind == "control":
+        if name == "uniform":
+            return baselines.uniform(seed, k=e.ks[-1], **average)
+        if name == "mean-vector":
+            return baselines.mean_vector(k=e.ks[-1], **average)
+        return baselines.BaselineRecommender(name)
     if method.recommender == "default":
         return Recommender(n_threads=n_threads)
-    if method.method == "uniform":
-        return baselines.uniform(seed, **average)
-    if method.method == "mean-vector":
-        return baselines.mean_vector(**average)
-    if method.kind == "control":
-        return baselines.BaselineRecommender(method.method)
     raise InputError(
         f"{method.recommender} is an object of an earlier program; pass it to evaluate() under the label "
         f"{method.label!r}"

@@ -259,7 +259,7 @@ class _Run:
                 shared.clear()  # tasks in progress hold theirs
                 shared[share, repeat] = self.executor.share(self._part(share, repeat))
             method = Method.parse(name)
-            report = _LongRecord(self.tell, method.label) if one_by_one else None
+            report = _tell_progress(self.tell, method.label) if one_by_one else None
             arguments = (shared[share, repeat], method, self.objects.get(name))
             return Task(task, compute_record, arguments, report)
 
@@ -334,15 +334,15 @@ class _Run:
         return total / max(1, self.executor.slots // 2)  # half of the tasks in progress run, the rest wait
 
 
-class _LongRecord:
-    """Tells from time to time how much of a long record is done."""
+def _tell_progress(tell: Tell, label: str) -> Progress:
+    """Return a callback that tells from time to time how much of a long record is done."""
+    start = last = time.monotonic()
 
-    def __init__(self, tell: Tell, label: str) -> None:
-        self.tell, self.label = tell, label
-        self.start = self.last = time.monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
+        nonlocal last
         now = time.monotonic()
-        if now - self.last >= TELL_SECONDS and done < total:
-            self.last = now
-            self.tell(f"    {self.label}: {done:,} of {total:,} users after {duration(now - self.start)}")
+        if now - last >= TELL_SECONDS and done < total:
+            last = now
+            tell(f"    {label}: {done:,} of {total:,} users after {duration(now - start)}")
+
+    return progress

@@ -55,14 +55,9 @@ def figure_3(
     wrong = [name for name in chosen if name not in names]
     if wrong or not chosen:
         raise InputError(f"panel {', '.join(wrong) or '(none)'}: {dataset} has the panels {', '.join(names)}")
+    common = {"train": paper["shares"], "ks": paper["ks"]}
     chosen_panels = tuple(
-        Panel(
-            name=row["name"],
-            over=row["over"],
-            train=row.get("train", paper["shares"]),
-            ks=row.get("ks", paper["ks"]),
-            claim=row["claim"],
-        )
+        Panel(**common | {key: value for key, value in row.items() if key != "dataset"})
         for row in known
         if row["name"] in chosen
     )

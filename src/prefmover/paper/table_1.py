@@ -32,22 +32,17 @@ GRID = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of Table 1(c): the printed value, and the values under two sets of conventions."""
+    """One cell of Table 1(c): the printed value, and the computed values by preset; NaN if undefined."""
 
     measure: str
     label: str
     users: tuple[str, str]
     printed: str
-    published: float
-    reconstructed: float
-
-    def computed(self, preset: str) -> float:
-        """Return the value under a preset, ``"published"`` or ``"table-1"``; NaN if undefined."""
-        return self.published if preset == "published" else self.reconstructed
+    computed: dict[str, float]
 
     def agreement(self, preset: str) -> Agreement:
         """Return how the computed value agrees with the printed one."""
-        return agreement(self.printed, self.computed(preset))
+        return agreement(self.printed, self.computed[preset])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cell as plain Python, undefined values as None."""
@@ -57,11 +52,8 @@ class Cell:
             "users": list(self.users),
             "printed": None if self.printed == "---" else float(self.printed),
             **{
-                preset: {
-                    "value": None if isnan(self.computed(preset)) else self.computed(preset),
-                    "agreement": self.agreement(preset),
-                }
-                for preset in PRESETS
+                preset: {"value": None if isnan(value) else value, "agreement": self.agreement(preset)}
+                for preset, value in self.computed.items()
             },
         }
 
@@ -92,13 +84,15 @@ class Table1:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """All cells, column by column."""
-        values = {preset: self._computed(preset) for preset in PRESETS}
-        pairs = [tuple(pair) for case in self.settings["cases"] for pair in case["pairs"]]
+        pairs = [
+            (self.data(case["users"]), *pair) for case in self.settings["cases"] for pair in case["pairs"]
+        ]
         return tuple(
-            Cell(name, self.label(name), pair, printed, *(values[preset][name, pair] for preset in PRESETS))
-            for column in self.settings["columns"]
-            for name in [column["measure"]]
-            for pair, printed in zip(pairs, column["printed"], strict=True)
+            Cell(name, self.label(name), (u, v), printed, _compute(data, name, u, v))
+            for name, column in (
+                (column["measure"], column["printed"]) for column in self.settings["columns"]
+            )
+            for (data, u, v), printed in zip(pairs, column, strict=True)
         )
 
     def label(self, measure: str) -> str:
@@ -129,16 +123,13 @@ class Table1:
             "doubts": self.doubts(),
         }
 
-    def _computed(self, preset: str) -> dict[tuple[str, Any], float]:
-        values = {}
-        for case in self.settings["cases"]:
-            data = self.data(case["users"])
-            for column in self.settings["columns"]:
-                row = MEASURES[column["measure"]]
-                for u, v in case["pairs"]:
-                    value = similarities(data, row, [u], [v], convention=preset, n_threads=1).item()
-                    values[row.name, (u, v)] = value if row.larger_is_closer else 1.0 - value
-        return values
+
+def _compute(data: Dataset, measure: str, u: str, v: str) -> dict[str, float]:
+    row = MEASURES[measure]
+    values = {
+        preset: similarities(data, row, [u], [v], convention=preset, n_threads=1).item() for preset in PRESETS
+    }
+    return values if row.larger_is_closer else {preset: 1.0 - value for preset, value in values.items()}
 
 
 def table_1() -> Table1:

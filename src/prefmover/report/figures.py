@@ -67,7 +67,7 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
     """Draw the difference between each method's error and PMD's, cut to a narrow range around zero."""
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
-        ours = table.line(OURS)
+        ours = table.by_method.get(OURS)
         if ours is None:
             continue
         low, limit = 0.0, GAP_RANGE * float(ours.mean.mean())

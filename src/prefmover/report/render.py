@@ -24,7 +24,7 @@ from prefmover.explain.text import proof_text, rating_title, user_lines, user_ti
 from prefmover.report import figures, text
 from prefmover.report.results import DIGITS, LEVEL, OURS, PanelTable, Results, deviation
 
-__all__ = ["explanation_page", "html_page", "inline_svg", "markdown_page", "render", "write_report"]
+__all__ = ["explanation_page", "inline_svg", "render", "report_page", "write_report"]
 
 CAPTIONS = {
     "panels": "Mean absolute error; lower is better. Bars show the standard deviation over repeats.",
@@ -74,23 +74,13 @@ def write_report(
     pictures = {name: figures.svg(figure, name) for name, figure in drawn.items()}
     contents = {f"{name}.svg": picture.encode() for name, picture in pictures.items()}
     contents |= {f"{name}.png": figures.png(figure) for name, figure in drawn.items()}
-    contents["report.html"] = html_page(results, tables, pictures).encode()
-    contents["summary.md"] = markdown_page(results, tables, list(drawn)).encode()
+    for name in ("report.html", "summary.md"):
+        contents[name] = report_page(name, results, tables, pictures).encode()
     facts = json.dumps(_facts(results, tables), indent=1, ensure_ascii=False)
     contents["summary.json"] = f"{facts}\n".encode()
     for name, content in contents.items():
         atomic.write(path / name, content)
     return {name: path / name for name in contents}
-
-
-def html_page(results: Results, tables: list[PanelTable], pictures: dict[str, str]) -> str:
-    """Return the report as one HTML page, with its pictures (SVG by name) inside."""
-    return render("report.html.j2", pictures=pictures, **_content(results, tables))
-
-
-def markdown_page(results: Results, tables: list[PanelTable], pictures: list[str]) -> str:
-    """Return the report in Markdown, which shows the pictures of these names beside it."""
-    return render("summary.md.j2", pictures=pictures, **_content(results, tables))
 
 
 def explanation_page(explanation: UserExplanation | RecommendationExplanation) -> str:
@@ -134,8 +124,8 @@ def _environment() -> Environment:
     )
 
 
-def _content(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
-    """Return what the templates of the report show."""
+def report_page(name: str, results: Results, tables: list[PanelTable], pictures: dict[str, str]) -> str:
+    """Return the page ``report.html``, with its pictures (SVG by name) inside, or ``summary.md``."""
     e = results.experiment
     sections = [
         Section(
@@ -146,15 +136,17 @@ def _content(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
         for table in tables
     ]
     notes = render("notes.txt.j2", e=e, n_groups=len(results.records[0].groups.n), level=LEVEL)
-    return {
-        "title": e.title or f"User similarity measures on {e.data_name}",
-        "captions": CAPTIONS,
-        "summary": text.summary_text(results, tables),
-        "sections": [*sections, *_ranking_sections(results)],
-        "notes": notes.strip().split("\n\n"),
-        "commands": text.commands(results),
-        "provenance": text.provenance(results),
-    }
+    return render(
+        f"{name}.j2",
+        title=e.title or f"User similarity measures on {e.data_name}",
+        pictures=pictures,
+        captions=CAPTIONS,
+        summary=text.summary_text(results, tables),
+        sections=[*sections, *_ranking_sections(results)],
+        notes=notes.strip().split("\n\n"),
+        commands=text.commands(results),
+        provenance=text.provenance(results),
+    )
 
 
 def _error_table(table: PanelTable) -> ReportTable:

@@ -33,26 +33,14 @@ RecordColumn = tuple[Record, int]
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A method in a panel.
-
-    Attributes
-    ----------
-    method, label, kind, convention
-        As in the records; the convention is the better one for a measure that has several.
-    repeats
-        (n_points, n_repeats) mean absolute errors.
-    groups
-        (n_points, n_groups) the same by group of users, over all repeats; NaN for a group without ratings.
-    n_conventions
-        The number of conventions to choose from.
-    """
+    """A method in a panel; its fields are as in the records."""
 
     method: str
     label: str
     kind: Kind
-    convention: str
-    repeats: Floats
-    groups: Floats
+    convention: str  # the better one for a measure that has several
+    repeats: Floats  # (n_points, n_repeats) mean absolute errors
+    groups: Floats  # (n_points, n_groups) the same by group of users; NaN for a group without ratings
     n_conventions: int = 1
 
     @classmethod
@@ -78,33 +66,18 @@ def deviation(repeats: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """PMD against another method, over the points of a panel.
-
-    Attributes
-    ----------
-    label, convention, kind
-        The other method.
-    lower
-        The number of points at which PMD's error is lower, by however little.
-    wins, ties, losses
-        Points, judged by a paired t-test over groups of users at each point.
-    difference
-        PMD's error minus the other's, averaged over the panel.
-    p_users, p_repeats
-        p-values of that difference: paired t-tests over groups of users and over repeats (None with fewer
-        than 3 repeats).
-    """
+    """PMD against another method, over the points of a panel. All tests are paired t-tests."""
 
     label: str
     convention: str
     kind: Kind
-    lower: int
-    wins: int
+    lower: int  # points at which PMD's error is lower, by however little
+    wins: int  # points with a significant difference over groups of users
     ties: int
     losses: int
-    difference: float
-    p_users: float
-    p_repeats: float | None
+    difference: float  # PMD's error minus the other's, averaged over the panel
+    p_users: float  # of the difference, over groups of users
+    p_repeats: float | None  # over repeats; None with fewer than 3
 
     @property
     def points(self) -> int:
@@ -144,21 +117,11 @@ def _p_value(a: Floats, b: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PanelTable:
-    """The errors of all methods in a panel.
-
-    Attributes
-    ----------
-    panel
-        The panel.
-    lines
-        The errors of each method, all over the same repeats.
-    left_out
-        Number of records of these methods that belong to other repeats.
-    """
+    """The errors of all methods in a panel, over the repeats that all of them have."""
 
     panel: Panel
     lines: tuple[Line, ...]
-    left_out: int = 0
+    left_out: int = 0  # records of these methods from other repeats
 
     @property
     def repeats(self) -> int:
@@ -176,23 +139,21 @@ class PanelTable:
         """Return the lines of some kinds."""
         return [line for line in self.lines if line.kind in kinds]
 
-    def line(self, method: str) -> Line | None:
-        """Return the line of a method, or None."""
-        return next((line for line in self.lines if line.method == method), None)
+    @property
+    def by_method(self) -> dict[str, Line]:
+        """The lines by the names of their methods."""
+        return {line.method: line for line in self.lines}
 
-    def best(self, *kinds: Kind) -> list[str]:
-        """Return, for each point, the method of some kinds with the lowest error, as printed.
-
-        Among equal ones PMD is named, or the first.
-        """
-        among = sorted(self.of_kind(*kinds), key=lambda line: line.method != OURS)
+    def best_measures(self) -> list[str]:
+        """Return the measure with the lowest printed error at each point: of equal ones PMD, or the first."""
+        among = sorted(self.of_kind("measure"), key=lambda line: line.method != OURS)
         errors = np.array([line.mean for line in among]).round(DIGITS)
         return [among[k].method for k in errors.argmin(axis=0)]
 
     @cached_property
     def head_to_head(self) -> dict[str, HeadToHead]:
         """PMD against every other method, in the order of the lines; empty without PMD."""
-        ours = self.line(OURS)
+        ours = self.by_method.get(OURS)
         if ours is None:
             return {}
         return {line.method: HeadToHead.from_lines(ours, line) for line in self.lines if line is not ours}

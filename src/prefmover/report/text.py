@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from prefmover.evaluation.experiment import share_name
 from prefmover.execution.format import counted, duration
-from prefmover.report.results import LEVEL, OURS, Line, PanelTable, Results
+from prefmover.report.results import LEVEL, OURS, PanelTable, Results
 
 __all__ = ["commands", "p_text", "panel_text", "provenance", "summary_text", "trend", "verdict"]
 
@@ -28,11 +28,11 @@ OPPONENTS = {
 def summary_text(results: Results, tables: list[PanelTable]) -> list[str]:
     """Return the opening paragraphs of the report."""
     name = results.experiment.data_name
-    tables = [table for table in tables if table.line(OURS) is not None]
+    tables = [table for table in tables if OURS in table.by_method]
     if not tables:
         return [f"PMD is not among the records of {name}, so there is no verdict on it."]
     points = sum(len(table.heads) for table in tables)
-    won = sum(table.best("measure").count(OURS) for table in tables)
+    won = sum(table.best_measures().count(OURS) for table in tables)
     n = max(len(table.of_kind("measure")) for table in tables)
     run = f"({name}, {counted(max(table.repeats for table in tables), 'repeat')})"
     paragraphs = [f"PMD is the only measure in this run {run}."]
@@ -44,7 +44,7 @@ def summary_text(results: Results, tables: list[PanelTable]) -> list[str]:
     for table in tables:
         for line in table.lines:
             if line.method != OURS:
-                gap = line.mean - _line(table, OURS).mean
+                gap = line.mean - table.by_method[OURS].mean
                 gaps.setdefault((line.kind, line.label), []).extend(gap.tolist())
 
     def strongest(kind: str) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def _against(name: str, gap: npt.ArrayLike, p: float | None = None) -> str:
 
 def panel_text(table: PanelTable) -> list[str]:
     """Return what a panel shows: claim, verdict, the effect of K, and PMD against models, controls, peers."""
-    measures, ours = table.of_kind("measure"), table.line(OURS)
+    measures, ours = table.of_kind("measure"), table.by_method.get(OURS)
     paragraphs = [f"Claim: {table.panel.claim}"] if table.panel.claim else []
     if paragraphs or len(measures) != 1:
         paragraphs.append(verdict(table))
@@ -100,10 +100,10 @@ def panel_text(table: PanelTable) -> list[str]:
 
 def verdict(table: PanelTable) -> str:
     """Return whether PMD has the lowest error of the measures at every point of a panel."""
-    ours, measures = table.line(OURS), table.of_kind("measure")
+    ours, measures = table.by_method.get(OURS), table.of_kind("measure")
     if ours is None or len(measures) < 2:
         return "PMD was not run here." if ours is None else "No other measure was run here."
-    best = table.best("measure")
+    best = table.best_measures()
     won = best.count(OURS)
     claim = (
         f"PMD has the lowest error of the {len(measures)} measures at {won} of {counted(len(best), 'point')}."
@@ -112,9 +112,9 @@ def verdict(table: PanelTable) -> str:
         return claim
     lowest_at = Counter(method for method in best if method != OURS)
     winners = [
-        f"{_line(table, method).label} ({counted(n, 'point')})" for method, n in lowest_at.most_common()
+        f"{table.by_method[method].label} ({counted(n, 'point')})" for method, n in lowest_at.most_common()
     ]
-    gap = max(float((ours.mean - _line(table, method).mean)[at]) for at, method in enumerate(best))
+    gap = max(float((ours.mean - table.by_method[method].mean)[at]) for at, method in enumerate(best))
     losses = sum(table.head_to_head[method].losses for method in lowest_at)
     return (
         f"{claim} Lowest at the others: {', '.join(winners)}, by {gap:.4f} at most. Significant losses to "
@@ -148,12 +148,6 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "-"
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def _line(table: PanelTable, method: str) -> Line:
-    line = table.line(method)
-    assert line is not None
-    return line
 
 
 def commands(results: Results) -> list[str]:
