@@ -97,7 +97,7 @@ def _text(table: "Table1") -> str:
     last = None
     for cell in table.cells:
         label, last = (cell.label if cell.measure != last else ""), cell.measure
-        published, rebuilt = (_shown(cell.computed(preset)) for preset in ("published", "table-1"))
+        published, rebuilt = (_shown(cell.computed[preset]) for preset in ("published", "table-1"))
         marks = [MARKS[cell.agreement(preset)] for preset in ("published", "table-1")]
         pair = " & ".join(cell.users)
         lines.append(
