@@ -28,20 +28,9 @@ Duplicates = Literal["error", "last", "mean"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triples:
-    """Ratings in the order of their source, and their origin for error messages.
+    """Ratings in the order of their source: positions in `users` and `items`, and values (NaN if missing).
 
-    Attributes
-    ----------
-    rows, columns : int ndarray of shape (n,)
-        Positions in `users` and `items`.
-    values : float64 ndarray of shape (n,)
-        The ratings; NaN where one is missing.
-    users, items : ndarray
-        The ids.
-    origin : Origin
-        The source of the rows.
-    name : str, int or None
-        The name of the column of ratings there.
+    `origin` and `name`, the source of the rows and its column of ratings, are for error messages.
     """
 
     rows: npt.NDArray[Any]
@@ -71,13 +60,13 @@ class Triples:
         if not wrong.any():
             return
         k = int(np.argmax(wrong))
-        user, item = self.users[self.rows[k]], self.items[self.columns[k]]
         value = "" if np.isnan(self.values[k]) else f" {self.values[k]:g}"
-        others = int(wrong.sum()) - 1
-        raise InputError(
-            f"{self.origin.at(k, self.name)}: the rating{value} of item {show(item)} by user {show(user)} "
-            f"{reason}{f' ({others:,} more like it)' if others else ''}"
-        )
+        where, more = self.origin.at(k, self.name), _more(int(wrong.sum()) - 1)
+        raise InputError(f"{where}: the rating{value} {self._by(k)} {reason}{more}")
+
+    def _by(self, k: int) -> str:
+        """Return "of item i by user u" for one rating."""
+        return f"of item {show(self.items[self.columns[k]])} by user {show(self.users[self.rows[k]])}"
 
     def to_csr(self, duplicates: Duplicates = "error") -> csr_array[Any, tuple[int, int]]:
         """Return users x items with sorted indices; one rating per user and item."""
@@ -95,15 +84,10 @@ class Triples:
             values = self._one_each(key, starts, duplicates)
             ordered = ordered[starts]
         width = np.int32 if max(len(ordered), n_items) < 2**31 else np.int64
-        bounds = np.arange(len(self.users) + 1) * n_items
-        matrix = csr_array(
-            (
-                values + 0.0,  # no negative zeros
-                (ordered % n_items).astype(width),
-                np.searchsorted(ordered, bounds).astype(width),
-            ),
-            shape=(len(self.users), n_items),
-        )
+        indptr = np.searchsorted(ordered, np.arange(len(self.users) + 1) * n_items).astype(width)
+        values = values + 0.0  # no negative zeros
+        shape = (len(self.users), n_items)
+        matrix = csr_array((values, (ordered % n_items).astype(width), indptr), shape=shape)
         matrix.has_canonical_format = True
         return matrix
 
@@ -120,14 +104,16 @@ class Triples:
         again = np.setdiff1d(np.arange(len(key)), starts)
         k = again[np.argmin(order[again])]  # the first one in the file
         a, b = int(order[k - 1]), int(order[k])
-        user, item = self.users[self.rows[a]], self.items[self.columns[a]]
-        others = f" ({len(again) - 1:,} more like it)" if len(again) > 1 else ""
         raise InputError(
-            f"{self.origin.both(a, b)}: user {show(user)} rated item {show(item)} twice "
-            f"({self.values[a]:g} and {self.values[b]:g}){others}; "
-            "drop one, or pass duplicates='last' or duplicates='mean'",
+            f"{self.origin.both(a, b)}: two ratings {self._by(a)} ({self.values[a]:g} and "
+            f"{self.values[b]:g}){_more(len(again) - 1)}; drop one, or pass duplicates='last' or "
+            "duplicates='mean'",
             argument="duplicates",
         )
+
+
+def _more(n: int) -> str:
+    return f" ({n:,} more like it)" if n else ""
 
 
 def numbers(values: Any, origin: Origin, name: str | int | None) -> Floats:
@@ -164,12 +150,8 @@ def numbers(values: Any, origin: Origin, name: str | int | None) -> Floats:
 
 
 def _not_a_number(value: Any, row: int, origin: Origin, name: str | int | None) -> InputError:
-    if value is None:
-        return InputError(f"{origin.at(row, name)}: the rating is missing")
-    return InputError(
-        f"{origin.at(row, name)}: {value!r} is of type {type(value).__name__}, not a number; "
-        "convert the column"
-    )
+    problem = f"{value!r} is a {type(value).__name__}, not a number; convert the column"
+    return InputError(f"{origin.at(row, name)}: {'the rating is missing' if value is None else problem}")
 
 
 def check_rows(matrix: Any) -> None:
@@ -183,35 +165,36 @@ def check_rows(matrix: Any) -> None:
     >>> matrix.indices[1] = 7
     >>> check_rows(matrix)
     Traceback (most recent call last):
-    prefmover.errors.InputError: the matrix of ratings is damaged: column 7 of 2
+    prefmover.errors.InputError: the matrix of ratings is damaged: a column is not one of the 2 (0 to 7)
     """
-    n_rows, n_columns = matrix.shape
-    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    if defect := _defect(matrix.data, matrix.indices, matrix.indptr, *matrix.shape):
+        raise InputError(f"the matrix of ratings is damaged: {defect}")
+
+
+def _defect(data: Any, indices: Any, indptr: Any, n_rows: int, n_columns: int) -> str:
     if not (data.ndim == indices.ndim == indptr.ndim == 1) or data.dtype != np.float64:
-        raise InputError(f"the matrix of ratings is damaged: {data.dtype} values where float64 are expected")
+        return f"{data.dtype} values where float64 are expected"
     if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
-        raise InputError(f"the matrix of ratings is damaged: positions are {indices.dtype}, not integers")
+        return f"positions are {indices.dtype}, not integers"
     if len(indptr) != n_rows + 1 or len(indices) != len(data):
-        raise InputError(
-            f"the matrix of ratings is damaged: {len(indptr):,} pointers for {n_rows:,} rows, "
-            f"{len(indices):,} columns for {len(data):,} values"
+        return (
+            f"{len(indptr):,} pointers, {len(indices):,} columns and {len(data):,} values for {n_rows:,} rows"
         )
     if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
-        raise InputError("the matrix of ratings is damaged: its pointers do not ascend")
+        return "its pointers do not ascend"
     if not len(data):
-        return
-    for column in (indices.min(), indices.max()):
-        if not 0 <= column < n_columns:
-            raise InputError(f"the matrix of ratings is damaged: column {column} of {n_columns:,}")
+        return ""
+    if not 0 <= indices.min() <= indices.max() < n_columns:
+        return f"a column is not one of the {n_columns:,} ({indices.min()} to {indices.max()})"
     descends = indices[1:] <= indices[:-1]
     starts = indptr[1:-1]
     descends[starts[(starts > 0) & (starts < len(data))] - 1] = False  # a new row starts over
     if descends.any():
         row = int(np.searchsorted(indptr, int(descends.argmax()), side="right")) - 1
-        raise InputError(f"the matrix of ratings is damaged: the columns of row {row:,} do not ascend")
-    lowest, highest = data.min(), data.max()
-    if not (lowest >= 0 and highest < np.inf):  # NaN is neither
-        raise InputError("the matrix of ratings is damaged: a value is missing, infinite or negative")
+        return f"the columns of row {row:,} do not ascend"
+    if not (data.min() >= 0 and data.max() < np.inf):  # NaN is neither
+        return "a value is missing, infinite or negative"
+    return ""
 
 
 def checked_coo(matrix: Any) -> Any:

@@ -19,39 +19,26 @@ from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError
 
-__all__ = [
-    "USUAL_NAMES",
-    "Columns",
-    "find_column",
-    "find_similar",
-    "find_usual",
-    "plain_name",
-    "read_columns",
-    "read_pairs",
-]
+__all__ = ["Columns", "find_column", "find_similar", "find_usual", "plain_name", "read_columns", "read_pairs"]
 
 LOG = logging.getLogger(__name__)
 
-USUAL_NAMES: dict[str, tuple[str, ...]] = {
-    "user": (
-        *("user", "userid", "uid", "username", "viewer", "viewerid", "customer", "customerid"),
-        *("reviewer", "reviewerid", "rater", "raterid", "member", "memberid", "account", "accountid"),
-        *("who", "person", "reader", "readerid", "player", "playerid"),
-    ),
-    "item": (
-        *("item", "itemid", "iid", "movie", "movieid", "film", "filmid", "product", "productid", "asin"),
-        *("book", "bookid", "isbn", "song", "songid", "track", "trackid", "artist", "artistid", "game"),
-        *("gameid", "show", "showid", "business", "businessid", "recipe", "recipeid", "anime", "animeid"),
-        *("article", "articleid", "what"),
-    ),
-    "rating": ("rating", "ratings", "stars", "star", "score", "starrating", "overall", "value", "grade"),
-    "title": ("title", "name", "label"),
-    "year": ("year", "releaseyear"),
-    "genres": ("genres", "genre", "categories", "category"),
-    "tags": ("tags", "tag", "keywords", "keyword", "labels"),
-    "text": ("text", "description", "summary", "plot", "overview"),
-    "count": ("count", "counts", "n", "weight"),
-    "vector": ("vector", "vectors", "embedding", "features"),
+USUAL_NAMES = {
+    role: tuple(names.split())
+    for role, names in {
+        "user": "user userid uid username viewer viewerid customer customerid reviewer reviewerid rater "
+        "raterid member memberid account accountid who person reader readerid player playerid",
+        "item": "item itemid iid movie movieid film filmid product productid asin book bookid isbn song "
+        "songid track trackid artist artistid game gameid show showid business businessid recipe recipeid "
+        "anime animeid article articleid what",
+        "rating": "rating ratings stars star score starrating overall value grade",
+        "title": "title name label",
+        "year": "year releaseyear",
+        "genres": "genres genre categories category",
+        "tags": "tags tag keywords keyword labels",
+        "text": "text description summary plot overview",
+        "count": "count counts n weight",
+    }.items()
 }
 """By role, the names that are recognized, the likeliest first; compared by :func:`plain_name`."""
 
@@ -119,11 +106,9 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     if count:
         raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
     close = [one for one in close_names(name, names, n=1) if _ratio(name, one) >= CLOSE]
-    remedy = (
-        f"the nearest is {close[0]!r}: pass {role}={close[0]!r}"
-        if close
-        else f"pass {role}= with the name of the {role} column"
-    )
+    remedy = f"pass {role}= with the name of the {role} column"
+    if close:
+        remedy = f"the nearest is {close[0]!r}: pass {role}={close[0]!r}"
     raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})", argument=role)
 
 
@@ -225,10 +210,9 @@ def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, h
             position = name
         elif header:
             match = find_similar(role, names) if name is None else None
-            is_unique = match is not None and list(names).count(names[match]) == 1
-            position = (
-                match if match is not None and is_unique else find_column(name or role, names, role, file)
-            )
+            if match is None or list(names).count(names[match]) > 1:
+                match = find_column(name or role, names, role, file)
+            position = match
         elif name is not None:
             raise InputError(
                 f"{file} is read without a header, so there is no column {role}={name!r}; "

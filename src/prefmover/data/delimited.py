@@ -20,8 +20,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -110,22 +111,10 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delimited:
-    """A table of text whose separator is known and whose first line is split into fields.
+    """A table of UTF-8 text whose separator is known and whose first line is split into fields.
 
-    Attributes
-    ----------
-    data : bytes
-        UTF-8, with one byte between fields.
-    file : str
-        Name of the file, for messages.
-    separator : str
-        The separator in the file.
-    delimiter : str
-        The one byte that stands for it in ``data``.
-    quotes : bool
-        Whether fields may be quoted as in CSV.
-    first : tuple of str
-        The fields of the first line: names, if the table has a header.
+    ``delimiter`` is the one byte that stands for the separator of the file in ``data``; ``quotes`` says
+    whether fields may be quoted as in CSV; ``first`` has the names of the columns if there is a header.
     """
 
     data: bytes
@@ -150,20 +139,9 @@ class Delimited:
     ) -> Delimited:
         """Decode text and split its first line into fields.
 
-        Parameters
-        ----------
-        data, file, encoding
-            The bytes of the file (decompressed), its name for messages, and its encoding.
-        separator
-            One or two characters; detected by default.
-        quotes
-            Whether fields may be quoted; by default if the separator is one byte and there are quotes.
-        n_columns
-            The smallest number of columns, to detect the separator.
-        is_header
-            Whether some fields are a header, to detect the separator.
-        expected
-            The expected columns, for error messages.
+        By default, the separator (one or two characters) is the one that makes a header or at least
+        ``n_columns`` columns, and fields are quoted if it is one byte and there are quotes. ``file`` and
+        ``expected``, the expected columns, are for messages.
         """
         text = to_utf8(data, encoding, file)
         if not text.strip():
@@ -179,8 +157,7 @@ class Delimited:
         # a quote must not swallow the lines after it.
         if quotes is None:
             quotes = one_byte and b'"' in text
-        table = cls(text, file, shown, delimiter, quotes, ())
-        _, first = next(table.rows())
+        _, first = next(_rows(io.BytesIO(text), file, delimiter, quotes))
         return cls(text, file, shown, delimiter, quotes, tuple(f.strip() for f in first))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -191,7 +168,7 @@ class Delimited:
         """Yield line number and fields of every row below the header, without blank rows."""
         for k, (line, fields) in enumerate(self.rows()):
             if len(fields) != len(self.first) and any(field.strip() for field in fields):
-                raise InputError(_uneven(self.file, line, fields, len(self.first), self.separator))
+                raise InputError(self._uneven(line, fields))
             if k and any(field.strip() for field in fields):
                 yield line, [field.strip() for field in fields]
 
@@ -207,43 +184,102 @@ class Delimited:
         return Origin(self.file, "line", line_numbers)
 
     def parse(self, kinds: Mapping[int, Kind], *, header: bool, names: Sequence[str] = ()) -> dict[int, Any]:
-        """Return columns by position, as Arrow arrays.
-
-        Parameters
-        ----------
-        kinds
-            Kind of each column, by position; other columns are skipped.
-        header
-            Whether the first line is a header.
-        names
-            Names of the columns, for error messages.
-        """
+        """Return columns of these kinds by position, as Arrow arrays; names are for error messages."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        start = self._end_of_header() if header else 0
-        options = _arrow_options(self.delimiter, self.quotes, len(self.first), kinds)
-        try:
-            table = arrow_csv.read_csv(pa.BufferReader(memoryview(self.data)[start:]), **options)
-            if any(column.null_count for column in table.columns):
-                raise pa.ArrowInvalid("a field is empty")
-        except pa.ArrowInvalid as error:
-            shape = (self.separator, len(self.first), kinds, names)
-            defect = _defect(self.rows(), self.file, *shape, header=header)
-            raise InputError(defect or f"{self.file} cannot be read: {error}") from error
+        n_header_lines = 0
+        if header:
+            second = list(islice(self.rows(), 1, 2))
+            if not second:
+                raise InputError(f"{self.file} has a header but no rows below it")
+            n_header_lines = second[0][0] - 1
+        with self._explained(lambda: io.BytesIO(self.data), kinds, names, header):
+            options = self._arrow_options(kinds, n_header_lines)
+            table = _complete(arrow_csv.read_csv(pa.BufferReader(self.data), **options))
         return {k: table.column(str(k)) for k in kinds}
 
-    def _end_of_header(self) -> int:
-        """Return the position at which the second row begins."""
-        rows = self.rows()
-        next(rows)
-        second = next(rows, None)
-        if second is None:
-            raise InputError(f"{self.file} has a header but no rows below it")
-        ends = re.finditer(rb"\r\n|\r|\n", self.data)
-        for _ in range(second[0] - 2):
-            next(ends)
-        return next(ends).end()
+    def _arrow_options(self, kinds: Mapping[int, Kind], n_header_lines: int) -> dict[str, Any]:
+        """Return the options with which Arrow parses columns "0", "1", ... of these kinds."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                column_names=[str(k) for k in range(len(self.first))],
+                block_size=BLOCK,
+                skip_rows=n_header_lines,
+            ),
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self.delimiter,
+                quote_char='"' if self.quotes else False,
+                newlines_in_values=self.quotes,
+            ),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types={str(k): types[kind] for k, kind in kinds.items()},
+                include_columns=[str(k) for k in kinds],
+                strings_can_be_null=False,
+                quoted_strings_can_be_null=False,
+            ),
+        }
+
+    @contextmanager
+    def _explained(
+        self, open_stream: Callable[[], Any], kinds: Mapping[int, Kind], names: Sequence[str], header: bool
+    ) -> Iterator[None]:
+        """Turn an error of Arrow into one that names the first bad line, after a slow walk through all."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            with open_stream() as stream:
+                rows = _rows(stream, self.file, self.delimiter, self.quotes)
+                defect = self._defect(rows, kinds, names, header)
+            raise InputError(defect or f"{self.file} cannot be read: {error}") from error
+
+    def _defect(
+        self,
+        rows: Iterator[tuple[int, list[str]]],
+        kinds: Mapping[int, Kind],
+        names: Sequence[str],
+        header: bool,
+    ) -> str:
+        """Return a description of the first row that has other columns, or a field of the wrong kind."""
+        for k, (line, fields) in enumerate(rows):
+            if len(fields) != len(self.first):
+                return self._uneven(line, fields)
+            if header and k == 0:
+                continue
+            for position, kind in kinds.items():
+                value = fields[position]
+                if kind == "text" or _is_kind(kind, value):
+                    continue
+                noun = KIND_NAMES[kind]
+                problem = f"{value!r} is not {noun}" if value.strip() else f"{noun} is missing"
+                folded = {field.strip().casefold() for field in fields}
+                is_header = bool(folded & {name.casefold() for name in names})
+                is_header |= not any(_is_kind("float", field) for field in fields)
+                hint = " (a header in the wrong place; remove the line)" if is_header else ""
+                column = names[position] if names else position + 1
+                return f"{self.file}, line {line:,}, column {column!r}: {problem}{hint}"
+        return ""
+
+    def _uneven(self, line: int, fields: Sequence[str]) -> str:
+        return (
+            f"{self.file}, line {line:,} has {len(fields)} columns where {len(self.first)} are expected "
+            f"(separator {self.separator!r}): {self.separator.join(fields)[:60]!r}"
+        )
+
+
+def _complete(part: Any) -> Any:
+    """Return an Arrow table or batch, unless a field is empty."""
+    import pyarrow as pa
+
+    if any(column.null_count for column in part.columns):
+        raise pa.ArrowInvalid("a field is empty")
+    return part
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +316,6 @@ class Schema:
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
 
     @property
-    def _quotes(self) -> bool:
-        return self.separator == ","
-
-    @property
     def _kinds(self) -> dict[int, Kind]:
         return {k: kind for k, kind in enumerate(self.columns.values()) if kind is not None}
 
@@ -300,10 +332,13 @@ class Schema:
 
     def _open(self, data: bytes, file: str) -> Delimited:
         """Open text after checking its first line."""
-        encoding = "utf-8" if self.encoding == "utf-8" or _is_utf8(data) else self.encoding
-        expected = self.separator.join(self.columns)
+        encoding: str = self.encoding
+        with suppress(UnicodeDecodeError):
+            data.decode()
+            encoding = "utf-8"
+        expected, quotes = self.separator.join(self.columns), self.separator == ","
         table = Delimited.open(
-            data, file, encoding=encoding, separator=self.separator, quotes=self._quotes, expected=expected
+            data, file, encoding=encoding, separator=self.separator, quotes=quotes, expected=expected
         )
         shown = self.separator.join(table.first)
         if len(table.first) != len(self.columns):
@@ -327,55 +362,18 @@ class Schema:
     def batches(self, open_stream: Callable[[], Any], file: str) -> Iterator[list[Any]]:
         """Yield the columns of a long file a few megabytes at a time, as lists of NumPy arrays of numbers.
 
-        Parameters
-        ----------
-        open_stream
-            Opens the file (UTF-8, decompressed) as a context manager.
-        file
-            Name of the file, for error messages.
+        ``open_stream`` opens the file (UTF-8, decompressed) as a context manager.
         """
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         with open_stream() as stream:
             head = stream.read(HEAD)
-        self._open(head[: head.rfind(b"\n") + 1] or head, file)
-        options = _arrow_options(self.separator, self._quotes, len(self.columns), self._kinds)
-        options["read_options"].skip_rows = int(self.header)
-        try:
-            with open_stream() as stream:
-                for batch in arrow_csv.open_csv(stream, **options):
-                    if any(column.null_count for column in batch.columns):
-                        raise pa.ArrowInvalid("a field is empty")
-                    yield [from_arrow(column) for column in batch.columns]
-        except pa.ArrowInvalid as error:
-            shape = (self.separator, len(self.columns), self._kinds, list(self.columns))
-            with open_stream() as stream:  # once more, slowly, to find the line
-                rows = _rows(stream, file, self.separator, self._quotes)
-                defect = _defect(rows, file, *shape, header=self.header)
-            raise InputError(defect or f"{file} cannot be read: {error}") from error
-
-
-def _arrow_options(delimiter: str, quotes: bool, n_columns: int, kinds: Mapping[int, Kind]) -> dict[str, Any]:
-    """Return the options with which Arrow parses columns "0", "1", ... of these kinds."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-    return {
-        "read_options": arrow_csv.ReadOptions(
-            column_names=[str(k) for k in range(n_columns)], block_size=BLOCK
-        ),
-        "parse_options": arrow_csv.ParseOptions(
-            delimiter=delimiter, quote_char='"' if quotes else False, newlines_in_values=quotes
-        ),
-        "convert_options": arrow_csv.ConvertOptions(
-            column_types={str(k): types[kind] for k, kind in kinds.items()},
-            include_columns=[str(k) for k in kinds],
-            strings_can_be_null=False,
-            quoted_strings_can_be_null=False,
-        ),
-    }
+        table = self._open(head[: head.rfind(b"\n") + 1] or head, file)
+        options = table._arrow_options(self._kinds, int(self.header))
+        explained = table._explained(open_stream, self._kinds, list(self.columns), self.header)
+        with explained, open_stream() as stream:
+            for batch in arrow_csv.open_csv(stream, **options):
+                yield [from_arrow(column) for column in _complete(batch).columns]
 
 
 def _rows(stream: BinaryIO, file: str, delimiter: str, quotes: bool) -> Iterator[tuple[int, list[str]]]:
@@ -397,59 +395,12 @@ def _rows(stream: BinaryIO, file: str, delimiter: str, quotes: bool) -> Iterator
             text.detach()  # the caller closes the stream
 
 
-def _defect(
-    rows: Iterator[tuple[int, list[str]]],
-    file: str,
-    separator: str,
-    n_columns: int,
-    kinds: Mapping[int, Kind],
-    names: Sequence[str],
-    *,
-    header: bool,
-) -> str:
-    """Return a description of the first row that has other columns, or a field of the wrong kind."""
-    for k, (line, fields) in enumerate(rows):
-        if len(fields) != n_columns:
-            return _uneven(file, line, fields, n_columns, separator)
-        if header and k == 0:
-            continue
-        for position, kind in kinds.items():
-            value = fields[position]
-            if kind == "text" or _is_kind(kind, value):
-                continue
-            problem = (
-                f"{value!r} is not {KIND_NAMES[kind]}" if value.strip() else f"{KIND_NAMES[kind]} is missing"
-            )
-            folded = {field.strip().casefold() for field in fields}
-            is_header = bool(folded & {name.casefold() for name in names})
-            is_header |= not any(_is_kind("float", field) for field in fields)
-            hint = " (a header in the wrong place; remove the line)" if is_header else ""
-            column = names[position] if names else position + 1
-            return f"{file}, line {line:,}, column {column!r}: {problem}{hint}"
-    return ""
-
-
-def _uneven(file: str, line: int, fields: Sequence[str], n_columns: int, separator: str) -> str:
-    return (
-        f"{file}, line {line:,} has {len(fields)} columns where {n_columns} are expected (separator "
-        f"{separator!r}): {separator.join(fields)[:60]!r}"
-    )
-
-
 def _is_kind(kind: Kind, value: str) -> bool:
     try:
         fits = abs(int(value)) < 2**63 if kind == "int" else math.isfinite(float(value))
     except ValueError:
         return False
     return "_" not in value and fits
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _checked_separator(separator: str) -> str:

@@ -47,15 +47,10 @@ class Ratings:
         float64, indices sorted within rows, buffers read-only. A stored 0 is a rating of 0,
         which is not the same as no rating.
     users, items : ndarray
-        Ids of rows and columns, int64 or strings, read-only. Sorted, unless the caller chose an order
-        (:meth:`from_csr`, :meth:`take`, :meth:`with_items`).
+        Ids of rows and columns, int64 or strings, read-only. Integers are sorted by value and strings by
+        code point, unless the caller chose an order (:meth:`from_csr`, :meth:`take`, :meth:`with_items`).
     scale : Scale
         The scale of the ratings, by default inferred from them.
-
-    Notes
-    -----
-    The order of the rows of the input does not matter: ids are sorted, integers by value and strings by
-    code point.
     """
 
     matrix: csr_array[Any, tuple[int, int]]
@@ -117,11 +112,11 @@ class Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
         Gzip is decompressed. Gzip and Parquet are recognized by the content of the file, not by its name.
+        Ids are integers if the whole column has canonical integers; one "007" makes it strings. Spaces
+        around ids are removed.
 
         Parameters
         ----------
-        path : str or path
-            The file.
         user, item, rating : str, int or None
             Names of the columns, or their positions from 0. By default the usual names are recognized
             (user, userId, user_id, item, movieId, rating, ...); in a file without a header, the first three
@@ -130,18 +125,11 @@ class Ratings:
             One or two characters; detected by default. Fields may be quoted as in CSV if it is one byte.
         header : bool, optional
             Whether the first line names the columns; detected by default.
-        encoding : str
-            Encoding of the text.
         duplicates : {"error", "last", "mean"}
             What to do if a user rated an item more than once: raise an error, or take the last rating or
             the mean.
         scale : Scale, optional
             Scale of the ratings; inferred by default.
-
-        Notes
-        -----
-        Ids are integers if the whole column has canonical integers; one "007" makes it strings. Spaces
-        around ids are removed.
 
         Examples
         --------
@@ -168,16 +156,10 @@ class Ratings:
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
     ) -> Ratings:
-        """Take ratings from a data frame, one row per rating.
+        """Take ratings from a data frame, one row per rating; other parameters are as in :meth:`read`.
 
-        Parameters
-        ----------
-        frame : pandas or polars frame, Arrow table, or any other frame that narwhals supports
-            Only the three columns of a lazy frame are collected.
-        user, item, rating : str
-            Names of the columns.
-        duplicates, scale
-            As in :meth:`read`.
+        The frame is from pandas or polars, an Arrow table, or any other that narwhals supports. Only the
+        three columns of a lazy frame are collected.
 
         Examples
         --------
@@ -204,8 +186,7 @@ class Ratings:
         chosen = native.select(*roles)
         if isinstance(chosen, nw.LazyFrame):
             chosen = chosen.collect()
-        users, items, values = (_column(chosen[name]) for name in roles)
-        columns = Columns((users, items, values), (user, item, rating), Origin())
+        columns = Columns(tuple(_column(chosen[name]) for name in roles), tuple(roles), Origin())
         return cls.from_columns(columns, duplicates=duplicates, scale=scale)
 
     @classmethod
@@ -218,16 +199,7 @@ class Ratings:
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
     ) -> Ratings:
-        """Take ratings from three equally long sequences.
-
-        Parameters
-        ----------
-        users, items : sequence of int or of str, of shape (n,)
-            User id and item id of each rating.
-        ratings : sequence of float, of shape (n,)
-            The ratings.
-        duplicates, scale
-            As in :meth:`read`.
+        """Take ratings from three equally long sequences; other parameters are as in :meth:`read`.
 
         Examples
         --------
@@ -267,12 +239,7 @@ class Ratings:
 
     @classmethod
     def from_csr(
-        cls,
-        matrix: Any,
-        users: Any = None,
-        items: Any = None,
-        *,
-        scale: Scale | None = None,
+        cls, matrix: Any, users: Any = None, items: Any = None, *, scale: Scale | None = None
     ) -> Ratings:
         """Take ratings from a sparse matrix, users x items; stored zeros are ratings of 0.
 
@@ -282,8 +249,6 @@ class Ratings:
             CSR or any other format. It is copied.
         users, items : sequence of int or of str, optional
             Ids of the rows and columns; 0, 1, 2, ... by default.
-        scale : Scale, optional
-            As in :meth:`read`.
 
         Examples
         --------
@@ -302,16 +267,15 @@ class Ratings:
         if matrix.ndim != 2:
             raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
         entries = checked_coo(matrix)
-        n_users, n_items = matrix.shape
-        user_ids = as_ids(np.arange(n_users) if users is None else users, "user")
-        item_ids = as_ids(np.arange(n_items) if items is None else items, "item")
-        for ids, n, kind in ((user_ids, n_users, "user"), (item_ids, n_items, "item")):
-            if len(ids) != n:
-                raise InputError(f"{len(ids):,} {kind} ids for a matrix with {n:,} {kind}s")
+        ids = []
+        for axis, n, kind in zip((users, items), matrix.shape, ("user", "item"), strict=True):
+            ids.append(as_ids(np.arange(n) if axis is None else axis, kind))
+            if len(ids[-1]) != n:
+                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s")
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
-        values = numbers(entries.data, origin, None)
+        values, (user_ids, item_ids) = numbers(entries.data, origin, None), ids
         triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)
         return cls._from_triples(triples, "error", scale)
 
@@ -366,13 +330,9 @@ class Ratings:
         return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))
 
     def take(self, users: npt.ArrayLike | None = None, items: npt.ArrayLike | None = None) -> Ratings:
-        """Return the ratings of some users on some items, on the same scale.
+        """Return the ratings of some users on some items, by masks or positions, on the same scale.
 
-        Parameters
-        ----------
-        users, items : array of bool or of int, optional
-            A mask over the rows or columns, or positions, whose order the result has. All by default.
-            Users and items that are left without ratings stay.
+        The result has the order of the positions. Users and items that are left without ratings stay.
 
         Examples
         --------
@@ -387,14 +347,7 @@ class Ratings:
         return Ratings(part, frozen(self.users[rows]), frozen(self.items[columns]), self.scale)
 
     def with_items(self, items: Ids, *, missing: Literal["error", "drop"] = "error") -> Ratings:
-        """Return these ratings over other items.
-
-        Parameters
-        ----------
-        items
-            Ids of the columns of the result.
-        missing
-            What to do about items that are here but not among them: raise an error, or drop their ratings.
+        """Return these ratings over other item ids; items that are not among them are errors or dropped.
 
         Examples
         --------
@@ -419,14 +372,7 @@ class Ratings:
         return Ratings(moved, self.users, items, self.scale)
 
     def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
-        """Return the ratings of somebody else over the same items, on the same scale.
-
-        Parameters
-        ----------
-        name
-            The id of the user.
-        items, values
-            Item positions, each at most once, and the ratings of these items.
+        """Return the ratings of another user over the same items, given by position, on the same scale.
 
         Examples
         --------
@@ -436,15 +382,10 @@ class Ratings:
         """
         from scipy.sparse import csr_array
 
-        order = np.argsort(items)
-        matrix = csr_array(
-            (
-                np.asarray(values, dtype=np.float64)[order],
-                np.asarray(items)[order].astype(self.matrix.indices.dtype),
-                np.array([0, len(items)], dtype=self.matrix.indptr.dtype),
-            ),
-            shape=(1, self.n_items),
-        )
+        order, m = np.argsort(items), self.matrix
+        data, indices = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=m.indices.dtype)
+        indptr = np.array([0, len(items)], dtype=m.indptr.dtype)
+        matrix = csr_array((data[order], indices[order], indptr), shape=(1, self.n_items))
         return Ratings(matrix, np.array([name], dtype=object), self.items, self.scale)
 
     def stack(self, other: Ratings) -> Ratings:

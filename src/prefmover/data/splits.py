@@ -34,10 +34,8 @@ class Split:
     ----------
     train
         Training ratings, over all users and items of the whole table, on its scale.
-    users, items
-        (n_test,) positions of the test ratings in ``train.users`` and ``train.items``, sorted.
-    ratings
-        (n_test,) the test ratings.
+    users, items, ratings
+        (n_test,) the test ratings, and their sorted positions in ``train.users`` and ``train.items``.
     name
         A description of the split.
     """
@@ -83,8 +81,6 @@ def random_split(
 
     Parameters
     ----------
-    ratings
-        All ratings.
     train
         The share to train on, between 0 and 1: ``round(train * n)`` of n ratings.
     seed
@@ -155,22 +151,20 @@ def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) 
             raise InputError(f"{name} does not belong to the whole table of ratings: {error}") from None
         part_keys = users[part.rows()] * ratings.n_items + items[part.matrix.indices]
         positions = np.minimum(np.searchsorted(keys, part_keys), len(keys) - 1)
-        is_same = keys[positions] == part_keys
-        is_same &= ratings.matrix.data[positions] == part.matrix.data
+        is_same = (keys[positions] == part_keys) & (ratings.matrix.data[positions] == part.matrix.data)
         if not is_same.all():
             raise InputError(f"{name} has ratings that differ from the whole table, or are not in it")
         chosen = np.zeros(len(keys), bool)
         chosen[positions] = True
         return chosen
 
-    splits = []
-    for number, (train, test) in enumerate(folds, 1):
-        name = f"published fold {number}"
+    def split(name: str, train: Ratings, test: Ratings) -> Split:
         train_mask, test_mask = mask(train, f"train of {name}"), mask(test, f"test of {name}")
         if (train_mask & test_mask).any():
             raise InputError(f"{name} has the same ratings in train and test")
-        splits.append(_split(ratings, train_mask, name, test_mask))
-    return splits
+        return _split(ratings, train_mask, name, test_mask)
+
+    return [split(f"published fold {k}", *parts) for k, parts in enumerate(folds, 1)]
 
 
 def hashed(seed: int, keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:

@@ -208,8 +208,10 @@ class _ItemFile:
         names, rows, origin = (
             _parquet_rows(data, file) if is_parquet else _text_rows(data, file, item, encoding)
         )
-        is_named = item is not None and item in names
-        id_column = find_column(item, names, "item", file) if is_named else _find_id_column(names, file)
+        if item is not None and item in names:
+            id_column = find_column(item, names, "item", file)
+        else:
+            id_column = _find_id_column(names, file)
         if not rows:
             raise InputError(f"{file} has a header but no items below it")
         return cls(origin, names, rows, id_column)
