@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ CENTERINGS = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
 
 
+@dataclass
 class BaselineRecommender:
     """Predict the user's mean (``"user-mean"``), or the biases of user and item (``"bias"``).
 
@@ -47,11 +49,7 @@ class BaselineRecommender:
     array([3.5, 3. ])
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"BaselineRecommender({self.name!r})"
+    name: str
 
     def fit(self, data: Dataset) -> Self:
         """Compute the mean and the offsets."""
@@ -69,7 +67,7 @@ class BaselineRecommender:
 
 def uniform(seed: int = 0, **parameters: Any) -> KNNRecommender:
     """Return a neighbor average over random raters, in an order that is fixed by the seed."""
-    measure = _measure("uniform", _RandomOrder(seed), larger_is_closer=False, needs_geometry=False)
+    measure = _measure("uniform", partial(_random_order, seed=seed), False, False)
     return KNNRecommender(measure, weight="exponential(0)", **parameters)
 
 
@@ -93,20 +91,14 @@ def _measure(name: str, kernel: Any, larger_is_closer: bool, needs_geometry: boo
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _RandomOrder:
-    """A number in [0, 1) for every pair of users; a class, since closures cannot be pickled."""
+def _random_order(pairs: Pairs, seed: int) -> Callable[[Ints], Floats]:
+    """Return a number in [0, 1) for every pair of users."""
 
-    seed: int
+    def rows(users: Ints) -> Floats:
+        keys = users[:, None] * pairs.ratings.n_users + pairs.others
+        return (hashed(seed, keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def __call__(self, pairs: Pairs) -> Callable[[Ints], Floats]:
-        n_users, others = pairs.ratings.n_users, pairs.others
-
-        def rows(users: Ints) -> Floats:
-            keys = users[:, None] * n_users + others
-            return (hashed(self.seed, keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-        return rows
+    return rows
 
 
 def _mean_vectors(pairs: Pairs) -> Callable[[Ints], Floats]:

@@ -36,18 +36,15 @@ class TrainTest(NamedTuple):
     share: float
     repeat: int
     split: Split
-    data: Dataset
-    """The training data."""
+    data: Dataset  # for training
 
 
 class Outcome(NamedTuple):
     """Predictions of the test ratings of a split."""
 
     ks: tuple[int | None, ...]
-    ratings: Floats
-    """(n_test, len(ks))"""
-    n_neighbors: npt.NDArray[np.integer[Any]]
-    """(n_test, len(ks))"""
+    ratings: Floats  # (n_test, len(ks))
+    n_neighbors: npt.NDArray[np.integer[Any]]  # (n_test, len(ks))
     solved: int | None = None
 
 
@@ -67,9 +64,11 @@ def compute_record(
     else:
         recommender = copy.deepcopy(recommender)
     recommender.fit(part.data)
-    by_neighbors = isinstance(recommender, KNNRecommender) and method.kind in ("measure", "control")
-    if isinstance(recommender, KNNRecommender) and by_neighbors:
-        outcome = _all_k(recommender, split, e.ks, progress)
+    predictor = getattr(recommender, "predictor_", None)
+    by_neighbors = isinstance(predictor, KNNPredictor) and method.kind in ("measure", "control")
+    if isinstance(predictor, KNNPredictor) and by_neighbors:  # every K from one search
+        all_k = predictor.predict_all_k(split.users, split.items, e.ks, progress)
+        outcome = Outcome(e.ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
     else:
         outcome = _predict(recommender, method, split)
     seconds = time.perf_counter() - start
@@ -104,15 +103,6 @@ def compute_record(
         ),
         run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=n_threads, versions=versions()),
     )
-
-
-def _all_k(
-    recommender: KNNRecommender, split: Split, ks: tuple[int, ...], progress: Progress | None
-) -> Outcome:
-    """Return the predictions for every K, from one search."""
-    assert isinstance(recommender.predictor_, KNNPredictor)
-    all_k = recommender.predictor_.predict_all_k(split.users, split.items, ks, progress)
-    return Outcome(ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
 
 
 def _predict(recommender: FitPredict, method: Method, split: Split) -> Outcome:

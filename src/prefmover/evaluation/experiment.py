@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from prefmover.data.build import Duplicates
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
 from prefmover.evaluation.record import FrozenModel
+from prefmover.predict.centering import CenteringName
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
 
-__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name", "share_text"]
+__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
 
 MAX_KS = 10_000
 
@@ -41,15 +43,6 @@ def share_name(share: float) -> str:
     if abs(float(ratio) - share) > 1e-9 or not 0 < share < 1:
         return f"{share:g}"
     return f"{ratio.numerator}:{ratio.denominator - ratio.numerator}"
-
-
-def share_text(share: float) -> str:
-    """Return the shortest text that is read back as the same share.
-
-    >>> share_text(0.8), share_text(1 / 3), share_text(0.1234567890123)
-    ('0.8', '1:2', '0.1234567890123')
-    """
-    return next(text for text in (f"{share:g}", share_name(share), repr(share)) if _share(text) == share)
 
 
 def parse_shares(value: Any) -> tuple[float, ...]:
@@ -172,7 +165,7 @@ class Experiment(FrozenModel):
     rating_column: str = Field(default="", description="Column of ratings in the file of ratings")
     separator: str = Field(default="", description="Separator of columns in the file of ratings; detected")
     encoding: str = Field(default="utf-8", description="Encoding of the files")
-    duplicates: Literal["error", "last", "mean"] = Field(
+    duplicates: Duplicates = Field(
         default="error", description="Treatment of an item that a user rates twice"
     )
     scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
@@ -202,16 +195,13 @@ class Experiment(FrozenModel):
         default=tuple(range(5, 61, 5)),
         description="Numbers of neighbors (10,40 or 5:60:5); one run gives all",
     )
-    centering: Literal["none", "mean", "z-score", "baseline"] = Field(
-        default="mean", description="Centering of the neighbor averages"
-    )
+    centering: CenteringName = Field(default="mean", description="Centering of the neighbor averages")
     shrinkage: Number = Field(default=0.0, description="Shrinkage of the neighbor averages")
     top_n: Whole = Field(
         default=0, description="Length of the ranked lists of test items to score; 0 for none"
     )
     panels: tuple[Panel, ...] = Field(
-        default=(),
-        description="Pictures in the report; chosen from the records by default",
+        default=(), description="Pictures in the report; chosen from the records by default"
     )
     title: str = Field(default="", description="Title of the report")
 
@@ -356,5 +346,10 @@ def _toml(value: Any) -> str:
 
 def _option(value: Any) -> str:
     if isinstance(value, tuple):
-        return ",".join(share_text(one) if isinstance(one, float) else str(one) for one in value)
+        return ",".join(_share_option(one) if isinstance(one, float) else str(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _share_option(share: float) -> str:
+    """Return the shortest text that is read back as the same share."""
+    return next(text for text in (f"{share:g}", share_name(share), repr(share)) if _share(text) == share)

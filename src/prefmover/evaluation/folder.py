@@ -65,8 +65,11 @@ class RunFolder:
             with atomic.writing(file):
                 lock.acquire(timeout=0)
         except Timeout:
+            holder = "another process"
+            with contextlib.suppress(OSError):
+                holder = " ".join(file.read_text(errors="replace").split()) or holder
             raise InputError(
-                f"{self.path} is in use by {_holder(file)}; wait for it to end, or choose another folder"
+                f"{self.path} is in use by {holder}; wait for it to end, or choose another folder"
             ) from None
         try:
             with contextlib.suppress(OSError):  # only information for others
@@ -160,9 +163,3 @@ def _parsed(model: type[Model], content: bytes, source: str) -> Model:
         return model(**json.loads(content))
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{source} is damaged: {error}; delete it, or choose another folder") from None
-
-
-def _holder(lock: Path) -> str:
-    with contextlib.suppress(OSError):
-        return " ".join(lock.read_text(errors="replace").split()) or "another process"
-    return "another process"

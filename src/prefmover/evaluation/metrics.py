@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints
+from prefmover._typing import Floats, Ints
 from prefmover.data.splits import hashed
 from prefmover.errors import InputError
 
@@ -91,8 +91,9 @@ def ranking(
     total = np.bincount(owner, is_relevant)
     hits = np.bincount(owner, is_relevant * (rank < n))
     dcg, ideal = (np.bincount(owner, gain * (r < n) / np.log2(2.0 + r)) for r in (rank, ideal_rank))
-    searching = _require_any(total > 0, "no user has a relevant candidate")
-    gaining = _require_any(ideal > 0, "no user has a candidate with a positive gain")
+    searching, gaining = total > 0, ideal > 0
+    if not searching.any() or not gaining.any():
+        raise InputError("no user has a relevant candidate, or none has a candidate with a positive gain")
     return {
         "precision": float((hits / np.minimum(counts, n)).mean()),
         "recall": float((hits[searching] / total[searching]).mean()),
@@ -117,9 +118,3 @@ def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
             f"ratings and predictions have shapes {r.shape} and {p.shape}; give one prediction each"
         )
     return p - r
-
-
-def _require_any(users: Bools, message: str) -> Bools:
-    if not users.any():
-        raise InputError(message)
-    return users

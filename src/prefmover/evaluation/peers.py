@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from prefmover.evaluation.recommenders import PEERS
 __all__ = ["SurpriseRecommender"]
 
 
+@dataclass
 class SurpriseRecommender:
     """A model of Surprise as a recommender.
 
@@ -26,13 +28,12 @@ class SurpriseRecommender:
         Seed of the initial values of the factor models.
     """
 
-    def __init__(self, name: str, seed: int = 0) -> None:
-        if name not in PEERS:
-            raise InputError(f"peer is {name!r}; choose one of {', '.join(PEERS)}")
-        self.name, self.seed = name, seed
+    name: str
+    seed: int = 0
 
-    def __repr__(self) -> str:
-        return f"SurpriseRecommender({self.name!r}, seed={self.seed})"
+    def __post_init__(self) -> None:
+        if self.name not in PEERS:
+            raise InputError(f"peer is {self.name!r}; choose one of {', '.join(PEERS)}")
 
     def fit(self, data: Dataset) -> Self:
         """Train on the ratings."""
@@ -40,9 +41,7 @@ class SurpriseRecommender:
             import surprise
         except ImportError:
             raise MissingExtraError("peers need scikit-surprise: pip install 'prefmover[peers]'") from None
-        options: dict[str, Any] = {"random_state": self.seed}
-        if not self.name.startswith("SVD"):
-            options = {"verbose": False}
+        options = {"random_state": self.seed} if self.name.startswith("SVD") else {"verbose": False}
         ratings = data.ratings
         columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
         rows = [(user, item, rating, None) for user, item, rating in zip(*columns, strict=True)]
@@ -54,9 +53,6 @@ class SurpriseRecommender:
 
     def predict(self, pairs: list[tuple[Any, Any]]) -> Floats:
         """Return one rating for each (user, item)."""
-        users, items = zip(*pairs, strict=True)
-        ratings = self.data_.ratings
-        positions = zip(
-            ratings.user_positions(users).tolist(), ratings.item_positions(items).tolist(), strict=True
-        )
-        return np.array([self.model_.predict(user, item).est for user, item in positions])
+        ratings, (users, items) = self.data_.ratings, zip(*pairs, strict=True)
+        positions = ratings.user_positions(users).tolist(), ratings.item_positions(items).tolist()
+        return np.array([self.model_.predict(u, i).est for u, i in zip(*positions, strict=True)])

@@ -120,14 +120,12 @@ class Record(FrozenModel):
 
     @model_validator(mode="after")
     def _one_entry_per_k(self) -> Self:
-        lengths = {name: len(getattr(self, name)) for name in PER_K}
-        lengths["groups.error"] = len(self.groups.error)
-        if self.ranking is not None:
-            lengths["ranking"] = len(self.ranking)
-        for name, length in lengths.items():
-            if length != len(self.ks) or not length:
+        columns = {name: getattr(self, name) for name in (*PER_K, "ranking")}
+        columns["groups.error"] = self.groups.error
+        for name, column in columns.items():
+            if column is not None and (len(column) != len(self.ks) or not self.ks):
                 raise ValueError(
-                    f"{name!r} has {length} entries and 'ks' {len(self.ks)}; give one for each K"
+                    f"{name!r} has {len(column)} entries and 'ks' {len(self.ks)}; give one for each K"
                 )
         if any(len(row) != len(self.groups.n) for row in self.groups.error):
             raise ValueError(f"a row of 'groups.error' does not have {len(self.groups.n)} entries")

@@ -87,11 +87,8 @@ class Evaluation:
         aggregates = [(name, *how) for name in names for how in (("mean",), ("stddev", sample))]
         groups = self.to_frame().group_by(keys, use_threads=False)  # in the order of the records
         table = groups.aggregate([("repeat", "count"), *aggregates])
-        columns = {"repeat_count": "repeats"} | {f"{name}_mean": name for name in names}
-        columns |= {f"{name}_stddev": f"{name}_std" for name in names}
-        table = table.rename_columns([columns.get(name, name) for name in table.column_names])
-        ends = [column for name in names for column in (name, f"{name}_std")]
-        return table.select([*keys, "repeats", *ends]).sort_by([("share", "descending")])
+        columns = [column for name in names for column in (name, f"{name}_std")]
+        return table.rename_columns([*keys, "repeats", *columns]).sort_by([("share", "descending")])
 
     def __str__(self) -> str:
         lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]

@@ -56,9 +56,7 @@ def draw_panels(tables: Sequence[PanelTable]) -> Figure:
     """Draw the error of every method over the share of training ratings, or over K."""
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
-        for line in table.lines:
-            _plot(axis, line, line.repeats)
-        _finish(axis, table, "MAE")
+        _draw(axis, table, [(line, line.repeats) for line in table.lines], "MAE")
     _legend(figure, axes)
     return figure
 
@@ -67,17 +65,13 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
     """Draw the difference between each method's error and PMD's, cut to a narrow range around zero."""
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
-        ours = table.by_method.get(OURS)
-        if ours is None:
-            continue
-        low, limit = 0.0, GAP_RANGE * float(ours.mean.mean())
-        for line in table.lines:
-            gaps = line.repeats - ours.repeats
-            if style(line)[2]:  # lines without a marker are far from the others
-                low = min(low, float(gaps.mean(axis=1).min()))
-            _plot(axis, line, gaps)
-        axis.set_ylim(max(low, -limit) - limit / 20, limit)
-        _finish(axis, table, "MAE minus MAE of PMD")
+        if ours := table.by_method.get(OURS):
+            gaps = [(line, line.repeats - ours.repeats) for line in table.lines]
+            _draw(axis, table, gaps, "MAE minus MAE of PMD")
+            # Lines without a marker are far from the others.
+            low = min(float(gap.mean(axis=1).min()) for line, gap in gaps if style(line)[2])
+            limit = GAP_RANGE * float(ours.mean.mean())
+            axis.set_ylim(max(low, -limit) - limit / 20, limit)
     _legend(figure, axes)
     return figure
 
@@ -114,28 +108,18 @@ def _canvas(n: int) -> tuple[Figure, list[Any]]:
     return figure, axes[:n]
 
 
-def _plot(axis: Any, line: Line, repeats: Floats) -> None:
-    color, dash, marker = style(line)
-    ours, bars = line.method == OURS, deviation(repeats)
-    axis.errorbar(
-        range(len(repeats)),
-        repeats.mean(axis=1),
-        yerr=bars if bars.any() and marker else None,
-        color=color,
-        linestyle=dash,
-        marker=marker,
-        markersize=4.5 if ours else 3.5,
-        linewidth=2.2 if ours else 1.1,
-        elinewidth=0.8,
-        capsize=2,
-        zorder=3 if ours else 2,
-        label=line.label,
-    )
-
-
-def _finish(axis: Any, table: PanelTable, quantity: str) -> None:
-    heads = table.heads
-    axis.set_xticks(range(len(heads)), heads)
+def _draw(axis: Any, table: PanelTable, lines: Sequence[tuple[Line, Floats]], quantity: str) -> None:
+    """Draw the (n_points, n_repeats) values of each line."""
+    for line, repeats in lines:
+        color, dash, marker = style(line)
+        ours, bars = line.method == OURS, deviation(repeats)
+        axis.errorbar(
+            range(len(repeats)), repeats.mean(axis=1), yerr=bars if bars.any() and marker else None,
+            color=color, linestyle=dash, marker=marker, markersize=4.5 if ours else 3.5,
+            linewidth=2.2 if ours else 1.1, elinewidth=0.8, capsize=2, zorder=3 if ours else 2,
+            label=line.label,
+        )  # fmt: skip
+    axis.set_xticks(range(len(table.heads)), table.heads)
     axis.set_xlabel("train:test" if table.panel.over == "train" else "K nearest raters of the item")
     axis.set_ylabel(quantity)
     axis.set_title(f"({table.panel.name}) {table.panel.title}", fontsize=9, loc="left")

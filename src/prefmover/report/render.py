@@ -201,7 +201,7 @@ def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
     return {
         "dataset": results.experiment.data_name,
         "geometry": results.data.geometry,
-        "repeats": results.repeats,
+        "repeats": max(record.repeat for record in results.records) + 1,
         "records": len(results.records),
         "minutes": round(results.seconds / 60, 1),
         "summary": text.summary_text(results, tables),

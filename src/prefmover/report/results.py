@@ -184,11 +184,6 @@ class Results:
         return sorted({record.share for record in self.records}, reverse=True)
 
     @property
-    def repeats(self) -> int:
-        """The number of repeats."""
-        return max(record.repeat for record in self.records) + 1
-
-    @property
     def seconds(self) -> float:
         """The computing time of all records."""
         return sum(record.run.seconds for record in self.records)
