@@ -10,11 +10,14 @@ from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.search import NeighborIndex, nearest, nearest_raters, within
-from prefmover.search.exhaustive import exhaustive, exhaustive_raters
+from prefmover.search.exhaustive import exhaustive
+from prefmover.search.request import Request
 from tests.messages import names
 from tests.search.strategies import rated
 
-PMD = MEASURES["pmd"]
+
+def every_pair(data, users=None, **options):
+    return exhaustive(Request.from_ids(data, users, **options))
 
 
 def assert_same(found, expected):
@@ -39,17 +42,17 @@ def viewers():
 @settings(max_examples=80)
 @given(rated(), st.integers(1, 12))
 def test_nearest_is_exhaustive(data, k):
-    assert_same(nearest(data, k), exhaustive(data, PMD, k=k))
+    assert_same(nearest(data, k), every_pair(data, k=k))
 
 
 @settings(max_examples=40)
 @given(rated(), st.floats(0, 3))
 def test_within_is_exhaustive(data, radius):
-    expected = exhaustive(data, PMD, radius=radius)
+    expected = every_pair(data, radius=radius)
     assert_same(within(data, radius), expected)
     if expected.values.size:  # a radius that is exactly somebody's distance includes them
         tie = float(expected.values[0])
-        assert_same(within(data, tie), exhaustive(data, PMD, radius=tie))
+        assert_same(within(data, tie), every_pair(data, radius=tie))
 
 
 @settings(max_examples=60)
@@ -58,14 +61,13 @@ def test_raters_are_exhaustive(data, k, seed):
     rng = np.random.default_rng(seed)
     users, items = rng.choice(data.ratings.users, 30), rng.choice(data.ratings.items, 30)
     found = nearest_raters(data, users, items, k)
-    rows, columns = data.ratings.user_positions(users), data.ratings.item_positions(items)
-    assert_same(found, exhaustive_raters(data, PMD, None, rows, columns, k))
+    assert_same(found, every_pair(data, users, items=items, k=k))
 
 
 def test_pruning_happens_and_changes_nothing(viewers):
     data = viewers
     found = nearest(data, 5)
-    assert_same(found, exhaustive(data, PMD, k=5))
+    assert_same(found, every_pair(data, k=5))
     stats = found.stats
     assert stats.pairs == 120 * 119
     assert stats.solved < 0.4 * stats.pairs
@@ -152,7 +154,7 @@ def test_a_new_user_gets_what_the_same_ratings_get(viewers):
         np.testing.assert_array_equal(new.values[others][:30], known.values)
         assert new.values[~others].tolist() == [0.0]
     several = ratings.take(users=np.arange(10))
-    expected = exhaustive(viewers, PMD, new=several, k=5)
+    expected = every_pair(viewers, new=several, k=5)
     assert_same(index.nearest(k=5, new=several), expected)
     assert_same(nearest(viewers, 5, new=several, executor="threads"), expected)
     some = nearest(viewers, 5, users=several.users[[3, 1]], new=several)

@@ -108,7 +108,7 @@ class Checkpoint:
                 np.concatenate(([0], np.cumsum(counts))),
                 self.ratings.user_positions(lists.flatten().to_pylist()),
                 distances.flatten().to_numpy(zero_copy_only=False),
-                SearchStats.from_counts(stats["counts"], stats["seconds"]),
+                SearchStats(*stats["counts"], seconds=stats["seconds"]),
             )
             self._check(part)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, UnknownIdError) as error:

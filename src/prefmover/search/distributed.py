@@ -18,12 +18,13 @@ import json
 import logging
 from collections import deque
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from prefmover._typing import Ints, Progress
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences
 from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor, LocalExecutor, Task
@@ -36,13 +37,12 @@ from prefmover.search.shard import (
     NO_TABLE,
     Exchange,
     Queries,
-    Scratches,
     Shard,
+    ShardSearch,
     SolvedPairs,
     Table,
     empty_lists,
     nearest_item_table,
-    search_shard,
 )
 
 __all__ = ["divide_queries", "divide_users", "search_block", "search_blocks"]
@@ -61,9 +61,6 @@ class BlockResult(NamedTuple):
 
     lists: NeighborPositions
     solved: SolvedPairs
-
-
-_SCRATCHES = Scratches()  # of the threads of a worker, from task to task
 
 
 def search_block(
@@ -95,14 +92,9 @@ def search_block(
         return top
 
     exchange = Exchange(shard, set(queries.positions.tolist()) - {-1}, known, record=True)
-    results, stats = search_shard(
-        shard, geometry, queries, np.arange(n), lists_for, k, np.inf, exchange, _SCRATCHES,
-        n_threads=n_threads, progress=progress,
-    )  # fmt: skip
-    ordered = [results[row] for row in range(n)]
-    joined = NeighborPositions.from_lists(
-        (part.neighbors for part in ordered), (part.values for part in ordered), stats
-    )
+    search = ShardSearch(shard, geometry, queries, lists_for, k, np.inf, exchange)
+    results, stats = search.run(np.arange(n), n_threads, progress)
+    joined = NeighborPositions.from_lists((results[row].row(0) for row in range(n)), stats)
     return BlockResult(joined, SolvedPairs.concatenate(exchange.recorded or []))
 
 
@@ -117,23 +109,20 @@ def search_blocks(
     progress: Progress | None = None,
     blocks: int | None = None,
 ) -> NeighborPositions:
-    """Return ``index.nearest_positions(users, k)``, computed by an executor, block by block.
+    """Return the k nearest users of each query, by position, computed by an executor, block by block.
 
-    Parameters
-    ----------
-    folder
-        A folder for finished parts. A run that was killed resumes from there, with any executor.
-    blocks
-        Least number of blocks; by default as many as keep the executor busy to the end.
+    A run that was killed resumes from the parts in its folder, with any executor. ``blocks`` is the least
+    number of blocks; by default there are as many as keep the executor busy to the end.
     """
     rows = np.unique(users)
-    run = _BlockSearch(index, index.queries(new), rows, k, executor, progress)
-    least = blocks or executor.slots * max(2, LEAST_TASKS // len(run.ranges))
+    search = _BlockSearch(index, index.queries(new), rows, k, executor, progress)
+    least = blocks or executor.slots * max(2, LEAST_TASKS // len(search.ranges))
     checkpoint = None
     if folder is not None:
         checkpoint = Checkpoint(folder, index.data.ratings)
         least = checkpoint.claim({"k": int(k), "inputs": _digest(index, rows)}, least)
-    return run.run(checkpoint, least, users)
+    lists, stats = search.run(checkpoint, least)
+    return NeighborPositions.from_lists((lists[user] for user in users.tolist()), stats)
 
 
 def divide_users(
@@ -141,13 +130,8 @@ def divide_users(
 ) -> list[tuple[int, int]]:
     """Return shards of the users as ranges of positions, with about the same number of bytes each.
 
-    Parameters
-    ----------
-    table_bytes
-        Size of a user's column in the table of distances to items; 0 without a table.
+    ``table_bytes`` is the size of a user's column in the table of distances to items; 0 without a table.
 
-    Examples
-    --------
     >>> from prefmover.data.ratings import Ratings
     >>> from prefmover.data.preferences import preferences
     >>> everyone = preferences(Ratings.from_arrays([1, 2, 3, 4], list("abcd"), [1, 1, 1, 1]))
@@ -165,17 +149,9 @@ def divide_users(
 def divide_queries(sizes: Ints, shard_ratings: int, least: int) -> list[Ints]:
     """Return blocks of queries, by position in ``sizes``: heavy ones first, with about the same cost each.
 
-    Parameters
-    ----------
-    sizes
-        Number of ratings of each query.
-    shard_ratings
-        Number of ratings in a shard.
-    least
-        Least number of blocks, if there are as many queries.
+    Sizes are the numbers of ratings of the queries. ``least`` is the least number of blocks, if there are as
+    many queries.
 
-    Examples
-    --------
     >>> [block.tolist() for block in divide_queries(np.array([1, 6, 1, 2, 2]), 10, least=3)]
     [[1], [3], [4, 0, 2]]
     """
@@ -219,7 +195,10 @@ class _BlockSearch:
         self.table_bytes = 4 * index.data.n_items if self.table else 0
         self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
-    def run(self, checkpoint: Checkpoint | None, least: int, users: Ints) -> NeighborPositions:
+    def run(
+        self, checkpoint: Checkpoint | None, least: int
+    ) -> tuple[dict[int, tuple[Ints, Floats]], SearchStats]:
+        """Search in at least so many blocks; return the list of each query."""
         indptr = self.index.data.preferences.indptr
         most = max(int(indptr[stop] - indptr[start]) for start, stop in self.ranges)
         sizes = np.diff(self.queries.preferences.indptr)[self.rows]
@@ -227,25 +206,27 @@ class _BlockSearch:
         parts = {} if checkpoint is None else checkpoint.load(blocks)
         if len(parts) < len(blocks):
             self._search(blocks, parts, checkpoint)
-        return self._join(blocks, parts, users)
+        lists = {
+            row: parts[number].row(k)
+            for number, rows in enumerate(blocks)
+            for k, row in enumerate(rows.tolist())
+        }
+        return lists, sum((parts[number].stats for number in range(len(blocks))), SearchStats())
 
     def _search(
         self, blocks: list[Ints], parts: dict[int, NeighborPositions], checkpoint: Checkpoint | None
     ) -> None:
-        from prefmover.execution.jit import announce_compilation
-
-        announce_compilation()
         executor, index, ranges = self.executor, self.index, self.ranges
         ready = deque(number for number in range(len(blocks)) if number not in parts)
         executor.begin(*self._bytes())
         executor.summary.resumed = len(parts)
         # Ids stay here: workers know items and users by position.
         geometry = executor.share(replace(index.geometry, items=np.arange(index.geometry.n_items)))
-        shards, tables = [], []
-        for start, stop in ranges:
-            shard = executor.share(Shard.from_preferences(index.data.preferences, start, stop))
-            shards.append(shard)
-            tables.append(executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE)
+        shards = [executor.share(Shard.from_preferences(index.data.preferences, *ends)) for ends in ranges]
+        tables = [
+            executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE
+            for shard in shards
+        ]
         known = _KnownPairs(blocks, ranges, self.queries.positions)
         for number, part in parts.items():
             positions = np.repeat(self.queries.positions[blocks[number]], part.counts)
@@ -254,21 +235,23 @@ class _BlockSearch:
         finished = sum(blocks[number].size for number in parts) * len(ranges)
         steps = self.rows.size * len(ranges)
 
+        def report(before: int, done: int, _: int = 0) -> None:
+            if self.progress is not None:
+                self.progress(min(before + done, steps) // len(ranges), self.rows.size)
+
         def next_task() -> Task | None:
             if not ready:
                 return None
             number = ready.popleft()
-            block = in_progress.get(number)
-            if block is None:
-                block = in_progress[number] = self._begin(blocks[number], number)
+            if number not in in_progress:
+                in_progress[number] = self._begin(blocks[number], number)
+            block = in_progress[number]
             at = block.left[0]
             arguments = geometry, shards[at], tables[at], block.queries, block.lists, self.k
 
-            def report(done: int, _: int, before: int = finished) -> None:
-                if self.progress is not None:
-                    self.progress((before + done) // len(ranges), self.rows.size)
-
-            return Task((number, at), search_block, (*arguments, known.take(number, at)), report)
+            return Task(
+                (number, at), search_block, (*arguments, known.take(number, at)), partial(report, finished)
+            )
 
         for done in executor.run(next_task):
             number, at = done.key
@@ -286,8 +269,7 @@ class _BlockSearch:
                 if checkpoint is not None:
                     checkpoint.save(number, block.lists, blocks[number])
                 del in_progress[number]
-            if self.progress is not None:
-                self.progress(min(finished, steps) // len(ranges), self.rows.size)
+            report(finished, 0)
         if not isinstance(executor, LocalExecutor):
             logger.info("prefmover: %s", executor.summary)
 
@@ -310,19 +292,6 @@ class _BlockSearch:
             for a, b in self.ranges
         ]
         return held.nbytes + sum(of_shard), held.nbytes + max(of_shard)
-
-    def _join(
-        self, blocks: list[Ints], parts: dict[int, NeighborPositions], users: Ints
-    ) -> NeighborPositions:
-        """Return the lists in the order of the users."""
-        lists = {
-            row: parts[number].row(k)
-            for number, rows in enumerate(blocks)
-            for k, row in enumerate(rows.tolist())
-        }
-        stats = sum((parts[number].stats for number in range(len(blocks))), SearchStats())
-        ordered = [lists[user] for user in users.tolist()]
-        return NeighborPositions.from_lists((x for x, _ in ordered), (x for _, x in ordered), stats)
 
 
 class _KnownPairs:

@@ -4,16 +4,15 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
-from prefmover._typing import Ids, Ints, Progress
+from prefmover._typing import Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor
-from prefmover.measures import Measure, find_measure
-from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from prefmover.search.index import NeighborIndex, checked_k, checked_new
+from prefmover.measures import Measure
+from prefmover.search.exhaustive import exhaustive
+from prefmover.search.index import NeighborIndex
+from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors
 
 __all__ = ["nearest", "nearest_positions", "nearest_raters", "raters_positions", "within"]
@@ -67,18 +66,10 @@ def nearest(
     >>> nearest(data, k=1).ids.tolist()  # no two users have an item in common
     [['bob'], ['ann'], ['bob']]
     """
-    row, new = find_measure(measure), checked_new(data, new)
-    if checkpoint is None and executor is None:
-        queries = _queries(data, users, new)
-        lists = nearest_positions(data, row, convention, queries, new, k, n_threads, progress)
-        return _neighbors(lists, data, row, _ids(data, new)[queries])
-    if not row.searches_by_bounds(convention):
-        option = "executor" if checkpoint is None else "checkpoint"
-        raise InputError(f"{option} works with PMD only; {row.label} is computed for every pair")
-    index = NeighborIndex(data)
-    return index.nearest(
-        users, k, new=new, n_threads=n_threads, progress=progress, executor=executor, checkpoint=checkpoint
+    request = Request.from_ids(
+        data, users, measure, convention, new=new, k=k, n_threads=n_threads, progress=progress
     )
+    return request.result(_search(request, executor=executor, checkpoint=checkpoint))
 
 
 def within(
@@ -94,26 +85,18 @@ def within(
 ) -> Neighbors:
     """Return all users within a distance of each query (or with at least a similarity), exactly.
 
+    The other parameters are those of :func:`nearest`.
+
     Examples
     --------
-    >>> from prefmover import ItemGeometry
-    >>> data = Dataset(
-    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
-    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
-    ... )
-    >>> within(data, 0.5).counts
-    array([1, 1, 0])
+    >>> from prefmover import datasets
+    >>> within(datasets.load("cinema"), 0.7, ["ada-b", "olga-r"]).counts
+    array([10,  8])
     """
-    row, new = find_measure(measure), checked_new(data, new)
-    if row.searches_by_bounds(convention):
-        return NeighborIndex(data).within(radius, users, new=new, n_threads=n_threads, progress=progress)
-    if np.isnan(radius):
-        raise InputError(f"radius is {radius!r}; pass a number")
-    queries = _queries(data, users, new)
-    lists = exhaustive(
-        data, row, convention, queries, new=new, radius=radius, n_threads=n_threads, progress=progress
+    request = Request.from_ids(
+        data, users, measure, convention, new=new, radius=radius, n_threads=n_threads, progress=progress
     )
-    return _neighbors(lists, data, row, _ids(data, new)[queries])
+    return request.result(_search(request))
 
 
 def nearest_raters(
@@ -130,24 +113,18 @@ def nearest_raters(
 ) -> Neighbors:
     """Return, for each pair (user, item), the k nearest users among the raters of the item.
 
-    The first j of the k are the j nearest, for every j.
+    The first j of the k are the j nearest, for every j. The other parameters are those of :func:`nearest`.
 
     Examples
     --------
-    >>> from prefmover import ItemGeometry
-    >>> data = Dataset(
-    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
-    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
-    ... )
-    >>> nearest_raters(data, ["ann", "ann"], ["y", "z"])["ann", "z"]
-    [Neighbor('cid', distance 1.5708)]
+    >>> from prefmover import datasets
+    >>> nearest_raters(datasets.load("cinema"), ["ada-b"], ["1917-2019"], k=1)["ada-b", "1917-2019"]
+    [Neighbor('samir-b', distance 0.746182)]
     """
-    row, new = find_measure(measure), checked_new(data, new)
-    queries, columns = _queries(data, users, new), data.ratings.item_positions(items)
-    if queries.size != columns.size:
-        raise InputError(f"{queries.size} users but {columns.size} items; pass one item for each user")
-    lists = raters_positions(data, row, convention, queries, columns, k, new, n_threads, progress)
-    return _neighbors(lists, data, row, _ids(data, new)[queries], data.ratings.items[columns])
+    request = Request.from_ids(
+        data, users, measure, convention, items=items, new=new, k=k, n_threads=n_threads, progress=progress
+    )
+    return request.result(_search(request))
 
 
 def nearest_positions(
@@ -163,16 +140,11 @@ def nearest_positions(
 ) -> NeighborPositions:
     """Return :func:`nearest` of queries by position: of the data's users, or of ``new``.
 
-    Parameters
-    ----------
-    index
-        An index of the data, to search it again without preparing it again.
+    An index of the data saves preparing the data again.
     """
-    k, new = min(checked_k(k), data.n_users), checked_new(data, new)
-    if measure.searches_by_bounds(convention):
-        index = index or NeighborIndex(data)
-        return index.nearest_positions(users, k, new=new, n_threads=n_threads, progress=progress)
-    return exhaustive(data, measure, convention, users, new=new, k=k, n_threads=n_threads, progress=progress)
+    queries = (data.ratings if new is None else new).user_positions(None) if users is None else users
+    request = Request(data, measure, convention, queries, None, new, k, None, n_threads, progress)
+    return _search(request, index)
 
 
 def raters_positions(
@@ -188,24 +160,20 @@ def raters_positions(
     index: NeighborIndex | None = None,
 ) -> NeighborPositions:
     """Return :func:`nearest_raters` by position; users are those of ``new``, if there are new ones."""
-    k, new = min(checked_k(k), data.n_users), checked_new(data, new)
-    if measure.searches_by_bounds(convention):
-        index = index or NeighborIndex(data)
-        return index.raters_positions(users, items, k, new=new, n_threads=n_threads, progress=progress)
-    return exhaustive_raters(
-        data, measure, convention, users, items, k, new=new, n_threads=n_threads, progress=progress
-    )
+    request = Request(data, measure, convention, users, items, new, k, None, n_threads, progress)
+    return _search(request, index)
 
 
-def _queries(data: Dataset, users: Iterable[Any] | None, new: Ratings | None) -> Ints:
-    return (data.ratings if new is None else new).user_positions(users)
-
-
-def _ids(data: Dataset, new: Ratings | None) -> Ids:
-    return data.ratings.users if new is None else new.users
-
-
-def _neighbors(
-    lists: NeighborPositions, data: Dataset, row: Measure, users: Ids, items: Ids | None = None
-) -> Neighbors:
-    return Neighbors.from_positions(lists, users, data.ratings.users, row.larger_is_closer, items)
+def _search(
+    request: Request,
+    index: NeighborIndex | None = None,
+    executor: str | Executor | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+) -> NeighborPositions:
+    """Search by the cascade if the measure has bounds, else compute every pair."""
+    if request.measure.searches_by_bounds(request.convention):
+        return (index or NeighborIndex(request.data)).search(request, executor, checkpoint)
+    if checkpoint is not None or executor is not None:
+        option = "executor" if checkpoint is None else "checkpoint"
+        raise InputError(f"{option} works with PMD only; {request.measure.label} is computed for every pair")
+    return exhaustive(request)

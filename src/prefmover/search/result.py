@@ -46,7 +46,7 @@ class SearchStats:
     known: int = 0
     undefined: int = 0
     pivots: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
     def pairs(self) -> int:
@@ -56,18 +56,12 @@ class SearchStats:
     @property
     def counts(self) -> list[int]:
         """All counts, in the order of the attributes."""
-        return [getattr(self, f.name) for f in fields(self) if f.name != "seconds"]
-
-    @classmethod
-    def from_counts(cls, counts: list[int], seconds: dict[str, float]) -> Self:
-        """Return statistics from counts in the order of the attributes."""
-        names = [f.name for f in fields(cls) if f.name != "seconds"]
-        return cls(**dict(zip(names, counts, strict=True)), seconds=seconds)
+        return [getattr(self, count.name) for count in fields(self)[:-1]]
 
     def __add__(self, other: Self) -> Self:
         stages = {**self.seconds, **other.seconds}
         seconds = {name: self.seconds.get(name, 0.0) + other.seconds.get(name, 0.0) for name in stages}
-        return self.from_counts([a + b for a, b in zip(self.counts, other.counts, strict=True)], seconds)
+        return type(self)(*map(sum, zip(self.counts, other.counts, strict=True)), seconds=seconds)
 
 
 class NeighborPositions(NamedTuple):
@@ -82,14 +76,12 @@ class NeighborPositions(NamedTuple):
     stats: SearchStats = SearchStats()
 
     @classmethod
-    def from_lists(
-        cls, neighbors: Iterable[Ints], values: Iterable[Floats], stats: SearchStats | None = None
-    ) -> Self:
-        """Return one CSR from separate lists."""
-        lists = list(neighbors)
-        indptr = np.concatenate(([0], np.cumsum([len(part) for part in lists], dtype=np.int64)))
-        joined = np.concatenate([np.empty(0, np.int64), *lists])
-        return cls(indptr, joined, np.concatenate([np.empty(0), *values]), stats or SearchStats())
+    def from_lists(cls, lists: Iterable[tuple[Ints, Floats]], stats: SearchStats) -> Self:
+        """Return one CSR from separate lists of neighbors and values."""
+        neighbors, values = zip(*lists, strict=True) if (lists := list(lists)) else ((), ())
+        indptr = np.concatenate(([0], np.cumsum([len(part) for part in neighbors], dtype=np.int64)))
+        joined = np.concatenate([np.empty(0, np.int64), *neighbors])
+        return cls(indptr, joined, np.concatenate([np.empty(0), *values]), stats)
 
     @classmethod
     def empty(cls, n: int) -> Self:
@@ -111,14 +103,7 @@ class NeighborPositions(NamedTuple):
 class Neighbor:
     """A neighbor, and the value of the measure between them and the query.
 
-    Attributes
-    ----------
-    user
-        Id.
-    value
-        The distance or the similarity.
-    value_name
-        ``"distance"`` or ``"similarity"``. The attribute of that name has the value as well.
+    ``value_name`` is ``"distance"`` or ``"similarity"``; the attribute of that name has the value as well.
 
     Examples
     --------
@@ -155,18 +140,9 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NeighborList(Sequence[Neighbor]):
-    """The neighbors of one user, nearest first: a sequence of :class:`Neighbor`.
+    """The neighbors of the query ``user``, nearest first: a sequence of :class:`Neighbor`.
 
-    Attributes
-    ----------
-    user
-        Id of the query.
-    users
-        Ids of the neighbors.
-    values
-        Their distances or similarities.
-    value_name
-        ``"distance"`` or ``"similarity"``.
+    ``users`` are the neighbors' ids, and ``values`` their distances or similarities (``value_name``).
     """
 
     user: Any
@@ -200,10 +176,8 @@ class NeighborList(Sequence[Neighbor]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python, ready for JSON."""
-        return {
-            "user": self.user,
-            "neighbors": [{"user": near.user, self.value_name: near.value} for near in self],
-        }
+        neighbors = [{"user": near.user, self.value_name: near.value} for near in self]
+        return {"user": self.user, "neighbors": neighbors}
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"
@@ -231,20 +205,16 @@ class Neighbors:
 
     Examples
     --------
-    >>> from prefmover import Dataset, ItemGeometry, Ratings, nearest
-    >>> data = Dataset(
-    ...     Ratings.from_arrays(["ann", "bob", "cid"], ["x", "y", "z"], [5, 4, 3]),
-    ...     ItemGeometry.from_vectors(["x", "y", "z"], [[1, 0], [1, 0.5], [0, 1]]),
-    ... )
-    >>> neighbors = nearest(data, k=2)
-    >>> neighbors["ann"]
-    [Neighbor('bob', distance 0.463648), Neighbor('cid', distance 1.5708)]
+    >>> from prefmover import datasets, nearest
+    >>> neighbors = nearest(datasets.load("cinema"), k=2)
+    >>> neighbors["ada-b"]
+    [Neighbor('olga-r', distance 0.651934), Neighbor('lina-r', distance 0.655312)]
     >>> neighbors.ids[0].tolist(), neighbors.values_table[0].round(2).tolist()
-    (['bob', 'cid'], [0.46, 1.57])
+    (['olga-r', 'lina-r'], [0.65, 0.66])
     >>> neighbors.to_frame().slice(0, 2).to_pylist()[0]
-    {'user': 'ann', 'rank': 1, 'neighbor': 'bob', 'distance': 0.4636...}
+    {'user': 'ada-b', 'rank': 1, 'neighbor': 'olga-r', 'distance': 0.6519...}
     >>> neighbors.to_graph().shape  # sparse; for scikit-learn
-    (3, 3)
+    (800, 800)
     """
 
     users: Ids
@@ -259,19 +229,6 @@ class Neighbors:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", IdIndex("user", self.users))
-
-    @classmethod
-    def from_positions(
-        cls,
-        lists: NeighborPositions,
-        users: Ids,
-        reference: Ids,
-        larger_is_closer: bool,
-        items: Ids | None = None,
-    ) -> Self:
-        """Return the lists with ids."""
-        indptr, neighbors, values, stats = lists
-        return cls(users, reference, indptr, neighbors, values, larger_is_closer, stats, items)
 
     @property
     def value_name(self) -> ValueName:
@@ -305,10 +262,10 @@ class Neighbors:
         if self.items is None:
             k = self._index.position(query)
         else:
-            pairs = list(zip(self.users.tolist(), self.items.tolist(), strict=True))
-            if query not in pairs:
-                raise InputError(f"{query!r} is not one of the (user, item) pairs that were searched")
-            k = pairs.index(query)
+            try:
+                k = list(zip(self.users.tolist(), self.items.tolist(), strict=True)).index(query)
+            except ValueError:
+                raise InputError(f"{query!r} is not a (user, item) pair that was searched") from None
         return self._list(k)
 
     def __iter__(self) -> Iterator[NeighborList]:
@@ -360,8 +317,5 @@ class Neighbors:
         return rows, np.arange(len(self.neighbors)) - self.indptr[rows]
 
     def __repr__(self) -> str:
-        share = self.stats.solved / self.stats.pairs if self.stats.pairs else 0.0
-        return (
-            f"Neighbors({len(self.users):,} users, {len(self.neighbors):,} neighbors, "
-            f"{share:.1%} of pairs solved)"
-        )
+        sizes = f"{len(self.users):,} users, {len(self.neighbors):,} neighbors"
+        return f"Neighbors({sizes}, {self.stats.solved / (self.stats.pairs or 1):.1%} of pairs solved)"

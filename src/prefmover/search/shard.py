@@ -11,7 +11,7 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,20 @@ from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = [
     "Exchange",
+    "ListsFor",
     "Queries",
     "Scratches",
     "Shard",
+    "ShardSearch",
     "SolvedPairs",
     "empty_lists",
     "nearest_item_table",
-    "search_shard",
 ]
 
 Table = npt.NDArray[np.int32]
 NO_TABLE: Table = np.empty((0, 0), np.int32)
 NO_TABLE.flags.writeable = False
+ListsFor: TypeAlias = Callable[[int, int], Any]
 ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
@@ -44,16 +46,9 @@ ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 class Shard:
     """The users at positions ``first`` and following.
 
-    Attributes
-    ----------
-    first
-        Position of the first one among all users.
-    preferences
-        Their preferences; ``items`` are its indices in four bytes.
-    longest
-        Largest number of ratings of a user.
-    table
-        (n_items, n_users) distance from an item to the nearest of a user's, in units; or empty.
+    ``items`` are the indices of ``preferences`` in four bytes, and ``longest`` is the largest number of
+    ratings of a user. ``table`` has the (n_items, n_users) distances from an item to the nearest of a user's,
+    in units; or it is empty.
     """
 
     first: int
@@ -130,19 +125,14 @@ class Scratches(threading.local):
         return self.arrays
 
 
+_SCRATCHES = Scratches()
+
+
 class Exchange:
     """Hands a distance that one query solved to the query of the other user. Twelve bytes a pair.
 
-    Parameters
-    ----------
-    shard
-        The users searched.
-    waiting
-        Positions of the queries that have not run yet.
-    known
-        Pairs that other tasks solved.
-    record
-        Whether to record all pairs that are solved here, for other tasks.
+    ``waiting`` are the positions of the queries that have not run yet, ``known`` pairs that other tasks
+    solved. With ``record``, all pairs that are solved here are recorded for other tasks.
     """
 
     def __init__(
@@ -190,110 +180,73 @@ def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.i
     )
 
 
-def search_shard(
-    shard: Shard,
-    geometry: ItemGeometry,
-    queries: Queries,
-    rows: Ints,
-    lists_for: Callable[[int, int], Any],
-    solve_first: int,
-    radius: float,
-    exchange: Exchange,
-    scratches: Scratches,
-    *,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[dict[int, NeighborPositions], SearchStats]:
-    """Run some queries, heavy ones first, and hand solved pairs to the other side.
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardSearch:
+    """The search for the nearest users of some queries in one shard.
 
-    Parameters
+    Attributes
     ----------
-    queries, rows
-        The possible queries, and the rows of those to run.
     lists_for
         Called with the row of a query and its row in the shard (-1 if not there). Returns the lists to
         fill, in rows of the shard.
     solve_first
         Number of users to solve before looking for better bounds.
     """
-    candidates = shard.candidates()
-    total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
 
-    def work(row: int) -> None:
-        nonlocal total
-        position = int(queries.positions[row])
-        known = exchange.take(position)
+    shard: Shard
+    geometry: ItemGeometry
+    queries: Queries
+    lists_for: ListsFor
+    solve_first: int
+    radius: float
+    exchange: Exchange
+
+    def run(
+        self, rows: Ints, n_threads: int | None, progress: Progress | None
+    ) -> tuple[dict[int, NeighborPositions], SearchStats]:
+        """Run the queries of some rows, heavy ones first, and hand solved pairs to the other side."""
+        total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
+
+        def work(row: int) -> None:
+            nonlocal total
+            lists, stats = self._search(row)
+            with lock:
+                results[row] = lists
+                total = total + stats
+
+        sizes = np.diff(self.queries.preferences.indptr)[rows]
+        run(work, rows[np.argsort(-sizes, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
+        return results, total
+
+    def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
+        from prefmover.search import _cascade as kernels
+        from prefmover.search.cascade import WidePairError, cascade
+
+        shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
+        position, total = int(positions[row]), int(p.total[row])
         itself = position - shard.first if shard.first <= position < shard.first + shard.n_users else -1
-        lists, solved, stats = _search_query(
-            shard,
-            geometry,
-            queries,
-            row,
-            itself,
-            candidates,
-            lists_for,
-            solve_first,
-            radius,
-            known,
-            scratches,
-        )
-        exchange.give(position, *solved)
-        with lock:
-            results[row] = lists
-            total = total + stats
-
-    sizes = np.diff(queries.preferences.indptr)[rows]
-    run(work, rows[np.argsort(-sizes, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
-    return results, total
-
-
-def _search_query(
-    shard: Shard,
-    geometry: ItemGeometry,
-    queries: Queries,
-    row: int,
-    itself: int,
-    candidates: Any,
-    lists_for: Callable[[int, int], Any],
-    solve_first: int,
-    radius: float,
-    known: tuple[Ints, Floats],
-    scratches: Scratches,
-) -> tuple[NeighborPositions, tuple[Ints, Floats], SearchStats]:
-    from prefmover.search import _cascade as kernels
-    from prefmover.search.cascade import WidePairError, cascade
-
-    p = queries.preferences
-    part = slice(p.indptr[row], p.indptr[row + 1])
-    items = p.indices[part].astype(np.int32)
-    if p.total[row] == 0:
-        none = np.empty(0, np.int64), np.empty(0)
-        undefined = SearchStats(undefined=shard.n_users - (itself >= 0))
-        return _collect(lists_for(row, itself), shard), none, undefined
-    start = time.perf_counter()
-    query = kernels.Query(
-        items,
-        p.mass[part],
-        int(p.total[row]),
-        query_major(geometry, items),
-        geometry.unit,
-        bool(geometry.is_metric),
-        itself,
-        radius,
-    )
-    s = scratches.get(shard, geometry.n_items, items.size)
-    seconds = {"layout": time.perf_counter() - start}
-    s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
-    s.known[known[0]] = known[1]
-    while True:
-        lists = lists_for(row, itself)
-        try:
-            solved, counts, stages = cascade(query, candidates, lists, solve_first, s)
-            break
-        except WidePairError as pair:  # beyond 32 bits: solved separately, then known
-            s.known[pair.v] = wide_distance(p, shard.preferences, geometry, row, pair.v)
-    pairs = s.solved_users[:solved].copy(), s.solved_distances[:solved].copy()
-    return _collect(lists, shard), pairs, SearchStats.from_counts(counts, {**seconds, **stages})
+        known, distances = self.exchange.take(position)
+        if total == 0:
+            lists = _collect(self.lists_for(row, itself), shard)
+            return lists, SearchStats(undefined=shard.n_users - (itself >= 0))
+        part = slice(p.indptr[row], p.indptr[row + 1])
+        items, metric = p.indices[part].astype(np.int32), bool(geometry.is_metric)
+        start = time.perf_counter()
+        layout = query_major(geometry, items)
+        query = kernels.Query(items, p.mass[part], total, layout, geometry.unit, metric, itself, self.radius)
+        s = _SCRATCHES.get(shard, geometry.n_items, items.size)
+        seconds = {"layout": time.perf_counter() - start}
+        s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
+        s.known[known] = distances
+        while True:
+            lists = self.lists_for(row, itself)
+            try:
+                solved, counts, stages = cascade(query, shard.candidates(), lists, self.solve_first, s)
+                break
+            except WidePairError as pair:  # beyond 32 bits: solved separately, then known
+                s.known[pair.v] = wide_distance(p, shard.preferences, geometry, row, pair.v)
+        self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
+        return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
 
 
 def _collect(lists: Any, shard: Shard) -> NeighborPositions:
