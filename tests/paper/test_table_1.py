@@ -83,9 +83,9 @@ def test_agreement_marks():
 def test_command():
     from typer.testing import CliRunner
 
-    from prefmover.cli.paper import app
+    from prefmover.cli import app
 
-    result = CliRunner().invoke(app, ["table-1"])
+    result = CliRunner().invoke(app, ["paper", "table-1"])
     assert result.exit_code == 0
     assert re.search(r"48\D+48\D+44\D+4\D+0\b", result.output)
     assert re.search(r"34\D+48\D+32\D+2\D+14\b", result.output)
@@ -95,9 +95,9 @@ def test_command():
 def test_command_json():
     from typer.testing import CliRunner
 
-    from prefmover.cli.paper import app
+    from prefmover.cli import app
 
-    result = CliRunner().invoke(app, ["table-1", "--json"])
+    result = CliRunner().invoke(app, ["paper", "table-1", "--json"])
     data = json.loads(result.stdout)
     assert data["counts"]["table-1"] == {"rounded": 44, "truncated": 4, "differs": 0}
     cell = data["cells"][47]

@@ -77,22 +77,21 @@ def parse_ks(value: Any) -> tuple[int, ...]:
     >>> parse_ks("1, 10:30:10"), parse_ks(5)
     ((1, 10, 20, 30), (5,))
     """
-    ks: set[int] = set()
-    for part in _listed(value, "ks"):
-        try:
-            start, *rest = [int(number) for number in str(part).split(":")]
-            if len(rest) > 2:
-                raise ValueError
-            numbers = range(start, (rest[0] if rest else start) + 1, rest[1] if len(rest) == 2 else 1)
-            too_many = len(numbers) > MAX_KS
-        except (ValueError, OverflowError):
-            raise InputError(f"ks is {value!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
-        if too_many:
-            raise InputError(f"ks is {value!r}, more than {MAX_KS:,} numbers; give a larger step")
-        ks.update(numbers)
-    if not ks or min(ks) < 1:
+    try:
+        ranges = [_range(*map(int, str(part).split(":"))) for part in _listed(value, "ks")]
+        n = sum(map(len, ranges))
+    except (ValueError, TypeError, OverflowError):  # TypeError: more than three numbers
+        raise InputError(f"ks is {value!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
+    if n > MAX_KS:
+        raise InputError(f"ks is {value!r}, more than {MAX_KS:,} numbers; give a larger step")
+    ks = sorted({k for numbers in ranges for k in numbers})
+    if not ks or ks[0] < 1:
         raise InputError(f"ks is {value!r}; give whole numbers from 1")
-    return tuple(sorted(ks))
+    return tuple(ks)
+
+
+def _range(start: int, end: int | None = None, step: int = 1) -> range:
+    return range(start, (start if end is None else end) + 1, step)
 
 
 def _listed(value: Any, name: str) -> list[Any]:
@@ -135,11 +134,11 @@ class Panel(FrozenModel):
         >>> Panel(name="b", over="k", train=0.8, ks="5,10").title
         'train:test 4:1, K from 5 to 10'
         """
+        first, last = share_name(self.train[0]), share_name(self.train[-1])
         if self.over == "train":
-            ends = f"{share_name(self.train[0])} to {share_name(self.train[-1])}"
-            return f"train:test from {ends}, K = {self.ks[0]}"
-        ks = f"K from {self.ks[0]} to {self.ks[-1]}" if len(self.ks) > 1 else f"K = {self.ks[0]}"
-        return f"train:test {share_name(self.train[0])}, {ks}"
+            return f"train:test from {first} to {last}, K = {self.ks[0]}"
+        ks = f" from {self.ks[0]} to {self.ks[-1]}" if len(self.ks) > 1 else f" = {self.ks[0]}"
+        return f"train:test {first}, K{ks}"
 
     def points(self) -> list[tuple[float, int]]:
         """Return the (share, K) of the panel's points, left to right."""
@@ -274,12 +273,10 @@ class Experiment(FrozenModel):
         '--dataset cinema --train 0.8,1:2 --ks 5,10'
         """
         words: list[str] = []
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if name != "panels" and value != field.default:
-                texts = value if name == "items" else [_option(value)]  # a name of a file may have a comma
-                for text in texts:
-                    words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
+        for name, value in self.model_dump(exclude_defaults=True, exclude={"panels"}).items():
+            texts = value if name == "items" else [_option(value)]  # a name of a file may have a comma
+            for text in texts:
+                words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
         return words
 
     def fixed(self) -> dict[str, Any]:

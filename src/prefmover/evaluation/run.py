@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from os import PathLike
 from typing import Any
 
@@ -222,12 +223,8 @@ class _Run:
     def all_tasks(self) -> list[tuple[float, int, str]]:
         """Return the (share, repeat, recommender) of all records, in the order of the run."""
         e = self.experiment
-        return [
-            (share, repeat, name)
-            for repeat in range(e.repeats)
-            for share in e.shares
-            for name in e.recommenders
-        ]
+        runs = product(range(e.repeats), e.shares, e.recommenders)
+        return [(share, repeat, name) for repeat, share, name in runs]
 
     def missing_records(self, done: Mapping[str, Record]) -> Iterator[Record]:
         """Compute and yield the records that are not there yet, as they finish."""

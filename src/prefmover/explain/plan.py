@@ -122,11 +122,7 @@ class UserExplanation(PairBreakdown):
 
 
 def explain_users(
-    data: Dataset,
-    user: int,
-    other: int,
-    measure: str | Measure = "pmd",
-    convention: str | None = None,
+    data: Dataset, user: int, other: int, measure: str | Measure = "pmd", convention: str | None = None
 ) -> UserExplanation:
     """Return the explanation of a measure's value for two users of the data, given by position."""
     return _explanation(data, breakdown(data, user, other, measure, convention))

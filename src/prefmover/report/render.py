@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
+from prefmover.evaluation.record import Record
 from prefmover.execution import atomic
 from prefmover.explain import RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
@@ -39,14 +40,6 @@ class ReportTable(NamedTuple):
     head: list[str]
     rows: list[list[str]]
     classes: Sequence[str] = ()
-
-
-class Section(NamedTuple):
-    """A heading with paragraphs and tables."""
-
-    heading: str
-    paragraphs: list[str]
-    tables: list[ReportTable]
 
 
 def write_report(
@@ -127,14 +120,19 @@ def _environment() -> Environment:
 def report_page(name: str, results: Results, tables: list[PanelTable], pictures: dict[str, str]) -> str:
     """Return the page ``report.html``, with its pictures (SVG by name) inside, or ``summary.md``."""
     e = results.experiment
-    sections = [
-        Section(
-            f"Panel ({table.panel.name}): {table.panel.title}",
-            text.panel_text(table),
-            [_error_table(table), *([_head_to_head_table(table)] if table.head_to_head else [])],
-        )
+    sections: list[dict[str, Any]] = [
+        {
+            "heading": f"Panel ({table.panel.name}): {table.panel.title}",
+            "paragraphs": text.panel_text(table),
+            "tables": [_error_table(table), *_head_to_head_tables(table)],
+        }
         for table in tables
     ]
+    for share in results.shares:
+        if rankings := results.rankings(share):
+            lists = f"Top {e.top_n} of each user's test items"
+            heading = f"{lists}, train:test {share_name(share)}, K = {results.k}"
+            sections.append({"heading": heading, "paragraphs": [], "tables": [_ranking_table(rankings)]})
     notes = render("notes.txt.j2", e=e, n_groups=len(results.records[0].groups.n), level=LEVEL)
     return render(
         f"{name}.j2",
@@ -142,7 +140,7 @@ def report_page(name: str, results: Results, tables: list[PanelTable], pictures:
         pictures=pictures,
         captions=CAPTIONS,
         summary=text.summary_text(results, tables),
-        sections=[*sections, *_ranking_sections(results)],
+        sections=sections,
         notes=notes.strip().split("\n\n"),
         commands=text.commands(results),
         provenance=text.provenance(results),
@@ -170,30 +168,24 @@ def _number(x: float) -> str:
     return f"{x:.{DIGITS}f}".removeprefix("0")
 
 
-def _head_to_head_table(table: PanelTable) -> ReportTable:
+def _head_to_head_tables(table: PanelTable) -> list[ReportTable]:
+    """Return the table of PMD against each method; none without PMD."""
     head = ["PMD against", "lower at", "wins", "ties", "losses", "mean difference", "p, users", "p, repeats"]
     rows = []
     for one in table.head_to_head.values():
-        counts = [f"{one.lower} of {one.points}", str(one.wins), str(one.ties), str(one.losses)]
+        counts = [f"{one.lower} of {len(table.heads)}", str(one.wins), str(one.ties), str(one.losses)]
         tests = [f"{one.difference:+.4f}", text.p_text(one.p_users), text.p_text(one.p_repeats)]
         rows.append([one.label, *counts, *tests])
-    return ReportTable("PMD against each method", head, rows)
+    return [ReportTable("PMD against each method", head, rows)] if rows else []
 
 
-def _ranking_sections(results: Results) -> Iterator[Section]:
-    """Yield a table of the top-n metrics for each share that has them."""
-    for share in results.shares:
-        rankings = results.rankings(share)
-        if not rankings:
-            continue
-        head = ["", "convention", *(name.replace("_", " ") for name in rankings[0][1])]
-        rows = [
-            [record.label, record.convention or record.kind, *map(_number, metrics.values())]
-            for record, metrics in rankings
-        ]
-        lists = f"Top {results.experiment.top_n} of each user's test items"
-        heading = f"{lists}, train:test {share_name(share)}, K = {results.k}"
-        yield Section(heading, [], [ReportTable("", head, rows)])
+def _ranking_table(rankings: list[tuple[Record, dict[str, float]]]) -> ReportTable:
+    head = ["", "convention", *(name.replace("_", " ") for name in rankings[0][1])]
+    rows = [
+        [record.label, record.convention or record.kind, *map(_number, metrics.values())]
+        for record, metrics in rankings
+    ]
+    return ReportTable("", head, rows)
 
 
 def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:

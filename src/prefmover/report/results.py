@@ -79,11 +79,6 @@ class HeadToHead:
     p_users: float  # of the difference, over groups of users
     p_repeats: float | None  # over repeats; None with fewer than 3
 
-    @property
-    def points(self) -> int:
-        """Number of points in the panel."""
-        return self.wins + self.ties + self.losses
-
     @classmethod
     def from_lines(cls, ours: Line, other: Line) -> HeadToHead:
         """Return the comparison of two lines of one panel."""
@@ -163,11 +158,12 @@ class Results:
     """The records of a run, at least one, with its settings and the identity of its data."""
 
     def __init__(self, records: Iterable[Record], experiment: Experiment, data: DataInfo) -> None:
-        self.records = list(records)
-        self.experiment = experiment
-        self.data = data
+        self.records, self.experiment, self.data = list(records), experiment, data
         if not self.records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
+        self.shares = sorted({record.share for record in self.records}, reverse=True)
+        self.seconds = sum(record.run.seconds for record in self.records)
+        self.k = 40 if 40 in experiment.ks else experiment.ks[-1]  # where a table shows only one K
         self._by_method: dict[tuple[str, str], list[Record]] = {}
         for record in self.records:
             self._by_method.setdefault((record.method, record.convention), []).append(record)
@@ -178,28 +174,14 @@ class Results:
         content = folder.content()
         return cls(folder.records().values(), content.settings, content.data)
 
-    @property
-    def shares(self) -> list[float]:
-        """Shares of training ratings, largest first."""
-        return sorted({record.share for record in self.records}, reverse=True)
-
-    @property
-    def seconds(self) -> float:
-        """The computing time of all records."""
-        return sum(record.run.seconds for record in self.records)
-
-    @property
-    def k(self) -> int:
-        """The number of neighbors where a table shows only one: the paper's 40, or the largest."""
-        return 40 if 40 in self.experiment.ks else self.experiment.ks[-1]
-
     def panels(self) -> list[Panel]:
         """Return the experiment's panels as far as there are records; by default over shares, and over K."""
-        available = set(self.shares)
-        if self.experiment.panels:
-            panels = [(p, [share for share in p.train if share in available]) for p in self.experiment.panels]
-            return [panel.model_copy(update={"train": tuple(train)}) for panel, train in panels if train]
         ks, shares = self.experiment.ks, self.shares
+        if self.experiment.panels:
+            panels = [
+                (p, tuple(share for share in p.train if share in shares)) for p in self.experiment.panels
+            ]
+            return [panel.model_copy(update={"train": train}) for panel, train in panels if train]
         panels_over_k = [Panel(name=share_name(share), over="k", train=(share,), ks=ks) for share in shares]
         if len(shares) == 1:
             return panels_over_k
