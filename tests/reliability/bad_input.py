@@ -292,7 +292,7 @@ def memory(what: str, names: Names) -> Callable[[Callable[[Path], object]], Call
     return case(MEMORY, what, names)
 
 
-memory("a list instead of a frame", ("list", "Ratings.from_arrays", "Ratings.from_csr"))(
+memory("a list instead of a frame", ("list", "from_arrays", "from_csr"))(
     lambda _: Ratings.from_frame([1, 2, 3])
 )
 memory("a frame with other names", ("'user'", "'userId'", "user=", "'movieId'"))(
@@ -485,7 +485,7 @@ def option(what: str, names: Names) -> Callable[[Callable[[Path], object]], Call
 option("a misspelled measure", ("measure", "'pmdd'", "'pmd'", "jaccard"))(
     lambda _: pm.nearest(data(), measure="pmdd")
 )
-option("a measure that needs a geometry, without one", ("'pmd'", "geometry"))(
+option("a measure that needs a geometry, without one", ("'pmd'", "ItemGeometry.from_vectors"))(
     lambda _: Recommender().fit(Dataset(small()))
 )
 option("k below 1", ("k", 0, 1))(lambda _: pm.nearest(data(), k=0))

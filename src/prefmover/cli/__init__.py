@@ -2,8 +2,7 @@
 
 A verb's module has a function with the verb's name, whose parameters are the options, or a
 :class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines in its help, by
-subcommand if there are any. Heavy imports go inside the functions. The table has the one-line help, so that
-``prefmover --help`` imports no verb.
+subcommand if there are any. The table has the one-line help, so that ``prefmover --help`` imports no verb.
 
 Errors that the user can fix end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
 """
@@ -19,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from prefmover import __version__
 from prefmover.cli.interrupt import INTERRUPTED, prompt_interrupts
 from prefmover.cli.terminal import STATE, error_line, note
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
@@ -101,7 +101,7 @@ def _load(name: str) -> Any:
     command: Any = typer.main.get_command(verb)
     for part in (command, *getattr(command, "commands", {}).values()):
         part.rich_markup_mode = None
-    command.name = name
+    command.name, command.help = name, command.help or VERBS[name]
     return command
 
 
@@ -123,9 +123,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:
     if show:
-        from importlib.metadata import version
-
-        typer.echo(f"prefmover {version('prefmover')}")
+        typer.echo(f"prefmover {__version__}")
         raise typer.Exit
 
 

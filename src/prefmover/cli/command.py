@@ -1,7 +1,8 @@
-"""Functions as commands: groups of options, and a ``--config`` file for all of them.
+"""Functions as commands: groups of options, ``--json``, and a ``--config`` file for all of them.
 
 A verb is a function whose parameters are its options. Options that several verbs share are the fields of a
-dataclass, and the verb takes one parameter of that class.
+dataclass, and the verb takes one parameter of that class. A verb that returns an
+:class:`~prefmover.cli.output.Output` has ``--json``.
 
 A configuration file is TOML. Its keys are the long names of options or the names of arguments, and a table
 holds the options of one verb:
@@ -21,31 +22,34 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json as json_format
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from prefmover.cli.output import Output
+from prefmover.data.ids import close_names
 from prefmover.errors import InputError
-
-__all__ = ["command", "settings_for"]
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that typer calls: groups are spread into their fields, and ``--config`` is added.
+    """Return the function that typer calls: groups are spread into their fields, and options are added.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
     ... class Trip:
     ...     city: Annotated[str, typer.Option(help="Destination.")] = "Ghent"
-    >>> def send(trip: Trip, n: int = 1) -> None:
-    ...     print(n, trip.city)
+    >>> def send(trip: Trip, n: int = 1) -> Output:
+    ...     return Output({"city": trip.city}, [trip.city] * n)
     >>> ready = command(send)
     >>> [*inspect.signature(ready).parameters]
-    ['city', 'n', 'config']
-    >>> ready(city="Delft", n=2, config="")
-    2 Delft
+    ['city', 'n', 'json', 'config']
+    >>> ready(city="Delft", n=2)
+    Delft
+    Delft
     """
     if hasattr(function, "option_groups"):
         return function
@@ -56,13 +60,17 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
         owner, names = (groups[name], _fields(groups[name])) if name in groups else (function, [name])
         types, defaults = get_type_hints(owner, include_extras=True), inspect.signature(owner).parameters
         parameters += [_parameter(one, types.get(one, str), defaults[one].default) for one in names]
+    if hints.get("return") is Output:
+        parameters.append(_parameter("json", Json, False))
     parameters.append(_parameter("config", Config, ""))
 
     @functools.wraps(function)
-    def run(*, config: str, **values: Any) -> Any:
+    def run(*, config: str = "", json: bool = False, **values: Any) -> None:
         for name, group in groups.items():
             values[name] = group(**{field: values.pop(field) for field in _fields(group)})
-        return function(**values)
+        output = function(**values)
+        if output is not None:
+            output.print(json)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -86,14 +94,13 @@ def _configure(ctx: typer.Context, path: str) -> str:
     return path
 
 
+Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
 Config = Annotated[
     str,
     typer.Option(
-        "--config",
         metavar="FILE",
         is_eager=True,
         callback=_configure,
-        show_default=False,
         help="TOML file of options; the command line overrides it.",
     ),
 ]
@@ -107,9 +114,7 @@ def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> dict[str, 
     """
     from prefmover.cli import VERBS
 
-    common = {
-        name: value for name, value in content.items() if name not in VERBS or not isinstance(value, dict)
-    }
+    common = {key: value for key, value in content.items() if key not in VERBS or not isinstance(value, dict)}
     table: Any = content
     for verb in verbs:
         table = table.get(verb, {}) if isinstance(table, dict) else {}
@@ -117,8 +122,6 @@ def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> dict[str, 
 
 
 def _read_toml(path: str) -> dict[str, Any]:
-    import tomllib
-
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)
@@ -132,11 +135,12 @@ def _read_toml(path: str) -> dict[str, Any]:
 
 def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, Any]:
     """Return a setting as (parameter, text); typer checks the text, as if it were typed."""
-    from json import dumps
-
-    option = _options(ctx).get(key.replace("_", "-"))
+    options = _options(ctx)
+    option = options.get(key.replace("_", "-"))
     if option is None:
-        raise InputError(f"{path}: there is no option {key!r}; {_hint(key, _options(ctx))}")
+        close = close_names(key, options, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"options: {', '.join(sorted(options))}"
+        raise InputError(f"{path}: there is no option {key!r}; {hint}")
     flag = getattr(option, "is_flag", False)
     values = value if isinstance(value, list) else [value]
     for one in values:
@@ -147,7 +151,7 @@ def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, 
     texts = [str(one) for one in values]
     typed = value if flag else texts if option.multiple else ",".join(texts)
     if any(isinstance(one, dict) for one in values):  # tables, which no command line could hold
-        typed = dumps(values, default=str)
+        typed = json_format.dumps(values, default=str)
     try:
         option.process_value(ctx, typed)
     except typer.BadParameter as error:
@@ -162,13 +166,4 @@ def _options(ctx: typer.Context) -> dict[str, Any]:
         names = [name for name in parameter.opts if name.startswith("--") or not name.startswith("-")]
         for name in [*names, str(parameter.name)]:
             options.setdefault(name.lstrip("-").replace("_", "-"), parameter)
-    for name in ("config", "help"):
-        options.pop(name, None)
-    return options
-
-
-def _hint(key: str, names: Mapping[str, Any]) -> str:
-    from prefmover.data.ids import close_names
-
-    close = close_names(key, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"options: {', '.join(sorted(names))}"
+    return {name: option for name, option in options.items() if name not in ("config", "help")}

@@ -1,17 +1,17 @@
 """``prefmover data``: list, download and locate data sets."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
-from prefmover.cli.options import Json
-from prefmover.cli.output import print_json
+from prefmover.cli.output import Output
 from prefmover.cli.terminal import note, progress
+from prefmover.datasets import BUILT_IN, SOURCES, folders, install
+from prefmover.datasets.registry import find_source
+from prefmover.errors import InputError
 
-if TYPE_CHECKING:
-    from prefmover.datasets.install import Installed
-
-app = typer.Typer(help="List, download and locate data sets.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="Name of a data set; `prefmover data list` shows all.")]
 
@@ -28,17 +28,9 @@ VERIFIED = {
 }
 
 
-@app.callback()
-def data() -> None:
-    """List, download and locate data sets."""
-
-
 @app.command("list")
-def list_(json: Json = False) -> None:
+def list_() -> Output:
     """List the data sets and their folders."""
-    from prefmover.datasets import BUILT_IN, SOURCES, folders
-    from prefmover.errors import InputError
-
     rows = [{"name": name, "title": "built in", "path": "built in"} for name in BUILT_IN]
     for known in SOURCES.values():
         try:
@@ -47,14 +39,9 @@ def list_(json: Json = False) -> None:
         except InputError as error:  # a damaged one must not hide the others
             where = f"unusable: {error}"
         rows.append({"name": known.name, "title": known.title, "path": where})
-    if json:
-        print_json(rows)
-        return
-    for row in rows:
-        typer.echo(f"{row['name']:<16} {row['title']:<45} {row['path'] or 'not installed'}")
-    note(
-        "\n`prefmover data get NAME` downloads; `prefmover data add NAME --from PATH` copies files you have."
-    )
+    lines = [f"{row['name']:<16} {row['title']:<45} {row['path'] or 'not installed'}" for row in rows]
+    heading = "`prefmover data get NAME` downloads; `prefmover data add NAME --from PATH` copies your files"
+    return Output(rows, lines, heading)
 
 
 @app.command()
@@ -63,18 +50,13 @@ def get(
     force: Annotated[
         bool, typer.Option("--force", help="New download even if the data set is installed.")
     ] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Download a data set from its publisher."""
-    from prefmover.datasets import install
-    from prefmover.datasets.registry import BUILT_IN, find_source
-
     if name.casefold() not in BUILT_IN:
         known = find_source(name)
-        note(f"{known.title}\nTerms: {known.terms}\nPlease cite: {known.citation}")
+        note(f"{known.title}\nterms: {known.terms}\nplease cite: {known.citation}")
     with progress(f"{name}, bytes") as callback:
-        installed = install.get(name, progress=callback, force=force)
-    _report(installed, json)
+        return _describe(install.get(name, progress=callback, force=force))
 
 
 @app.command()
@@ -84,47 +66,27 @@ def add(
         str, typer.Option("--from", metavar="PATH", help="Publisher's zip archive, or a folder.")
     ],
     link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Install a data set from an archive or a folder."""
-    from prefmover.datasets import install
-
-    _report(install.add(name, origin, link=link), json)
+    return _describe(install.add(name, origin, link=link))
 
 
 @app.command()
 def path(
     name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a data set; without it, the folder of all data sets.", show_default=False
-        ),
+        str, typer.Argument(help="Name of a data set; without it, the folder of all data sets.")
     ] = "",
-    json: Json = False,
-) -> None:
+) -> Output:
     """Print the path of a data set, or of the folder of all data sets."""
-    from prefmover.datasets import BUILT_IN, folders
-    from prefmover.datasets.registry import find_source
-    from prefmover.errors import InputError
-
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in; it has no folder")
     folder = str(folders.locate(find_source(name)).path) if name else str(folders.data_folder())
-    if json:
-        print_json({"name": name or None, "path": folder})
-    else:
-        typer.echo(folder)
+    return Output({"name": name or None, "path": folder}, [folder])
 
 
-def _report(installed: "Installed", json: bool) -> None:
-    if json:
-        from dataclasses import asdict
-
-        print_json(asdict(installed))
-        return
-    typer.echo(installed.path)
+def _describe(installed: install.Installed) -> Output:
+    heading = f"{installed.name} is already installed; --force downloads it again"
     if installed.verified:
         digits = f" (sha256 {installed.sha256})" if installed.sha256 else ""
-        note(f"{installed.name}: {VERIFIED[installed.verified]}{digits}")
-    else:
-        note(f"{installed.name} is already installed; --force downloads it again")
+        heading = f"{installed.name}: {VERIFIED[installed.verified]}{digits}"
+    return Output(asdict(installed), [str(installed.path)], heading)

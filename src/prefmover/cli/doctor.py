@@ -8,11 +8,11 @@ import re
 from importlib import metadata
 from typing import Any
 
-import typer
-
-from prefmover.cli.options import Json
-
-__all__ = ["doctor", "examine", "requirements"]
+from prefmover.cli.output import Output
+from prefmover.datasets.folders import data_folders, find
+from prefmover.datasets.registry import SOURCES
+from prefmover.errors import InputError
+from prefmover.execution.threads import resolve_threads
 
 FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
 """Extras for the development of prefmover."""
@@ -20,17 +20,10 @@ FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
 EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
 
-def doctor(json: Json = False) -> None:
+def doctor() -> Output:
     """Show versions, threads, caches and data sets, and how to install what is missing."""
-    from prefmover.cli.output import print_json
-
     report = examine()
-    if json:
-        print_json(report)
-    else:
-        typer.echo(_table(report))
-    if not report["healthy"]:
-        raise typer.Exit(1)
+    return Output(report, _lines(report), exit_code=0 if report["healthy"] else 1)
 
 
 def examine() -> dict[str, Any]:
@@ -38,27 +31,39 @@ def examine() -> dict[str, Any]:
     needs = requirements()
     versions = {name: _version(name) for name in needs.pop("")}
     extras = {extra: {name: _version(name) for name in names} for extra, names in needs.items()}
-    missing = [name for name, version in versions.items() if version is None]
-    remedies = [f"pip install prefmover  # missing: {', '.join(missing)}"] if missing else []
-    remedies += [
-        f"pip install 'prefmover[{extra}]'  # {', '.join(n for n, v in names.items() if v is None)}"
-        for extra, names in extras.items()
-        if None in names.values()
-    ]
-    kernels = _kernels()
-    data = _data()
-    remedies += [r for r in (kernels.pop("remedy", None), data.pop("remedy", None)) if r]
+    remedies = []
+    for extra, names in (("", versions), *extras.items()):
+        if missing := [name for name, version in names.items() if version is None]:
+            target = f"'prefmover[{extra}]'" if extra else "prefmover"
+            remedies.append(f"pip install {target}  # missing: {', '.join(missing)}")
+    kernels: dict[str, Any] = {"folder": None, "writable": False, "compiled": 0}
+    try:
+        from prefmover.execution.jit import kernel_folder
+
+        folder = kernel_folder()
+        compiled = sum(1 for _ in folder.rglob("*.nbc"))
+        kernels = {"folder": str(folder), "writable": os.access(folder, os.W_OK), "compiled": compiled}
+    except (ImportError, OSError) as error:
+        remedies.append(f"set NUMBA_CACHE_DIR to a writable folder: {error}")
+    data: dict[str, Any] = {"folders": [], "installed": {}}
+    try:
+        data["folders"] = [str(folder) for folder in data_folders()]
+        data["installed"] = {name: str(at.path) for name, source in SOURCES.items() if (at := find(source))}
+        if not data["installed"]:
+            remedies.append("prefmover data get ml-100k  # or set PREFMOVER_DATA to a folder of data sets")
+    except InputError as error:
+        remedies.append(str(error))
     return {
         "prefmover": _version("prefmover"),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "threads": _threads(),
+        "threads": resolve_threads(None),
         "versions": versions,
         "extras": extras,
         "kernels": kernels,
         "data": data,
         "remedies": remedies,
-        "healthy": not missing and bool(kernels["writable"]),
+        "healthy": None not in versions.values() and kernels["writable"],
     }
 
 
@@ -83,66 +88,22 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _threads() -> int:
-    from prefmover.execution.threads import resolve_threads
-
-    return resolve_threads(None)
-
-
-def _kernels() -> dict[str, Any]:
-    """Return the cache of compiled kernels, and how many it holds."""
-    try:
-        from prefmover.execution.jit import kernel_folder
-
-        folder = kernel_folder()
-    except (ImportError, OSError) as error:
-        return {
-            "folder": None,
-            "writable": False,
-            "compiled": 0,
-            "remedy": f"set NUMBA_CACHE_DIR to a writable folder: {error}",
-        }
-    return {
-        "folder": str(folder),
-        "writable": os.access(folder, os.W_OK),
-        "compiled": sum(1 for _ in folder.rglob("*.nbc")),
-    }
-
-
-def _data() -> dict[str, Any]:
-    """Return the folders of data sets, and the data sets in them."""
-    from prefmover.datasets.folders import data_folders, find
-    from prefmover.datasets.registry import SOURCES
-    from prefmover.errors import InputError
-
-    try:
-        folders = data_folders()
-        installed = {name: str(files.path) for name, source in SOURCES.items() if (files := find(source))}
-    except InputError as error:
-        return {"folders": [], "installed": {}, "remedy": str(error)}
-    data: dict[str, Any] = {"folders": [str(folder) for folder in folders], "installed": installed}
-    if not installed:
-        data["remedy"] = "prefmover data get ml-100k, or set PREFMOVER_DATA to a folder of data sets"
-    return data
-
-
-def _table(report: dict[str, Any]) -> str:
+def _lines(report: dict[str, Any]) -> list[str]:
     """Return the report as aligned text."""
-    missing = "not installed"
-    rows = [
-        ("prefmover", report["prefmover"] or missing),
-        ("python", f"{report['python']} on {report['platform']}"),
-        ("threads", str(report["threads"])),
-        *((name, version or missing) for name, version in report["versions"].items()),
-    ]
-    for extra, names in report["extras"].items():
-        rows += [(name, f"{version or missing} (extra {extra!r})") for name, version in names.items()]
     kernels, data = report["kernels"], report["data"]
-    rows.append(("compiled kernels", f"{kernels['folder']} ({kernels['compiled']})"))
-    rows.append(("data folders", ", ".join(data["folders"]) or "-"))
-    rows += list(data["installed"].items())
-    width = max(len(name) for name, _ in rows)
-    lines = [f"{name:<{width}}  {value}" for name, value in rows]
+    rows = {
+        "prefmover": report["prefmover"],
+        "python": f"{report['python']} on {report['platform']}",
+        "threads": report["threads"],
+        **{name: version or "not installed" for name, version in report["versions"].items()},
+    }
+    for extra, names in report["extras"].items():
+        rows |= {name: f"{version or 'not installed'} (extra {extra!r})" for name, version in names.items()}
+    rows["compiled kernels"] = f"{kernels['folder']} ({kernels['compiled']})"
+    rows["data folders"] = ", ".join(data["folders"]) or "-"
+    rows |= data["installed"]
+    width = max(map(len, rows))
+    lines = [f"{name:<{width}}  {value}" for name, value in rows.items()]
     if report["remedies"]:
         lines += ["", "To install what is missing:", *(f"  {remedy}" for remedy in report["remedies"])]
-    return "\n".join(lines)
+    return lines

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict, is_dataclass
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import Json, Threads
+from prefmover.cli.options import Threads
+from prefmover.cli.output import Output, check_folder
 from prefmover.cli.source import SourceOptions
-
-__all__ = ["fit"]
+from prefmover.cli.terminal import note
+from prefmover.errors import InputError
 
 EXAMPLES = (
     "prefmover fit --dataset cinema --out cinema-model",
@@ -21,48 +23,40 @@ EXAMPLES = (
 
 def fit(
     source: SourceOptions,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the model.")],
+    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Folder of the model.")],
     options: ModelOptions,
     threads: Threads = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Fit a model to ratings and save it, with its data, in a folder.
 
     Every other verb takes the folder as --model. A model that is already there is replaced in one step.
     """
-    from pathlib import Path
-
-    from prefmover.cli.output import print_json
-    from prefmover.errors import InputError
-
     if source.model is not None:
         raise InputError("--model is already fitted; fit a new model to --dataset or --ratings")
-    if Path(out).is_file():
-        raise InputError(f"--out is {out!r}, which is a file; give a folder")
+    check_folder(out)
     options.make(threads)  # bad options are refused before the data are read
     data, _ = source.open()
     model = fitted(data, None, options, threads)
     model.save(out)
-    if json:
-        parameters = {name: value for name, value in model.get_params().items() if name != "n_threads"}
-        summary = {
-            "model": out,
-            "data": data.name,
-            "type": type(model).__name__,
-            "users": data.n_users,
-            "items": data.n_items,
-            "ratings": data.ratings.n_ratings,
-            "geometry": data.geometry.name if data.geometry else None,
-            "parameters": {name: _plain(value) for name, value in parameters.items()},
-            "settings": {name: _plain(value) for name, value in model.settings_.items()},
-            "tuning": model.tuning_,
-        }
-        print_json(summary)
-        return
     for trial in model.tuning_:
-        typer.echo("  ".join(f"{name}={value}" for name, value in trial.items()), err=True)
-    typer.echo(out)
+        note("  ".join(f"{name}={value}" for name, value in trial.items()))
+    parameters = {name: value for name, value in model.get_params().items() if name != "n_threads"}
+    summary = {
+        "model": out,
+        "data": data.name,
+        "type": type(model).__name__,
+        "users": data.n_users,
+        "items": data.n_items,
+        "ratings": data.ratings.n_ratings,
+        "geometry": data.geometry.name if data.geometry else None,
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "settings": {name: _plain(value) for name, value in model.settings_.items()},
+        "tuning": model.tuning_,
+    }
+    return Output(summary, [out])
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return value if isinstance(value, int | float | str | bool | None) else str(value)

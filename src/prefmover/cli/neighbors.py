@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from shutil import rmtree
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from prefmover.cli.options import (
     Address,
     Convention,
     ExecutorName,
-    Json,
     Measure,
     Rated,
     TableFile,
     Threads,
     open_executor,
 )
-from prefmover.cli.source import SourceOptions, guest_name, measure_of, parse_rated, user_id
+from prefmover.cli.output import Output, check_writable, write_table
+from prefmover.cli.source import SourceOptions, guest_name, measure_of, n_common, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
-    from prefmover.search import NeighborList
-
-__all__ = ["neighbors"]
+from prefmover.predict.inputs import guest_ratings
+from prefmover.search import nearest
 
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -k 5",
@@ -40,36 +37,28 @@ EXAMPLES = (
 def neighbors(
     source: SourceOptions,
     user: Annotated[
-        list[str] | None,
-        typer.Option("--user", "-u", metavar="ID", help="User; repeatable.", show_default=False),
+        list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
     ] = None,
     rated: Rated = None,
-    all_users: Annotated[bool, typer.Option("--all", help="All users; needs --out.")] = False,
-    k: Annotated[int, typer.Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
+    all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
+    k: Annotated[int, Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
     threads: Threads = None,
     executor: ExecutorName = "threads",
     address: Address = "",
-    json: Json = False,
-) -> None:
+) -> Output:
     """Find the nearest neighbors of users, exactly, nearest first.
 
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
-    from shutil import rmtree
-
-    from prefmover.cli.output import check_writable, print_json, write_table
-    from prefmover.predict.inputs import guest_ratings
-    from prefmover.search import nearest
-
     if sum((bool(user), bool(rated), all_users)) != 1:
         raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
     if all_users and not out:
         raise InputError("--all needs a file: add --out neighbors.parquet (or .csv)")
-    file = check_writable(out) if out else None
+    file = check_writable(out)
     if executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
     data, model = source.open(threads)
@@ -83,71 +72,35 @@ def neighbors(
         progress(f"neighbors by {row.label}") as callback,
         resumable(parts),
     ):
+        new = guest_ratings(data.ratings, guest, guest_name(data)) if guest else None
         table = nearest(
-            data,
-            k,
-            ids,
-            row,
-            new=None if guest is None else guest_ratings(data.ratings, guest, guest_name(data)),
-            convention=convention,
-            n_threads=threads,
-            progress=callback,
-            checkpoint=parts,
-            executor=cluster,
-        )
+            data, k, ids, row, new=new, convention=convention, n_threads=threads,
+            progress=callback, checkpoint=parts, executor=cluster,
+        )  # fmt: skip
     if file is not None:
         write_table(table.to_frame(), file)
         if parts is not None:
             rmtree(parts, ignore_errors=True)
-        note(str(table))
-        if json:
-            print_json({"file": str(file), "users": len(table.users), "rows": len(table.neighbors)})
-        else:
-            typer.echo(str(file))
-        return
-    queries = [("you", guest)] if guest is not None else [(one, data.ratings[one]) for one in ids or ()]
-    lists = [
-        _Query(name, rated, table[user])
-        for (name, rated), user in zip(queries, table.users.tolist(), strict=True)
-    ]
-    if json:
-        users = [
-            {"user": None if guest is not None else one.user, "neighbors": one.to_list(data)} for one in lists
+        n_users, n_rows = len(table.users), len(table.neighbors)
+        note(f"{counted(n_rows, 'neighbor')} of {counted(n_users, 'user')}")
+        return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
+    users, lines, heading = [], [], ""
+    n_others = counted(data.n_users - (guest is None), "user")
+    for one in table.users.tolist():
+        ratings = guest or data.ratings[one]
+        rows: list[dict[str, Any]] = [
+            {**other, "n_common": n_common(data, ratings, other["user"])}
+            for other in table[one].to_dict()["neighbors"]
         ]
-        print_json({"data": data.name, "measure": row.name, "k": k, "users": users})
-        return
-    for one in lists:
-        n_others = data.n_users - (guest is None)
-        note(f"{one.user}: {counted(len(one.ratings), 'rating')}; nearest of {counted(n_others, 'user')}:")
-        if len(lists) > 1:
-            typer.echo(f"{one.user}:")
-        for line in one.lines(data):
-            typer.echo(line)
-        if not one.neighbors:
-            note("  none: the measure is undefined for this user and all others")
-
-
-class _Query(NamedTuple):
-    """A user with their ratings and neighbors."""
-
-    user: Any
-    ratings: dict[Any, float]
-    neighbors: NeighborList
-
-    def n_common(self, data: Dataset, other: Any) -> int:
-        """Return the number of items that the user and another one have rated."""
-        return len(self.ratings.keys() & data.ratings[other].keys())
-
-    def to_list(self, data: Dataset) -> list[dict[str, Any]]:
-        """Return the neighbors for JSON."""
-        rows = self.neighbors.to_dict()["neighbors"]
-        return [{**row, "n_common": self.n_common(data, row["user"])} for row in rows]
-
-    def lines(self, data: Dataset) -> list[str]:
-        """Return a line for each neighbor."""
-        width = max((len(str(other.user)) for other in self.neighbors), default=0)
-        return [
-            f"{other.value:9.4f}  {other.user!s:<{width}}  "
-            f"{self.n_common(data, other.user) or 'nothing'} in common"
-            for other in self.neighbors
-        ]
+        users.append({"user": None if guest else one, "neighbors": rows})
+        heading = f"{'you' if guest else one}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
+        if len(table.users) > 1:
+            heading = ""
+            lines.append(f"{one}:")
+        width = max((len(str(other["user"])) for other in rows), default=0)
+        for other in rows:
+            value, common = other[row.value_name], other["n_common"] or "nothing"
+            lines.append(f"{value:9.4f}  {other['user']!s:<{width}}  {common} in common")
+        if not rows:
+            note(f"{one} has no neighbors: the measure is undefined for this user and all others")
+    return Output({"data": data.name, "measure": row.name, "k": k, "users": users}, lines, heading)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-import typer
+from typer import Option
 
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
-    from prefmover.execution import Executor
-
     ConventionName: TypeAlias = str
     DatasetName: TypeAlias = str
     MeasureName: TypeAlias = str
@@ -26,73 +23,33 @@ else:  # the choices come from the tables
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
 
-__all__ = [
-    "Address",
-    "Convention",
-    "DatasetName",
-    "ExecutorName",
-    "Json",
-    "Measure",
-    "MeasureName",
-    "Rated",
-    "TableFile",
-    "Threads",
-    "User",
-    "open_executor",
-]
+MEASURE = Option("--measure", case_sensitive=False, help="Similarity measure; pmd or the model's by default.")
+USER = Option("--user", "-u", metavar="ID", help="Id of the user.")
 
-Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", "-t", metavar="N", min=1, help="Number of threads.", show_default="all cores"),
+    int | None, Option("--threads", "-t", metavar="N", min=1, help="Number of threads; all cores by default.")
 ]
-User = Annotated[str, typer.Option("--user", "-u", metavar="ID", help="User.")]
 Rated = Annotated[
     list[str] | None,
-    typer.Option(
-        "--rated",
-        metavar="ITEM=RATING",
-        help="Rating by a person who is not in the data; repeatable.",
-        show_default=False,
-    ),
+    Option(metavar="ITEM=RATING", help="Rating by a person who is not in the data; repeatable."),
 ]
-Measure = Annotated[
-    MeasureName | None,
-    typer.Option(
-        "--measure", case_sensitive=False, help="Similarity measure.", show_default="pmd, or the model's"
-    ),
-]
-Convention = Annotated[
-    ConventionName | None,
-    typer.Option("--convention", help="Variant of the measure.", show_default="the measure's default"),
-]
+Measure = Annotated[MeasureName | None, MEASURE]
+Convention = Annotated[ConventionName | None, Option(help="Variant of the measure; usually published.")]
 TableFile = Annotated[
-    str,
-    typer.Option(
-        "--out", "-o", metavar="FILE", help="Output file, .csv or .parquet.", show_default="standard output"
-    ),
+    str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")
 ]
-ExecutorName = Annotated[Literal["threads", "ray"], typer.Option("--executor", help="Where the work runs.")]
-Address = Annotated[
-    str,
-    typer.Option("--address", help="Ray cluster: auto, or host:port.", show_default="a new local cluster"),
+ExecutorName = Annotated[
+    Literal["threads", "ray"], Option("--executor", help="Threads of this machine, or a Ray cluster.")
 ]
+Address = Annotated[str, Option(help="Ray cluster, auto or host:port; a new local one by default.")]
 
 
-@contextmanager
-def open_executor(executor: ExecutorName, address: str, threads: int | None) -> Iterator[Executor | None]:
-    """Open the executor of ``--executor`` and ``--address``; None means threads of this process.
+def open_executor(executor: str, address: str, threads: int | None) -> AbstractContextManager[Any]:
+    """Open the executor of ``--executor`` and ``--address``; None means threads of this process."""
+    if executor == "ray":
+        from prefmover.execution import RayExecutor
 
-    >>> with open_executor("threads", "", None) as executor:
-    ...     print(executor)
-    None
-    """
-    if executor == "threads":
-        if address:
-            raise InputError("--address names a Ray cluster; add --executor ray")
-        yield None
-        return
-    from prefmover.execution import RayExecutor
-
-    with RayExecutor(address or None, cores=threads) as cluster:
-        yield cluster
+        return RayExecutor(address or None, cores=threads)
+    if address:
+        raise InputError("--address names a Ray cluster; add --executor ray")
+    return nullcontext()

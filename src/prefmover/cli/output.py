@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
+from collections.abc import Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
+from prefmover.cli.terminal import note
 from prefmover.errors import InputError
-
-__all__ = ["check_writable", "print_json", "write_table", "write_text"]
-
-TABLES = (".csv", ".parquet")
+from prefmover.execution import atomic
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON; NaN becomes null."""
-    from json import dumps
+class Output(NamedTuple):
+    """The result of a verb: a heading for stderr and lines for stdout, or data with ``--json``.
 
-    typer.echo(dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    Large data are given as a function that returns them.
+    """
+
+    data: Any
+    lines: Sequence[str]
+    heading: str = ""
+    exit_code: int = 0
+
+    def print(self, as_json: bool) -> None:
+        """Print the data or the lines, and end the command if the exit code is not 0."""
+        if as_json:  # NaN becomes null
+            data = _plain(self.data() if callable(self.data) else self.data)
+            typer.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            if self.heading:
+                note(self.heading)
+            if self.lines:
+                typer.echo("\n".join(self.lines))
+        if self.exit_code:
+            raise typer.Exit(self.exit_code)
 
 
 def _plain(value: Any) -> Any:
@@ -31,8 +50,12 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def check_writable(path: str, endings: tuple[str, ...] = TABLES, option: str = "--out") -> Path:
-    """Return the path of a file to write, checked before the work starts."""
+def check_writable(
+    path: str, endings: tuple[str, ...] = (".csv", ".parquet"), option: str = "--out"
+) -> Path | None:
+    """Return the path of a file to write, checked before the work starts; None without a path."""
+    if not path:
+        return None
     file = Path(path)
     if file.suffix.casefold() not in endings:
         raise InputError(f"{option} is {path!r}; give a file name that ends in {' or '.join(endings)}")
@@ -43,35 +66,34 @@ def check_writable(path: str, endings: tuple[str, ...] = TABLES, option: str = "
     return file
 
 
-def write_table(table: Any, path: Path | None) -> None:
-    """Write an Arrow table to a CSV or Parquet file, atomically; without a path, print it as CSV."""
-    from prefmover.execution import atomic
-
-    if path is not None and path.suffix.casefold() == ".parquet":
-        from pyarrow import parquet
-
-        buffer = BytesIO()
-        parquet.write_table(table, buffer)
-        atomic.write(path, buffer.getvalue())
-    elif path is not None:
-        atomic.write(path, _csv(table).encode())
-    else:
-        typer.echo(_csv(table), nl=False)
+def check_folder(path: str) -> Path:
+    """Return the path of a folder to write, checked before the work starts."""
+    if Path(path).is_file():
+        raise InputError(f"--out is {path!r}, which is a file; give a folder")
+    return Path(path)
 
 
-def _csv(table: Any) -> str:
-    """Return a table as CSV with quotes only where needed (Arrow quotes all text)."""
-    import csv
+def write_table(table: Any, path: Path) -> None:
+    """Write an Arrow table to a CSV or Parquet file, atomically."""
+    if path.suffix.casefold() == ".csv":
+        write_text("\n".join([*csv_lines(table), ""]), path)
+        return
+    from pyarrow import parquet
 
+    buffer = BytesIO()
+    parquet.write_table(table, buffer)
+    atomic.write(path, buffer.getvalue())
+
+
+def csv_lines(table: Any) -> list[str]:
+    """Return a table as CSV, with quotes only where needed (Arrow quotes all text)."""
     out = StringIO(newline="")
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(table.column_names)
     rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    return out.getvalue()
+    return out.getvalue().removesuffix("\n").split("\n")
 
 
 def write_text(text: str | bytes, path: Path) -> None:
     """Write a file atomically."""
-    from prefmover.execution import atomic
-
     atomic.write(path, text.encode() if isinstance(text, str) else text)

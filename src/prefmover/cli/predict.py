@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import Json, TableFile, Threads
-from prefmover.cli.source import SourceOptions, item_id, library_errors, user_id
+from prefmover.cli.options import USER, TableFile, Threads
+from prefmover.cli.output import Output, check_writable, csv_lines, write_table
+from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
 from prefmover.cli.terminal import note, progress
+from prefmover.data.columns import read_pairs
 from prefmover.errors import InputError
-
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
-
-__all__ = ["predict"]
+from prefmover.execution.format import counted
 
 EXAMPLES = (
     "prefmover predict --dataset cinema --user petra-h --item Alien --item 'Pride & Prejudice'",
@@ -27,64 +25,50 @@ EXAMPLES = (
 def predict(
     source: SourceOptions,
     options: ModelOptions,
-    user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="User.")] = None,
+    user: Annotated[str | None, USER] = None,
     item: Annotated[
-        list[str] | None,
-        typer.Option("--item", metavar="ITEM", help="Item id or title; repeatable.", show_default=False),
+        list[str] | None, Option(metavar="ITEM", help="Id or title of an item; repeatable.")
     ] = None,
-    pairs: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File with the columns user and item.")
-    ] = None,
+    pairs: Annotated[str | None, Option(metavar="FILE", help="File with the columns user and item.")] = None,
     out: TableFile = "",
     threads: Threads = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Predict the ratings of (user, item) pairs.
 
     Unknown users and items in --pairs get a fallback, which the column `how` names; with --user and --item
     they are an error. Predictions of --pairs are printed as CSV.
     """
-    from prefmover.cli.output import check_writable, print_json, write_table
-
     if bool(pairs) == bool(user or item) or bool(user) != bool(item):
         raise InputError("give --user ID with --item ITEM, or --pairs FILE")
-    file = check_writable(out) if out else None
-    texts = _read_pairs(str(pairs), source) if pairs else None
+    file = check_writable(out)
+    texts: tuple[list[str], list[str]] = ([], [])
+    if pairs:
+        with library_errors():
+            texts = read_pairs(
+                pairs, user=source.user_column, item=source.item_column, encoding=source.encoding
+            )
     data, model = source.open(threads)
-    if texts is not None:
-        queries = _known(data, *texts)
+    if pairs:
+        users, items = data.ratings.users, data.ratings.items
+        queries = list(zip(_ids(texts[0], users), _ids(texts[1], items), strict=True))
     else:
         queries = [(user_id(data, str(user)), item_id(data, one)) for one in item or ()]
     model = fitted(data, model, options, threads)
-    with progress("predictions") as callback:
+    with progress("predicting") as callback:
         predictions = model.predict(queries, progress=callback)
-    if file is not None:
-        write_table(predictions.to_frame(), file)
-        note(repr(predictions))
-        if not json:
-            typer.echo(str(file))
-    if json:
-        print_json({"file": str(file)} if file else {"predictions": predictions.to_frame().to_pylist()})
-    elif file is None and pairs:
-        write_table(predictions.to_frame(), None)
-    elif file is None:
-        for one in predictions:
-            label = data.items.label(data.ratings.item_position(one.item))
-            typer.echo(f"{one.rating:6.2f}  {label}  (from {one.source})")
-
-
-def _read_pairs(path: str, source: SourceOptions) -> tuple[list[str], list[str]]:
-    from prefmover.data.columns import read_pairs
-
-    with library_errors():
-        return read_pairs(
-            path, user=source.user_column, item=source.item_column, encoding=source.encoding or "utf-8"
-        )
-
-
-def _known(data: Dataset, users: list[str], items: list[str]) -> list[tuple[Any, Any]]:
-    """Return pairs of ids; unknown ids get a fallback prediction."""
-    return list(zip(_ids(users, data.ratings.users), _ids(items, data.ratings.items), strict=True))
+    table = predictions.to_frame()
+    if file:
+        write_table(table, file)
+        sources = ", ".join(f"{n:,} from {how}" for how, n in predictions.counts().items() if n)
+        note(f"{counted(len(predictions), 'prediction')}: {sources}")
+        return Output({"file": str(file)}, [str(file)])
+    if pairs:
+        lines = csv_lines(table)
+    else:
+        lines = [
+            f"{one.rating:6.2f}  {item_label(data, one.item)}  (from {one.source})" for one in predictions
+        ]
+    return Output(lambda: {"predictions": table.to_pylist()}, lines)
 
 
 def _ids(texts: list[str], known: Any) -> list[Any]:

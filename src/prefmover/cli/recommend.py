@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import Json, Rated, Threads
-from prefmover.cli.source import SourceOptions, guest_name, parse_rated, user_id
-from prefmover.cli.terminal import note
+from prefmover.cli.options import USER, Rated, Threads
+from prefmover.cli.output import Output
+from prefmover.cli.source import SourceOptions, guest_name, item_label, parse_rated, user_id
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-
-__all__ = ["recommend"]
+from prefmover.explain.text import reasons
 
 EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h -n 5",
@@ -25,16 +24,12 @@ EXAMPLES = (
 def recommend(
     source: SourceOptions,
     options: ModelOptions,
-    user: Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="User.")] = None,
+    user: Annotated[str | None, USER] = None,
     rated: Rated = None,
-    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
+    n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
     threads: Threads = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Recommend items that a user has not rated, best first, each with its reasons."""
-    from prefmover.cli.output import print_json
-    from prefmover.explain.text import reasons
-
     if bool(user) == bool(rated):
         raise InputError("give --user ID, or --rated ITEM=RATING for a person who is not in the data")
     data, model = source.open(threads)
@@ -43,18 +38,10 @@ def recommend(
     model = fitted(data, model, options, threads)
     person = known if user else model.guest(ratings, name=guest_name(data))
     best = model.recommend(person, n)
-    why = [
-        reasons(contributions, lambda item: data.items.label(data.ratings.item_position(item)))
-        for contributions in model.contributions(person, [one.item for one in best])
-    ]
-    if json:
-        table = best.to_dict()
-        for row, sentences in zip(table["recommendations"], why, strict=True):
-            row["reasons"] = sentences
-        print_json({**table, "user": known})
-        return
-    note(f"recommendations for {known if user else 'you'}, from {counted(len(ratings), 'rating')}:")
-    for one, sentences in zip(best, why, strict=True):
-        typer.echo(f"{one.rating:6.2f}  {one.title}")
-        for sentence in sentences:
-            typer.echo(f"        {sentence}")
+    table, lines = best.to_dict(), []
+    why = model.contributions(person, [one.item for one in best])
+    for one, row, contributions in zip(best, table["recommendations"], why, strict=True):
+        row["reasons"] = reasons(contributions, lambda item: item_label(data, item))
+        lines += [f"{one.rating:6.2f}  {one.title}", *(f"        {reason}" for reason in row["reasons"])]
+    heading = f"recommendations for {known if user else 'you'}, from {counted(len(ratings), 'rating')}:"
+    return Output({**table, "user": known}, lines, heading)

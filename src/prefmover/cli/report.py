@@ -2,34 +2,22 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from prefmover.cli.options import Json
-from prefmover.cli.terminal import note
+from prefmover.cli.output import Output
 
 EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 
 
 def report(
-    folder: Annotated[str, typer.Argument(help="Folder of an evaluation, finished or not.")],
+    folder: Annotated[str, Argument(help="Folder of an evaluation, finished or not.")],
     out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder of the report.", show_default="FOLDER/report"
-        ),
+        str, Option("--out", "-o", metavar="FOLDER", help="Folder of the report; FOLDER/report by default.")
     ] = "",
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write an HTML page, the figures as PNG and SVG, and a summary, from the records of an evaluation."""
     from prefmover.report import write_report
 
-    written = write_report(folder, out or None)
-    if json:
-        from prefmover.cli.output import print_json
-
-        print_json({name: str(path) for name, path in written.items()})
-        return
-    for name, path in written.items():
-        if name != "report.html":
-            note(str(path))
-    typer.echo(str(written["report.html"]))
+    files = {name: str(path) for name, path in write_report(folder, out or None).items()}
+    others = [path for name, path in files.items() if name != "report.html"]
+    return Output(files, [files["report.html"]], "\n".join(others))

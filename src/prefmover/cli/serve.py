@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from prefmover.cli.options import Threads
 from prefmover.cli.source import SourceOptions
 from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError, MissingExtraError
-
-__all__ = ["serve"]
 
 EXAMPLES = (
     "prefmover serve --dataset cinema",
@@ -28,29 +27,23 @@ TOKEN_VARIABLE = "PREFMOVER_TOKEN"
 def serve(
     source: SourceOptions,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other machines can only connect with a token.")
+        str, Option(metavar="NAME", help="Address to listen on; other machines need a token to connect.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 for any free one.")
-    ] = 8000,
+    port: Annotated[int, Option(metavar="N", min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     token: Annotated[
-        str | None, typer.Option(help="Token that clients must send; visible in the list of processes.")
+        str | None,
+        Option(metavar="TEXT", help="Token that clients must send; other users can see it."),
     ] = None,
     token_file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File with the token.", show_default=f"${TOKEN_VARIABLE}"),
+        str | None, Option(metavar="FILE", help=f"File with the token; ${TOKEN_VARIABLE} by default.")
     ] = None,
     threads: Threads = None,
-    queue: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Requests that may wait; further ones get 503.")
-    ] = 64,
-    seconds: Annotated[float, typer.Option(metavar="N", help="Time limit of a request.")] = 20.0,
-    cache: Annotated[int, typer.Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32,
-    item_noun: Annotated[
-        str | None, typer.Option(metavar="WORD", help="Word for an item on the pages.", show_default="item")
-    ] = None,
+    queue: Annotated[int, Option(metavar="N", min=0, help="Requests that may wait; others get 503.")] = 64,
+    seconds: Annotated[float, Option(metavar="N", help="Time limit of a request.")] = 20.0,
+    cache: Annotated[int, Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32,
+    item_noun: Annotated[str | None, Option(metavar="WORD", help="Word for an item on the pages.")] = None,
     refit: Annotated[
-        bool, typer.Option("--refit", help="New fit, even if the model of the data is in the cache.")
+        bool, Option("--refit", help="New fit, even if the model of the data is in the cache.")
     ] = False,
 ) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.

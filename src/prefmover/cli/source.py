@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-import typer
+from typer import Option
 
+from prefmover import datasets
 from prefmover.cli.options import DatasetName
 from prefmover.cli.terminal import note, progress
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
-    from prefmover.measures import Measure
-    from prefmover.model.base import BaseRecommender
-
-__all__ = ["SourceOptions", "guest_name", "item_id", "library_errors", "measure_of", "parse_rated", "user_id"]
+from prefmover.execution.format import counted
+from prefmover.measures import Measure, find_measure
+from prefmover.model.base import BaseRecommender
 
 
 @dataclass(slots=True)
@@ -26,48 +26,35 @@ class SourceOptions:
     """The options that say which data to use: one of the first three, and details of the third."""
 
     model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="FOLDER", help="Model saved by `prefmover fit`.")
+        str | None, Option("--model", "-m", metavar="FOLDER", help="Model saved by `prefmover fit`.")
     ] = None
     dataset: Annotated[
-        DatasetName | None, typer.Option("--dataset", "-d", case_sensitive=False, help="Data set by name.")
+        DatasetName | None, Option("--dataset", "-d", case_sensitive=False, help="Data set by name.")
     ] = None
     ratings: Annotated[
-        str | None,
-        typer.Option("--ratings", "-r", metavar="FILE", help="File of ratings: CSV, TSV or Parquet."),
+        str | None, Option("--ratings", "-r", metavar="FILE", help="File of ratings: CSV, TSV or Parquet.")
     ] = None
     items: Annotated[
         list[str] | None,
-        typer.Option(
-            "--items",
-            "-i",
-            metavar="FILE",
-            help="File of item tags, genres, texts or vectors; repeatable.",
-            show_default=False,
-        ),
+        Option("--items", "-i", metavar="FILE", help="File of tags, genres, texts or vectors; repeatable."),
     ] = None
-    user_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")] = None
-    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")] = None
-    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of ratings.")] = None
+    user_column: Annotated[str | None, Option(metavar="NAME", help="Column of users.")] = None
+    item_column: Annotated[str | None, Option(metavar="NAME", help="Column of items.")] = None
+    rating_column: Annotated[str | None, Option(metavar="NAME", help="Column of ratings.")] = None
     separator: Annotated[
-        str | None, typer.Option(help="Column separator of the ratings.", show_default="detected")
+        str | None, Option(metavar="TEXT", help="Column separator of the ratings; detected by default.")
     ] = None
-    encoding: Annotated[str | None, typer.Option(help="Encoding of the files.", show_default="utf-8")] = None
+    encoding: Annotated[str, Option(metavar="NAME", help="Encoding of the files.")] = "utf-8"
     duplicates: Annotated[
-        Literal["error", "last", "mean"] | None,
-        typer.Option(help="Treatment of an item that a user rated twice.", show_default="error"),
-    ] = None
+        Literal["error", "last", "mean"], Option(help="Treatment of an item that a user rated twice.")
+    ] = "error"
     scale: Annotated[
         str | None,
-        typer.Option(
-            metavar="LOW:HIGH:STEP",
-            help="Rating scale, such as 0.5:5:0.5.",
-            show_default="the range of the ratings",
-        ),
+        Option(metavar="LOW:HIGH:STEP", help="Rating scale; the range of the ratings by default."),
     ] = None
     missing: Annotated[
-        Literal["error", "drop", "far"] | None,
-        typer.Option(help="Treatment of rated items without a description.", show_default="error"),
-    ] = None
+        Literal["error", "drop", "far"], Option(help="Treatment of rated items without a description.")
+    ] = "error"
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -79,8 +66,6 @@ class SourceOptions:
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
             if self.dataset is not None:
-                from prefmover import datasets
-
                 return datasets.load(self.dataset), None
             return self._read_files(), None
 
@@ -92,31 +77,36 @@ class SourceOptions:
                 "name the data with one of --model FOLDER, --dataset NAME or --ratings FILE "
                 f"(with --items FILE); given: {' and '.join(chosen) or 'none'}"
             )
-        if self.ratings is None:
-            for option in fields(self)[3:]:
-                if getattr(self, option.name):
-                    name = option.name.replace("_", "-")
-                    raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
+        for option in fields(self)[3:] if self.ratings is None else ():
+            if getattr(self, option.name) not in (option.default, []):
+                name = option.name.replace("_", "-")
+                raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
 
     def _read_files(self) -> Dataset:
-        from prefmover.data.scale import Scale
-        from prefmover.dataset import Dataset
-
-        options = {
-            "user": self.user_column,
-            "item": self.item_column,
-            "rating": self.rating_column,
-            "separator": self.separator,
-            "encoding": self.encoding,
-            "duplicates": self.duplicates,
-            "scale": Scale.parse(self.scale) if self.scale else None,
-            "missing": self.missing,
-        }
-        chosen: Any = {name: value for name, value in options.items() if value is not None}
-        data = Dataset.from_files(str(self.ratings), self.items or (), **chosen)
-        by = f"; items by {data.geometry.name}" if self.items and data.geometry else ""
-        note(f"{data.name}: {data.ratings}{by}")
+        data = Dataset.from_files(
+            str(self.ratings),
+            self.items or (),
+            user=self.user_column,
+            item=self.item_column,
+            rating=self.rating_column,
+            separator=self.separator,
+            encoding=self.encoding,
+            duplicates=self.duplicates,
+            scale=Scale.parse(self.scale) if self.scale else None,
+            missing=self.missing,
+        )
+        by = f"; items compared by {data.geometry.name}" if self.items and data.geometry else ""
+        note(f"{data.name}: {describe(data.ratings)}{by}")
         return data
+
+
+def describe(ratings: Ratings) -> str:
+    """Return the size and the scale of ratings in words."""
+    scale = ratings.scale
+    users, items = counted(ratings.n_users, "user"), counted(ratings.n_items, "item")
+    step = f" in steps of {scale.step:g}" if scale.step else ""
+    numbers = f"from {scale.lowest:g} to {scale.highest:g}{step}"
+    return f"{counted(ratings.n_ratings, 'rating')} {numbers}, by {users} of {items}"
 
 
 OPTIONS = {"user": "--user-column", "item": "--item-column", "rating": "--rating-column"}
@@ -145,6 +135,16 @@ def item_id(data: Dataset, text: str) -> Any:
     return data.ratings.items.tolist()[data.item_position(text)]
 
 
+def item_label(data: Dataset, item: Any) -> str:
+    """Return the title of an item, by id."""
+    return data.items.label(data.ratings.item_position(item))
+
+
+def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:
+    """Return how many items a user and another person have rated."""
+    return sum(item in rated for item in data.ratings[user])
+
+
 def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
     """Return ratings that were typed as ITEM=RATING."""
     ratings: dict[Any, float] = {}
@@ -158,7 +158,7 @@ def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
             raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
         item = item_id(data, title)
         if item in ratings:
-            raise InputError(f"--rated: {data.items.label(data.item_position(title))} is rated twice")
+            raise InputError(f"--rated: {item_label(data, item)} is rated twice")
         ratings[item] = rating
     return ratings
 
@@ -179,8 +179,6 @@ def measure_of(
     The model's convention goes with the model's measure only. Other measures may not have it, or may mean
     something else by it.
     """
-    from prefmover.measures import find_measure
-
     if model is None:
         return find_measure(name or "pmd"), convention
     fitted = find_measure(model.measure)

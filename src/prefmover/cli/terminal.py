@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 
-__all__ = ["STATE", "State", "error_line", "note", "progress", "resumable"]
-
 
 @dataclass(slots=True)
 class State:
@@ -27,7 +25,7 @@ class State:
         logger.setLevel(logging.ERROR if self.quiet else logging.INFO)
         if not logger.handlers:
             logger.addHandler(_Log(logging.INFO))
-        warnings.showwarning = _warning_line
+        warnings.showwarning = lambda message, *_, **__: note(f"prefmover: warning: {message}")
 
 
 class _Log(logging.Handler):
@@ -51,21 +49,19 @@ def error_line(text: str) -> None:
     print(f"prefmover: error: {' '.join(text.split())}", file=sys.stderr)
 
 
-def _warning_line(message: Warning | str, *_: object, **__: object) -> None:
-    note(f"prefmover: warning: {message}")
-
-
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Open a ``progress`` callback: a bar on a terminal, occasional lines elsewhere, None with --quiet.
-
-    Work that ends within a second shows no lines.
-    """
+    """Open a ``progress`` callback: a bar on a terminal, occasional lines elsewhere, None with --quiet."""
     if STATE.quiet:
         yield None
     elif sys.stderr.isatty():
-        with _bar(label) as callback:
-            yield callback
+        from rich.console import Console
+        from rich.progress import MofNCompleteColumn, Progress
+
+        columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
         yield _Lines(label)
 
@@ -96,27 +92,3 @@ class _Lines:
             left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total else ""
             note(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
             self.wait = taken + min(max(taken, 2.0), 60.0)
-
-
-@contextmanager
-def _bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
