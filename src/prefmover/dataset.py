@@ -197,10 +197,8 @@ class Dataset:
     def require_geometry(self, what: str) -> ItemGeometry:
         """Return the geometry, or raise an error that names what needs it."""
         if self.geometry is None:
-            raise InputError(
-                f"{what} needs distances between items: Dataset(ratings, geometry), where "
-                "ItemGeometry.from_vectors(ids, vectors) makes a geometry"
-            )
+            remedy = "pass a geometry: Dataset(ratings, ItemGeometry.from_vectors(ids, vectors))"
+            raise InputError(f"{what} needs distances between items; {remedy}")
         return self.geometry
 
     @cached_property

@@ -131,7 +131,6 @@ def test_combine_takes_weighted_means_of_cosines():
     both = features.combine(one, two, weights=[2, 3])
     expected = (2 * cosines(one) + 3 * cosines(two)) / 5
     assert np.allclose(cosines(both), expected)
-    assert features.combine(one, two, name="mine").name == "mine"
 
 
 def test_combine_where_a_kind_is_missing():

@@ -26,11 +26,10 @@ def small_worlds(draw, scales=tuple(SCALES)):
     """Return a data set (some users may have no ratings), and its rows as dictionaries."""
     scale = SCALES[draw(st.sampled_from(scales))]
     n_users, n_items = draw(st.integers(2, 6)), draw(st.integers(1, 6))
-    level = (
-        st.sampled_from(scale.levels().tolist())
-        if scale.step
-        else st.integers(0, 2**20).map(lambda k: k / 2**20)
-    )
+    level = st.integers(0, 2**20).map(lambda k: k / 2**20)
+    if scale.step:
+        n_steps = round((scale.highest - scale.lowest) / scale.step)
+        level = st.integers(0, n_steps).map(lambda k: round(scale.lowest + scale.step * k, 9))
     cell = st.one_of(st.none(), level) if draw(st.booleans()) else st.one_of(level, st.none(), level)
     rows = [{} for _ in range(n_users)]
     for row in rows:

@@ -159,11 +159,6 @@ def test_scales_that_overflow(values):
         Scale(*values)
 
 
-def test_too_many_levels():
-    with pytest.raises(InputError):
-        Scale(0.0, 2.0**40, 1.0).levels()
-
-
 @pytest.mark.parametrize("row", [b"--5,x", b"\xc2\xb2,x", b"9" * 5000 + b",x", b"9" * 25 + b",x"])
 def test_item_ids_that_look_like_numbers(tmp_path, row):
     catalog, _ = read_item_table(written(tmp_path, b"item,genres\n" + row + b"\nb,y\n"))

@@ -214,18 +214,15 @@ def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, h
                 match = find_column(name or role, names, role, file)
             position = match
         elif name is not None:
-            raise InputError(
-                f"{file} is read without a header, so there is no column {role}={name!r}; "
-                f"give its position: {role}=0, 1, 2, ..."
-            )
+            remedy = f"give its position: {role}=0, 1, 2, ..."
+            raise InputError(f"{file} is read without a header and has no column {role}={name!r}; {remedy}")
         else:
             position = k
         if not 0 <= position < len(names):
-            raise InputError(
-                f"{file} has {len(names)} columns{hint}, so there is no {role} column at position {position} "
-                f"(from 0); pass separator= or {role}=",
-                argument="separator",
+            problem = (
+                f"{file} has {len(names)} columns{hint} and no {role} column at position {position} (from 0)"
             )
+            raise InputError(f"{problem}; pass separator= or {role}=", argument="separator")
         positions.append(position)
     if len(set(positions)) < len(positions):
         raise InputError(f"{file}: {_listed(roles)} must be different columns")
@@ -291,8 +288,7 @@ def _numbers(column: Any, origin: Origin, name: str | int, separator: str) -> Fl
             row = int(np.argmin(is_number[codes]))
             text = listed[codes[row]]
             comma = "; write a decimal point instead of the comma" if re.fullmatch(r"\d+,\d+", text) else ""
-            raise InputError(
-                f"{origin.at(row, name)}: {text!r} is not a number (separator {separator!r}){comma}"
-            ) from None
+            where = f"{origin.at(row, name)} (separator {separator!r})"
+            raise InputError(f"{where}: {text!r} is not a number{comma}") from None
         values = np.array([float(t) if t.casefold() not in MISSING else np.nan for t in listed])
     return np.asarray(values[codes], dtype=np.float64)

@@ -76,9 +76,7 @@ def _decompressed(data: bytes, path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} is damaged gzip ({error}); copy or download it again") from error
     if len(out) > limit:
-        raise InputError(
-            f"{path} decompresses to more than {GROWTH} times its size; if you trust it, decompress it first"
-        )
+        raise InputError(f"{path} grows more than {GROWTH} times; if you trust it, decompress it first")
     return out
 
 
@@ -86,10 +84,8 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     """Return the text as UTF-8 without a byte order mark."""
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     if is_utf16 and encoding in ("utf-8", "latin-1"):
-        raise InputError(
-            f"{file}, line 1: this is UTF-16; save it as UTF-8, or pass encoding='utf-16'",
-            argument="encoding",
-        )
+        remedy = "save it as UTF-8, or pass encoding='utf-16'"
+        raise InputError(f"{file}, line 1: this is UTF-16; {remedy}", argument="encoding")
     try:
         is_plain = "a".encode(encoding) == b"a" and data.isascii()
         text = data if is_plain else data.decode(encoding).encode()
@@ -98,12 +94,10 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = len(re.findall(rb"\r\n|\r|\n", data[:start])) + 1
-        remedy = "utf-8" if encoding == "latin-1" else "latin-1"
-        raise InputError(
-            f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}; save the file as UTF-8, "
-            f"or pass encoding={remedy!r}",
-            argument="encoding",
-        ) from None
+        problem = f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}"
+        other = "utf-8" if encoding == "latin-1" else "latin-1"
+        remedy = f"save the file as UTF-8, or pass encoding={other!r}"
+        raise InputError(f"{problem}; {remedy}", argument="encoding") from None
     except ValueError as error:  # such as a NUL in the name of the encoding
         raise InputError(f"unknown encoding {encoding!r}: {error}") from None
     return text.removeprefix(b"\xef\xbb\xbf")
@@ -348,14 +342,11 @@ class Schema:
                 if separator != self.separator and shown.count(separator) == len(self.columns) - 1
             ]
             actual = f"columns separated by {others[0]}" if others else f"{len(table.first)} columns"
-            raise InputError(
-                f"{file}, line 1: {actual}; expected {len(self.columns)} columns separated by "
-                f"{SEPARATORS[self.separator]}: {shown[:80]!r}"
-            )
+            wanted = f"{len(self.columns)} columns separated by {SEPARATORS[self.separator]}"
+            raise InputError(f"{file}, line 1: {actual}; expected {wanted}: {shown[:80]!r}")
         if self.header and list(table.first) != list(self.columns):
             raise InputError(
-                f"{file}, line 1: expected the header {expected!r}, got {shown[:80]!r}; put the header "
-                "first, or use the publisher's file"
+                f"{file}, line 1: expected the header {expected!r}, not {shown[:80]!r}; put it first"
             )
         return table
 
@@ -406,9 +397,7 @@ def _is_kind(kind: Kind, value: str) -> bool:
 def _checked_separator(separator: str) -> str:
     separator = "\t" if separator == "\\t" else separator  # as typed in a shell
     if len(separator) > 2 or set(separator) & set('\r\n"\x00'):
-        raise InputError(
-            f"separator {separator!r} is not allowed; give one or two characters, no quote and no line end"
-        )
+        raise InputError(f"separator {separator!r} is not one or two characters without quote and line end")
     return separator
 
 
@@ -437,11 +426,8 @@ def _sniff(
             if is_named and (separator != " " or len(votes) == 1):  # names may contain spaces
                 return separator
     if not votes:
-        raise InputError(
-            f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}; "
-            "pass separator=",
-            argument="separator",
-        )
+        problem = f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}"
+        raise InputError(f"{problem}; pass separator=", argument="separator")
     if len(votes) > 1:
         votes.pop(" ", None)  # fields may contain spaces
     return votes.most_common(1)[0][0]  # the first of equals, in the order of SEPARATORS

@@ -62,10 +62,8 @@ class Ratings:
 
     def __post_init__(self) -> None:
         if self.matrix.shape != (len(self.users), len(self.items)):
-            raise InputError(
-                f"a matrix of shape {self.matrix.shape} does not fit "
-                f"{len(self.users):,} users and {len(self.items):,} items"
-            )
+            sizes = f"{len(self.users):,} users and {len(self.items):,} items"
+            raise InputError(f"a matrix of shape {self.matrix.shape} does not fit {sizes}")
         check_rows(self.matrix)
         object.__setattr__(self, "_user_index", IdIndex("user", self.users))
         object.__setattr__(self, "_item_index", IdIndex("item", self.items))
@@ -161,8 +159,6 @@ class Ratings:
         The frame is from pandas or polars, an Arrow table, or any other that narwhals supports. Only the
         three columns of a lazy frame are collected.
 
-        Examples
-        --------
         >>> import pyarrow as pa
         >>> table = pa.table({"user": ["ann", "bob"], "item": [7, 7], "rating": [4.5, 2]})
         >>> Ratings.from_frame(table)["bob"]
@@ -173,10 +169,8 @@ class Ratings:
         try:
             native: Any = nw.from_native(frame)
         except TypeError:
-            raise InputError(
-                f"expected a pandas or polars frame or an Arrow table, got {type(frame).__name__}; "
-                "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
-            ) from None
+            remedy = "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
+            raise InputError(f"expected a data frame, got {type(frame).__name__}; {remedy}") from None
         names = native.collect_schema().names()
         roles = {user: "user", item: "item", rating: "rating"}
         for name, role in roles.items():
@@ -201,8 +195,6 @@ class Ratings:
     ) -> Ratings:
         """Take ratings from three equally long sequences; other parameters are as in :meth:`read`.
 
-        Examples
-        --------
         >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last")[1]
         {7: 5.0}
         """
@@ -260,10 +252,8 @@ class Ratings:
 
         is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
         if not is_sparse:
-            raise InputError(
-                f"expected a scipy.sparse matrix, got {type(matrix).__name__}; "
-                "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
-            )
+            remedy = "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
+            raise InputError(f"expected a scipy.sparse matrix, got {type(matrix).__name__}; {remedy}")
         if matrix.ndim != 2:
             raise InputError(f"expected a matrix of users x items, got {matrix.ndim} dimension(s)")
         entries = checked_coo(matrix)
@@ -334,8 +324,6 @@ class Ratings:
 
         The result has the order of the positions. Users and items that are left without ratings stay.
 
-        Examples
-        --------
         >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4])
         >>> ratings.take(users=[1])["b"]
         {2: 4.0}
@@ -349,8 +337,6 @@ class Ratings:
     def with_items(self, items: Ids, *, missing: Literal["error", "drop"] = "error") -> Ratings:
         """Return these ratings over other item ids; items that are not among them are errors or dropped.
 
-        Examples
-        --------
         >>> ratings = Ratings.from_arrays(["ann"], ["x"], [5])
         >>> ratings.with_items(np.array(["y", "x"], dtype=object)).matrix.toarray()
         array([[0., 5.]])
@@ -374,8 +360,6 @@ class Ratings:
     def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
         """Return the ratings of another user over the same items, given by position, on the same scale.
 
-        Examples
-        --------
         >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
         >>> ratings.one_user("cid", np.array([1]), np.array([4.0]))["cid"]
         {'y': 4.0}

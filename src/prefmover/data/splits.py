@@ -119,8 +119,6 @@ def random_split(
 def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
     """Return ``folds`` splits; every rating is in the test set of exactly one.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_arrays([1, 1, 1, 2, 2], list("abcab"), [5, 4, 3, 1, 5])
     >>> [split.n_test for split in k_fold(ratings, 2)]
     [3, 2]
@@ -135,8 +133,6 @@ def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
 def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) -> list[Split]:
     """Return (train, test) pairs that a data set was published with as splits of the whole table.
 
-    Examples
-    --------
     >>> whole = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 4, 3])
     >>> published_folds(whole, [(whole.take(users=[0]), whole.take(users=[1]))])
     [Split(published fold 1: 2 ratings to train on, 1 to test, 1 users and 0 items of them new)]
@@ -170,8 +166,6 @@ def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) 
 def hashed(seed: int, keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
     """Return a 64-bit hash of each whole number: the finalizer of SplitMix64 (Steele et al., 2014).
 
-    Examples
-    --------
     >>> hashed(0, np.arange(2))
     array([16294208416658607535,  7960286522194355700], dtype=uint64)
     """

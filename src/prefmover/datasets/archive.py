@@ -39,17 +39,9 @@ DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of a folder or a zip archive, by plain name.
+    """Files of a folder or a zip archive: their paths in it and their announced sizes, by plain name.
 
-    Attributes
-    ----------
-    path : Path
-        The folder or the archive.
-    paths : dict
-        Name of each file -> its path in the folder or archive. A file may be compressed
-        (``genome-scores.csv.gz`` for ``genome-scores.csv``).
-    sizes : dict
-        Name -> announced bytes.
+    A file may be compressed (``genome-scores.csv.gz`` for ``genome-scores.csv``).
     """
 
     path: Path
@@ -84,17 +76,12 @@ class Files:
             raise InputError(f"{path} is empty (0 bytes); download it again")
         n_bytes = _directory_bytes(path)
         if n_bytes > MAX_DIRECTORY_BYTES:
-            raise InputError(
-                f"{path} has a directory of {n_bytes:,} bytes, more than any data set has; refused"
-            )
+            raise InputError(f"{path} has a directory of {n_bytes:,} bytes, too many for a data set; refused")
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
         except (*DAMAGE, ValueError) as error:
-            raise InputError(
-                f"{path} is not a complete zip archive ({error}): it is truncated, or not a zip file; "
-                "download it again"
-            ) from error
+            raise InputError(f"{path} is not a complete zip archive ({error}); download it again") from error
         chosen: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             inside = PurePosixPath(entry.filename.replace("\\", "/"))
@@ -102,9 +89,8 @@ class Files:
                 raise InputError(f"{path}: entry {entry.filename!r} points out of the archive; refused")
             if inside.name in names and len(inside.parts) <= 2:
                 if inside.name in chosen:
-                    raise InputError(
-                        f"{path} has {inside.name} twice: {chosen[inside.name].filename} and {entry.filename}"
-                    )
+                    both = f"{chosen[inside.name].filename} and {entry.filename}"
+                    raise InputError(f"{path} has {inside.name} twice: {both}")
                 _refuse_unusual(entry, path)
                 chosen[inside.name] = entry
         paths = {name: e.filename for name, e in chosen.items()}
@@ -125,9 +111,7 @@ class Files:
         """Return self; refuse files with more than ``limit`` announced bytes in all."""
         size = sum(self.sizes.values())
         if size > limit:
-            raise InputError(
-                f"{self.path} unpacks to {size:,} bytes, more than the limit of {limit:,}; refused"
-            )
+            raise InputError(f"{self.path} unpacks to {size:,} bytes, the limit is {limit:,}; refused")
         return self
 
     def where(self, name: str) -> str:
@@ -175,9 +159,7 @@ class Files:
                 while chunk := stream.read(COPY_BYTES):
                     left -= len(chunk)
                     if left < 0:
-                        raise InputError(
-                            f"{self.where(name)} unpacks beyond the limit of {limit:,} bytes; refused"
-                        )
+                        raise InputError(f"{self.where(name)} unpacks to over {limit:,} bytes; refused")
                     out.write(chunk)
 
 

@@ -26,16 +26,9 @@ TIMEOUT = (15, 60)  # seconds to connect, and between two packets
 def fetch(source: Source, folder: Path, progress: Progress | None = None) -> Path:
     """Return the path of the publisher's archive in ``folder``, after downloading it.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with (bytes so far, bytes in all).
-
-    Raises
-    ------
-    InputError
-        If the publisher cannot be reached, its certificate is invalid, the download breaks off, or the hash
-        is wrong; the message says how to install the data set by hand.
+    ``progress`` is called with (bytes so far, bytes in all). If the publisher cannot be reached, its
+    certificate is invalid, the download breaks off, or the hash is wrong, an InputError says how to install
+    the data set by hand.
     """
     if not source.url.startswith("https://"):
         raise InputError(f"{source.name} cannot be downloaded; {_by_hand(source)}")
@@ -45,10 +38,8 @@ def fetch(source: Source, folder: Path, progress: Progress | None = None) -> Pat
     _download_part(source, part, progress)
     if source.digest and not has_digest(part, source.digest):
         _forget(part)
-        raise InputError(
-            f"{source.url} sent something else than the {source.name} archive with the hash {source.digest}; "
-            f"it was deleted, and nothing was installed. Try again, {_by_hand(source)}"
-        )
+        problem = f"{source.url} sent something else than the archive with the hash {source.digest}"
+        raise InputError(f"{problem}; nothing was installed. Try again, {_by_hand(source)}")
     with writing(archive):
         part.replace(archive)
     _forget(part)
@@ -85,10 +76,8 @@ def _download_part(source: Source, part: Path, progress: Progress | None) -> Non
     except requests.exceptions.HTTPError as error:
         raise InputError(f"{host} answered {str(error).split(' for url')[0]}; {remedy}") from error
     except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError) as error:
-        raise InputError(
-            f"the download of {source.url} broke off after {_size(part):,} bytes; the next attempt continues "
-            f"from there; {remedy}"
-        ) from error
+        problem = f"the download of {source.url} broke off after {_size(part):,} bytes"
+        raise InputError(f"{problem}; the next attempt continues from there; {remedy}") from error
     except requests.exceptions.RequestException as error:
         raise InputError(f"{host} cannot be reached ({_reason(error)}); are you offline? {remedy}") from error
 
@@ -119,10 +108,7 @@ def _append(source: Source, part: Path, progress: Progress | None) -> None:
                 out.write(chunk)
                 n_bytes += len(chunk)
                 if n_bytes > source.limit:
-                    raise InputError(
-                        f"{source.url} sends more than the {source.limit:,} bytes that this data set can "
-                        "have; refused"
-                    )
+                    raise InputError(f"{source.url} sends more than {source.limit:,} bytes; refused")
                 if progress is not None:
                     progress(n_bytes, max(total, n_bytes))
     if n_bytes < total:
@@ -158,12 +144,9 @@ def _remember_etag(part: Path, url: str, etag: str) -> None:
 
 def _reason(error: Exception) -> str:
     """Return the innermost of a chain of wrapped messages."""
-    text = str(error)
-    for mark in ("certificate verify failed: ", "Caused by ", "Error: "):
-        if mark in text:
-            text = text.split(mark)[-1]
-            break
-    return text.strip("()' ")[:160]
+    text, marks = str(error), ("certificate verify failed: ", "Caused by ", "Error: ")
+    mark = next((mark for mark in marks if mark in text), "\0")
+    return text.split(mark)[-1].strip("()' ")[:160]
 
 
 def _size(path: Path) -> int:

@@ -26,7 +26,7 @@ from prefmover.items import features
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["best_geometry", "genome_geometry", "genre_geometry", "movielens_ids", "read_tags", "tag_geometry"]
+__all__ = ["best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry"]
 
 COVERAGE = 0.9
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
@@ -34,30 +34,26 @@ TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-sma
 
 def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry:
     """Return the geometry of a MovieLens data set."""
-    return (
-        genome_geometry(source, files, ratings, items)
-        or tag_geometry(source, files, items)
-        or genre_geometry(source, items)
-    )
+    best = genome_geometry(source, files, ratings, items) or tag_geometry(source, files, items)
+    if best is not None:
+        return best
+    vectors = features.from_genres(items.ids, items.genres)
+    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {source.name}"))
 
 
 def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry | None:
     """Return the geometry of the Tag Genome of the data set, or else of 2012, or None."""
-    genome_files: Files | None = files
-    release = source.name
-    if not has_genome(files):
-        genome_files, release = folders.find(SOURCES["tag-genome"]), "2012"
-    if genome_files is None:
-        return None
-    ids, note = movielens_ids(source, items)
-    if ids is None:
+    is_here = has_genome(files)
+    genome_files = files if is_here else folders.find(SOURCES["tag-genome"])
+    ids, note = movielens_ids(source, items) if genome_files else (None, "")
+    if genome_files is None or ids is None:
         return None
     genome = read_genome(genome_files)
-    covered = np.isin(ids, genome.movies)
-    rated = np.isin(ratings.items, items.ids[covered])
-    share = float(np.isin(ratings.matrix.indices, np.flatnonzero(rated)).mean())
+    rated = np.isin(ratings.items, items.ids[np.isin(ids, genome.movies)])
+    share = float(rated[ratings.matrix.indices].mean())
     if share < COVERAGE:
         return None
+    release = source.name if is_here else "2012"
     name = f"Tag Genome ({release}, {len(genome.tags):,} tags, {share:.1%} of ratings{note})"
     return ItemGeometry.from_vectors(items.ids, genome.rows(ids), name=name, zero="far")
 
@@ -73,12 +69,6 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     vectors = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
     name = f"{vectors.name} from {origin} and the genres of {source.name}"
     return ItemGeometry.from_features(vectors._replace(name=name))
-
-
-def genre_geometry(source: Source, items: Catalog) -> ItemGeometry:
-    """Return the geometry of genres alone."""
-    vectors = features.from_genres(items.ids, items.genres)
-    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {source.name}"))
 
 
 def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:

@@ -29,19 +29,11 @@ __all__ = ["Installed", "add", "get"]
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The record of an installed data set.
+    """The record of an installed data set: its folder, and the address, folder or archive that it came from.
 
-    Attributes
-    ----------
-    path : str
-        The folder of the data set.
-    origin : str
-        The address, folder or archive that it came from.
-    verified : str
-        ``"hash"``: it is the publisher's archive, bit for bit. ``"contents"``: all files were read, and
-        they have the published numbers of ratings, users and items, if these are known.
-    sha256 : str
-        Hash of the archive; empty for a folder.
+    ``verified`` is ``"hash"`` if it is the publisher's archive, bit for bit, and ``"contents"`` if all files
+    were read and have the published numbers of ratings, users and items, as far as these are known.
+    ``sha256`` is the hash of the archive, empty for a folder.
     """
 
     name: str
@@ -52,16 +44,9 @@ class Installed:
 
 
 def get(name: str, *, progress: Progress | None = None, force: bool = False) -> Installed:
-    """Download a data set from its publisher and install it.
+    """Download a data set from its publisher and install it; again, if it is installed, with ``force``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, such as ``"ml-1m"``.
-    progress : callable, optional
-        Called with (bytes so far, bytes in all).
-    force : bool
-        Download the data set again if it is installed already.
+    ``progress`` is called with (bytes so far, bytes in all).
     """
     source = _installable(name)
     if not force and (files := folders.find(source)) is not None:
@@ -76,14 +61,7 @@ def get(name: str, *, progress: Progress | None = None, force: bool = False) -> 
 def add(name: str, path: str | os.PathLike[str], *, link: bool = False) -> Installed:
     """Install a data set from a copy: the publisher's zip archive, or a folder with its files.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, such as ``"ml-1m"``.
-    path : path
-        The archive or folder.
-    link : bool
-        Link to the archive or folder, which must then stay, instead of copying it.
+    With ``link``, the data set is a link to the archive or folder, which must then stay.
     """
     source = _installable(name)
     copy = Path(path).expanduser()

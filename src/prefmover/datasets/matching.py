@@ -31,8 +31,6 @@ def match(here: Catalog, there: Catalog) -> dict[Any, Any]:
     several candidates, the one nearest in year, then in spelling, then in genres, then with the smallest id
     is the match.
 
-    Examples
-    --------
     >>> a = Catalog([1, 2], ["Shining, The", "Solaris"], [1980, 1999], [[], []])
     >>> b = Catalog([70, 80, 90], ["The Shining", "Solaris", "Solaris"], [1980, 1972, 2002], [[], [], []])
     >>> match(a, b)

@@ -83,10 +83,8 @@ def read(source: Source, files: Files) -> Dataset:
     items = read_items(files, source)
     unlisted = ratings.items[~np.isin(ratings.items, items.ids)]
     if len(unlisted):
-        raise InputError(
-            f"{files.path}: movie {unlisted[0]} is rated but not listed among the movies "
-            f"({len(unlisted):,} such movies); the files do not belong together"
-        )
+        problem = f"movie {unlisted[0]} is rated but not listed ({len(unlisted):,} such movies)"
+        raise InputError(f"{files.path}: {problem}; the files do not belong together")
     geometry = cache(lambda: best_geometry(source, files, ratings, items))
     return Dataset(
         ratings,

@@ -73,10 +73,8 @@ def synthetic(
     fewest, most = ratings
     _check(users=users, items=items, tastes=tastes, features=features, ratings=fewest)
     if not fewest <= most <= items:
-        raise InputError(
-            f"ratings=({fewest}, {most}) is not possible with {items:,} items; give the smallest and the "
-            "largest number of items that a user rates"
-        )
+        remedy = "give the smallest and the largest number of items that a user rates"
+        raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
     if tastes > items:
         raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
     world = np.random.default_rng([seed, 0])

@@ -79,15 +79,7 @@ def has_genome(files: Files) -> bool:
 
 
 def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
-    """Return the Tag Genome in some files, read once and then cached.
-
-    Parameters
-    ----------
-    files : Files
-        With ``genome-scores.csv`` and ``genome-tags.csv``, or ``tag_relevance.dat`` and ``tags.dat``.
-    cache : Path, optional
-        The folder of the cache, instead of the user's.
-    """
+    """Return the Tag Genome in some files, read once and then cached, by default in the user's cache."""
     for scores_name, (schema, tags_name, tags_schema) in FORMS.items():
         if scores_name not in files:
             continue
@@ -125,10 +117,8 @@ def _assemble(
         for m in movies.tolist():
             row_of.setdefault(m, len(row_of))
         if len(row_of) * n_tags * scores.itemsize > MAX_BYTES:
-            raise InputError(
-                f"{file}: {len(row_of):,} movies or more by {n_tags:,} tags, which take over "
-                f"{MAX_BYTES >> 30} GB; no Tag Genome is as large: is it another file?"
-            )
+            size = f"{len(row_of):,} movies or more by {n_tags:,} tags take over {MAX_BYTES >> 30} GB"
+            raise InputError(f"{file}: {size}; no Tag Genome is as large: is it another file?")
         if len(row_of) > len(scores):
             scores = np.vstack([scores, np.full((len(row_of), n_tags), np.nan, np.float32)])
         rows = np.array([row_of[m] for m in movies.tolist()])[inverse]
@@ -143,15 +133,11 @@ def _assemble(
     if incomplete.any():
         k = int(incomplete.argmax())
         n_missing = int(np.isnan(scores[k]).sum())
-        raise InputError(
-            f"{file}: movie {movies[k]} lacks {n_missing:,} of {n_tags:,} tags ({incomplete.sum():,} such "
-            "movies); rows are missing, so the file is truncated or incomplete: copy it again"
-        )
+        problem = f"movie {movies[k]} lacks {n_missing:,} of {n_tags:,} tags"
+        raise InputError(f"{file}: {problem} ({incomplete.sum():,} such movies); copy the file again")
     if n_read != scores.size:
-        raise InputError(
-            f"{file} has {n_read:,} relevances for {len(movies):,} movies and {n_tags:,} tags, "
-            f"{n_read - scores.size:,} too many: some occur twice; copy it again"
-        )
+        problem = f"{file} has {n_read:,} relevances for {len(movies):,} movies and {n_tags:,} tags"
+        raise InputError(f"{problem}, {n_read - scores.size:,} too many: some occur twice; copy it again")
     return movies, scores
 
 

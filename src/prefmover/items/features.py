@@ -96,7 +96,7 @@ def from_tags(
     return _result(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
 
 
-def from_genres(items: Any, genres: Sequence[str | Sequence[str]], *, name: str = "genres") -> ItemVectors:
+def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVectors:
     """Return item vectors from genres: one dimension per genre.
 
     Parameters
@@ -116,18 +116,16 @@ def from_genres(items: Any, genres: Sequence[str | Sequence[str]], *, name: str 
     """
     ids = as_ids(items, "item")
     names, X = _genre_matrix(len(ids), genres)
-    return _result(ids, X, f"{name}: {len(names)}")
+    return _result(ids, X, f"genres: {len(names)}")
 
 
-def from_text(items: Any, texts: Sequence[str], *, name: str = "text", **options: Any) -> ItemVectors:
+def from_text(items: Any, texts: Sequence[str], **options: Any) -> ItemVectors:
     """Return item vectors from free text, one text per item: words as tags of :func:`from_tags`.
 
     Options are ``dimensions`` and ``min_items``. A word is two or more letters or digits, in any case. tf-idf
     gives words that occur everywhere almost no weight, so there is no list of stop words, and no language is
     preferred.
 
-    Examples
-    --------
     >>> plots = ["A robot learns to love.", "The robot revolts!", "They love, they part."]
     >>> v = from_text(["a", "b", "c"], plots, dimensions=None)
     >>> (v.vectors @ v.vectors.T).round(2) + 0.0
@@ -141,13 +139,11 @@ def from_text(items: Any, texts: Sequence[str], *, name: str = "text", **options
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
     if not word_items:
-        return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
-    return from_tags(word_items, [word for some in words for word in some], ids=ids, name=name, **options)
+        return _result(ids, np.zeros((len(ids), 1)), "text: no words")
+    return from_tags(word_items, [word for some in words for word in some], ids=ids, name="text", **options)
 
 
-def from_ratings(
-    matrix: Any, items: Any, *, dimensions: int = 50, name: str = "training ratings"
-) -> ItemVectors:
+def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50) -> ItemVectors:
     """Return item vectors from ratings: the residuals of an item's ratings from the users' means.
 
     The matrix E of residuals is reduced to ``dimensions`` by an SVD, E ≈ U S Vᵀ, and the vector of an item
@@ -177,12 +173,10 @@ def from_ratings(
     means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1)
     E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)
     X = truncated_svd(sparse.csr_array(E.T), dimensions)
-    return _result(ids, X, f"{name}: SVD to {X.shape[1]}")
+    return _result(ids, X, f"training ratings: SVD to {X.shape[1]}")
 
 
-def combine(
-    *blocks: ItemVectors, weights: Sequence[float] | None = None, name: str | None = None
-) -> ItemVectors:
+def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> ItemVectors:
     """Return several feature blocks side by side, each with a weight.
 
     The cosine of two items becomes the weighted mean of their cosines in each block,
@@ -218,7 +212,7 @@ def combine(
         X = np.zeros((len(ids), block.vectors.shape[1]))
         X[index.positions(block.items)] = _unit_rows(block.vectors)
         columns.append(np.sqrt(weight) * X)
-    label = name or " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
+    label = " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
     return _result(ids, np.hstack(columns), label)
 
 
@@ -234,7 +228,6 @@ def tag_profiles(
     tag_weight: float = 1.5,
     ridge: float = 0.025,
     common: float = 0.4,
-    name: str = "tag profiles",
 ) -> ItemVectors:
     """Return vectors of predicted tags: a small, self-made tag genome.
 
@@ -280,9 +273,8 @@ def tag_profiles(
     targets = tf_idf(matrix[: len(ids)], min_items=min_items)
     tagged = np.diff(targets.indptr) > 0
     if not tagged.any():
-        raise InputError(
-            f"no tag is shared by {min_items} of the {len(ids):,} items; lower min_items, or use from_genres"
-        )
+        remedy = "lower min_items, or use from_genres"
+        raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
     known = G.any(axis=1) | latent.any(axis=1)
     features = np.hstack([G, tag_weight * latent])
     features -= features[tagged].mean(axis=0)
@@ -295,7 +287,7 @@ def tag_profiles(
     size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
     X = np.hstack([np.full((len(ids), 1), common * size), profiles])
     X[~known] = 0.0
-    label = f"{name} ({len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]})"
+    label = f"tag profiles ({len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]})"
     return _result(ids, X, label)
 
 
@@ -307,8 +299,6 @@ def term_counts(
     The rows are ``ids`` in their order (or all items, sorted), and then the items that are not in ``ids``.
     Terms are compared without case and surrounding spaces; empty ones are left out.
 
-    Examples
-    --------
     >>> ids, matrix, terms = term_counts([2, 1, 2], ["Noir", "noir ", "cats"], [3, 1, 1], ids=[2])
     >>> ids, matrix.toarray(), terms
     (array([2, 1]), array([[1., 3.],

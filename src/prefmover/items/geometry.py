@@ -211,12 +211,12 @@ class ItemGeometry:
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
     @classmethod
-    def from_features(cls, features: "ItemVectors", *, budget: int = BUDGET) -> Self:
+    def from_features(cls, features: "ItemVectors") -> Self:
         """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
 
         An item without known features is at a right angle to every other.
         """
-        return cls.from_vectors(*features[:2], name=features.name, zero="far", budget=budget)
+        return cls.from_vectors(*features[:2], name=features.name, zero="far")
 
     @classmethod
     def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
@@ -225,8 +225,6 @@ class ItemGeometry:
         With ``genres`` (and ``ids``, the items that they belong to), tags and genres are combined into tag
         profiles, the best features for films: :func:`prefmover.items.features.tag_profiles`.
 
-        Examples
-        --------
         >>> tags = ["space", "robot", "space", "robot", "love"]
         >>> geometry = ItemGeometry.from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
         >>> geometry.block([0], [1, 2]).round(3)
@@ -259,11 +257,11 @@ class ItemGeometry:
         return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
 
     @classmethod
-    def combine(cls, *blocks: "ItemVectors", weights: Any = None, name: str | None = None) -> Self:
+    def combine(cls, *blocks: "ItemVectors", weights: Any = None) -> Self:
         """Return the geometry of several feature blocks: :func:`prefmover.items.features.combine`."""
         from prefmover.items import features
 
-        return cls.from_features(features.combine(*blocks, weights=weights, name=name))
+        return cls.from_features(features.combine(*blocks, weights=weights))
 
     @property
     def n_items(self) -> int:
@@ -332,8 +330,8 @@ class ItemGeometry:
         nearest = order[order != i][:n]
         return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
 
-    def summary(self, sample: int = SAMPLE) -> dict[str, str | int | float]:
-        """Return figures about the distances between ``sample`` items, taken at equal steps from all.
+    def summary(self) -> dict[str, str | int | float]:
+        """Return figures about the distances between up to 1,000 items, taken at equal steps from all.
 
         >>> geometry = ItemGeometry.from_vectors([1, 2, 3], [[1, 0], [1, 1], [0, 2]], name="angles")
         >>> figures = geometry.summary()
@@ -342,7 +340,7 @@ class ItemGeometry:
         """
         if self.n_items < 2:
             raise InputError(f"the geometry {self.name!r} has {self.n_items} item; a distance needs two")
-        sampled = np.unique(np.linspace(0, self.n_items - 1, min(sample, self.n_items)).astype(np.int64))
+        sampled = np.unique(np.linspace(0, self.n_items - 1, min(SAMPLE, self.n_items)).astype(np.int64))
         D = self.block(sampled, sampled)
         pairs = D[np.triu_indices(len(D), 1)]
         np.fill_diagonal(D, np.inf)
@@ -422,10 +420,8 @@ def _finite(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
         raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row per item")
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
-        raise InputError(
-            f"{what}: the row of item {show(ids[bad][0])} has a missing or infinite number; "
-            "fill it in, or leave out the item"
-        )
+        row = f"{what}: the row of item {show(ids[bad][0])}"
+        raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
     return array
 
 
