@@ -17,15 +17,10 @@ __all__ = ["SurpriseRecommender"]
 
 @dataclass
 class SurpriseRecommender:
-    """A model of Surprise as a recommender.
+    """A model of Surprise as a recommender: ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ...
 
-    Parameters
-    ----------
-    name
-        ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ``"KNNWithMeans"`` or ``"BaselineOnly"``. The two with
-        neighbors are user-based, by MSD, with K = 40: Surprise's defaults.
-    seed
-        Seed of the initial values of the factor models.
+    The two with neighbors are user-based, by MSD, with K = 40: Surprise's defaults. The seed is that of the
+    initial values of the factor models.
     """
 
     name: str

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,18 +43,10 @@ METRICS = ("mae", "rmse", "coverage", "seconds")
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The records of an experiment.
+    """The records of an experiment: one for each split and recommender, with all K.
 
-    ``str(evaluation)`` is a table of means.
-
-    Attributes
-    ----------
-    records
-        One for each split and recommender, with all K.
-    experiment, data
-        The settings, and the identity of the data.
-    folder
-        The folder of the run; None in memory.
+    ``experiment`` has the settings, ``data`` identifies the data, and ``folder`` is that of the run (None in
+    memory). ``str(evaluation)`` is a table of means.
     """
 
     records: tuple[Record, ...]
@@ -317,15 +310,13 @@ class _Run:
 
     def _seconds_left(self, todo: list[tuple[float, int, str]]) -> float:
         """Estimate the time of the remaining records from the most similar ones that are finished."""
-        known: dict[Any, list[float]] = {}
+        known: dict[Any, list[float]] = defaultdict(list)
         for name, share, seconds in self.seconds:
             for key in ((name, share), name, None):
-                known.setdefault(key, []).append(seconds)
-        total = sum(
-            float(np.mean(known.get((name, share)) or known.get(name) or known[None]))
-            for share, _, name in todo
-        )
-        return total / max(1, self.executor.slots // 2)  # half of the tasks in progress run, the rest wait
+                known[key].append(seconds)
+        times = [known[name, share] or known[name] or known[None] for share, _, name in todo]
+        # Half of the tasks in progress run, the rest wait.
+        return sum(float(np.mean(one)) for one in times) / max(1, self.executor.slots // 2)
 
 
 def _tell_progress(tell: Tell, label: str) -> Progress:

@@ -51,12 +51,10 @@ def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
 
 def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
     """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
-    source = explanation.label(flow.source)
+    source, target = explanation.label(flow.source), explanation.label(flow.target)
+    items = f"{source}, {flow.source_rating:g} ↔ {target}, {flow.target_rating:g}"
     if flow.source == flow.target:
         items = f"both rated {source}, {flow.source_rating:g} and {flow.target_rating:g}"
-    else:
-        target = explanation.label(flow.target)
-        items = f"{source}, {flow.source_rating:g} ↔ {target}, {flow.target_rating:g}"
     if flow.mass is None:
         return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
     return f"{flow.mass:6.1%}  {items}: {flow.share:.1%} of the distance"

@@ -45,14 +45,9 @@ class ReportTable(NamedTuple):
 def write_report(
     folder: RunFolder | str | PathLike[str], out: str | PathLike[str] | None = None
 ) -> dict[str, Path]:
-    """Write the report of a run, and return the path of each file by name.
+    """Write the report of a run, finished or not, and return the path of each file by name.
 
-    Parameters
-    ----------
-    folder
-        The folder of a run, finished or not.
-    out
-        The folder to write to; ``report`` in the folder of the run by default.
+    The files go to ``out``, by default the folder ``report`` in the folder of the run.
     """
     run = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     results = Results.open(run)
