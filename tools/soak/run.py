@@ -1,27 +1,27 @@
-"""Batches of random problems, each from a seed of its own: any one can be run again alone."""
+"""Batches of random problems. Each has its own seed, so any one can be run again alone."""
 
 import numpy as np
-from prefmover.measures.preferences import preferences
 
 from prefmover.errors import PrefmoverError
 from prefmover.measures.pmd import distances, pmd
 from prefmover.ot import transport
 from prefmover.search import nearest, nearest_raters, within
-from prefmover.search.exhaustive import exhaustive, exhaustive_raters
-from tools.soak.people import random_people
+from prefmover.search.exhaustive import exhaustive
+from prefmover.search.request import Request
+from tools.soak.data import random_data
 from tools.soak.problems import random_problem
 from tools.soak.second import by_pot, flaw, gap, normalized
 from tools.soak.tally import Tally
 
 AGREE = 1e-9  # of the largest cost
-KINDS = ("costs", "people", "search")
+KINDS = ("costs", "users", "search")
 
 
 def batch(kind, seed, number, largest=300):
     """Run one batch and return its Tally; ``kind`` is one of KINDS."""
     rng = np.random.default_rng([seed, KINDS.index(kind), number])
     tally = Tally()
-    {"costs": _costs, "people": _people, "search": _search}[kind](rng, tally, largest)
+    {"costs": _costs, "users": _users, "search": _search}[kind](rng, tally, largest)
     tally.failures = [f"{kind} {number}: {what}" for what in tally.failures]
     return tally
 
@@ -43,62 +43,70 @@ def _costs(rng, tally, largest):
         _compare(result.cost / top, normalized(p), normalized(q), cost / top, 1.0, tally, size)
 
 
-def _people(rng, tally, largest):
-    """Compute all distances in a small data set: POT's on each, the proof on a few."""
+def _users(rng, tally, largest):
+    """Compute all distances of a small data set: POT's value for each, the proof for a few."""
     wide = rng.random() < 0.01
-    ratings, geometry = random_people(rng, 8 if wide else 40, largest if wide else int(rng.integers(1, 30)))
-    found = distances(ratings, geometry, n_jobs=1)
-    everyone, D = preferences(ratings), geometry.block()
+    data = random_data(rng, 8 if wide else 40, largest if wide else int(rng.integers(1, 30)))
+    computed = distances(data, n_threads=1)
+    users, D = data.preferences, data.geometry.block()
     top = float(D.max()) or 1.0
-    rows = [slice(a, b) for a, b in zip(everyone.indptr[:-1], everyone.indptr[1:], strict=True)]
-    share = [everyone.mass[s] / t if t else None for s, t in zip(rows, everyone.total.tolist(), strict=True)]
-    if not np.array_equal(found, found.T, equal_nan=True):
+    rows = [slice(a, b) for a, b in zip(users.indptr[:-1], users.indptr[1:], strict=True)]
+    share = [users.mass[s] / t if t else None for s, t in zip(rows, users.total.tolist(), strict=True)]
+    if not np.array_equal(computed, computed.T, equal_nan=True):
         tally.fail("distances are not symmetric")
-    for u in range(ratings.n_users):
-        near = D[everyone.indices[rows[u]]] / top
-        for v in range(u, ratings.n_users):
+    for u in range(data.n_users):
+        near = D[users.indices[rows[u]]] / top
+        for v in range(u, data.n_users):
             if share[u] is None or share[v] is None:
-                if not np.isnan(found[u, v]):
+                if not np.isnan(computed[u, v]):
                     tally.fail(f"users {u}, {v}: a distance where there is none")
                 continue
             tally.problems += 1
             tally.largest = max(tally.largest, share[u].size, share[v].size)
-            cost = np.ascontiguousarray(near[:, everyone.indices[rows[v]]])
-            _compare(found[u, v], share[u], share[v], cost, top, tally, f"users {u}, {v}")
-    able = np.flatnonzero(everyone.total > 0)
+            cost = np.ascontiguousarray(near[:, users.indices[rows[v]]])
+            _compare(computed[u, v], share[u], share[v], cost, top, tally, f"users {u}, {v}")
+    able = np.flatnonzero(users.total > 0)
     for u, v in rng.choice(able, (3, 2)).tolist() if able.size else []:
-        result = pmd(ratings, geometry, u, v)
-        if result.distance != found[u, v]:
-            tally.fail(f"users {u}, {v}: {result.distance!r} alone, {found[u, v]!r} among all")
+        result = pmd(data, u, v)
+        if result.distance != computed[u, v]:
+            tally.fail(f"users {u}, {v}: {result.distance!r} alone, {computed[u, v]!r} among all")
         _read_proof(result.transport, tally, f"users {u}, {v}")
 
 
 def _search(rng, tally, largest):
-    """Compare every search that prunes with the one that does not: the same bits on 1 thread and on 2."""
-    ratings, geometry = random_people(rng, 25, 30)
+    """Compare each pruned search with the exhaustive one: the same bits on one thread and on two."""
+    data = random_data(rng, 25, 30)
     k = int(rng.choice([1, 2, 5, 10, 100]))
-    asking = None if rng.random() < 0.7 else rng.permutation(ratings.users)[: rng.integers(1, 6)]
-    whole = exhaustive(ratings, "pmd", geometry=geometry, users=asking, n_jobs=1)
-    true = exhaustive(ratings, "pmd", geometry=geometry, k=k, users=asking, n_jobs=1)
-    # A radius that is one of the distances: what lies on the edge is within.
-    radius = float(rng.choice(whole.values)) if whole.values.size and rng.random() < 0.7 else rng.random()
-    near = exhaustive(ratings, "pmd", geometry=geometry, radius=radius, users=asking, n_jobs=1)
-    who = rng.choice(ratings.users, 12)
-    what = rng.choice(np.append(ratings.items, 999), 12)
-    raters = exhaustive_raters(ratings, who, what, k, geometry=geometry, n_jobs=1)
-    for n_jobs in (1, 2):
-        for name, found, expected in (
-            ("nearest", nearest(ratings, geometry, k, users=asking, n_jobs=n_jobs), true),
-            ("within", within(ratings, geometry, radius, users=asking, n_jobs=n_jobs), near),
-            ("raters", nearest_raters(ratings, geometry, who, what, k, n_jobs=n_jobs), raters),
-        ):
+    queries = None if rng.random() < 0.7 else rng.permutation(data.ratings.users)[: rng.integers(1, 6)]
+
+    def reference(users=queries, **options):
+        return exhaustive(Request.from_ids(data, users, n_threads=1, **options))
+
+    everything = reference().values
+    # A radius that is one of the distances: a user at the edge is within.
+    radius = float(rng.choice(everything)) if everything.size and rng.random() < 0.7 else rng.random()
+    users, items = rng.choice(data.ratings.users, 12), rng.choice(data.ratings.items, 12)
+    expected = {
+        "nearest": reference(k=k),
+        "within": reference(radius=radius),
+        "raters": reference(users, items=items, k=k),
+    }
+    for n_threads in (1, 2):
+        pruned = {
+            "nearest": nearest(data, k, queries, n_threads=n_threads),
+            "within": within(data, radius, queries, n_threads=n_threads),
+            "raters": nearest_raters(data, users, items, k, n_threads=n_threads),
+        }
+        for name, lists in pruned.items():
             tally.searches += 1
             same = all(
-                np.array_equal(getattr(found, part), getattr(expected, part))
+                np.array_equal(getattr(lists, part), getattr(expected[name], part))
                 for part in ("indptr", "neighbors", "values")
             )
             if not same:
-                tally.fail(f"{name}, k {k}, radius {radius!r}, {n_jobs} threads, {geometry!r}: differs")
+                tally.fail(
+                    f"{name}, k {k}, radius {radius!r}, {n_threads} threads, {data.geometry!r}: differs"
+                )
 
 
 def _compare(value, p, q, cost, top, tally, where):

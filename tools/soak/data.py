@@ -4,13 +4,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 
 GEOMETRIES = ("angles", "near parallel", "twins", "on demand", "not a metric", "ties", "one-minus")
 
 
-def random_people(rng, most_users=20, most_items=40):
-    """Return ratings and a geometry over the same items; some users and items have no ratings."""
+def random_data(rng, most_users=20, most_items=40):
+    """Return a Dataset; some users and items have no ratings."""
     n_users, n_items = int(rng.integers(1, most_users + 1)), int(rng.integers(1, most_items + 1))
     longest = int(rng.integers(1, n_items + 1))
     lengths = rng.integers(1, longest + 1, n_users)
@@ -22,10 +23,10 @@ def random_people(rng, most_users=20, most_items=40):
     )
     matrix = csr_array((random_stars(rng, indices.size), indices, indptr), shape=(n_users, n_items))
     ratings = Ratings.from_csr(matrix, users=np.arange(n_users), items=np.arange(n_items))
-    if n_users > 2 and rng.random() < 0.3:  # twins: distance 0, and ties with everybody else
-        again = ratings.matrix[np.append(0, rng.integers(0, n_users, n_users - 1))]
-        ratings = Ratings.from_csr(again, users=np.arange(n_users), items=np.arange(n_items))
-    return ratings, random_geometry(rng, n_items)
+    if n_users > 2 and rng.random() < 0.3:  # twins: distance 0, and ties with all other users
+        twins = ratings.matrix[np.append(0, rng.integers(0, n_users, n_users - 1))]
+        ratings = Ratings.from_csr(twins, users=np.arange(n_users), items=np.arange(n_items))
+    return Dataset(ratings, random_geometry(rng, n_items))
 
 
 def random_stars(rng, n):
@@ -49,12 +50,12 @@ def random_geometry(rng, n, kind=None):
     kind = kind or rng.choice(GEOMETRIES)
     ids = np.arange(n)
     if kind == "angles":
-        return ItemGeometry.from_vectors(ids, rng.random((n, 5)) + 1e-3, n_jobs=1)
+        return ItemGeometry.from_vectors(ids, rng.random((n, 5)) + 1e-3, n_threads=1)
     if kind == "near parallel":
         near = 10.0 ** rng.uniform(-9, -3)
-        return ItemGeometry.from_vectors(ids, rng.random(4) + 0.1 + near * rng.random((n, 4)), n_jobs=1)
+        return ItemGeometry.from_vectors(ids, rng.random(4) + 0.1 + near * rng.random((n, 4)), n_threads=1)
     if kind == "twins":
-        return ItemGeometry.from_vectors(ids, (rng.random((4, 3)) + 0.1)[rng.integers(0, 4, n)], n_jobs=1)
+        return ItemGeometry.from_vectors(ids, (rng.random((4, 3)) + 0.1)[rng.integers(0, 4, n)], n_threads=1)
     if kind == "on demand":
         return ItemGeometry.from_vectors(ids, rng.normal(size=(n, 3)), budget=0)
     if kind == "one-minus":
