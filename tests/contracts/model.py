@@ -61,7 +61,7 @@ class ModelContract:
         for user, item in [*pairs[::9], ("nobody", pairs[0][1]), (pairs[0][0], "nothing")]:
             why = model.explain_recommendation(user, item)
             prediction = model.predict_one(user, item)
-            assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-4)
+            assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-12)
             assert prediction.clipped == (not 1 <= why.total <= 5)
             assert len(why.contributions) == prediction.n_neighbors
             assert bool(why.contributions) == (prediction.how == "neighbors")
@@ -142,7 +142,7 @@ class ModelContract:
         for one in top:
             why = model.explain_recommendation(guest, one.item)
             assert len(why.contributions) == one.n_neighbors
-            assert why.total == pytest.approx(one.score, abs=1e-4)
+            assert why.total == pytest.approx(one.score, abs=1e-5)
         assert len(model.contributions(guest, [one.item for one in top], 2)) == 4
         near = model.neighbors(guest, k=3)
         assert {n.user for n in near} <= set(data.ratings.users.tolist())

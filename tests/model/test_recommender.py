@@ -14,7 +14,9 @@ from tests.messages import names
 class KernelContract(ModelContract):
     def test_contributions_are_weight_times_residual(self, model, pairs):
         for user, item in pairs[::9]:
-            for part in model.explain_recommendation(user, item).contributions:
+            why = model.explain_recommendation(user, item)
+            assert min(max(why.total, 1), 5) == why.prediction.rating  # the user's part has the rounding
+            for part in why.contributions:
                 assert part.value != 0
                 assert part.value == pytest.approx(part.weight * part.residual, abs=1e-12)
 

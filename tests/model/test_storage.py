@@ -90,7 +90,7 @@ def test_same_content_same_names(tmp_path):
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove", "empty"])
 def test_damage_is_found(tmp_path, role, damage):
     folder = save(tmp_path / "m")
-    path = folder / storage.read(folder).header.files[role].name
+    path = folder / getattr(storage.read(folder).header.files, role).name
     content = path.read_bytes()
     middle = len(content) // 2
     if damage == "remove":

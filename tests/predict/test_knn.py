@@ -8,7 +8,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, similarities, weight
 from prefmover.model import KNNRecommender
-from prefmover.predict._knn import average_prefixes
+from prefmover.predict._knn import average
 from tests.messages import names
 from tests.oracles.prediction import knn
 
@@ -62,8 +62,9 @@ def test_bad_ks(data, ks):
 
 def test_prefixes_by_hand():
     shift, used, contributing = np.zeros((1, 3)), np.zeros((1, 3), np.int32), np.zeros((1, 3), np.int32)
-    weights, residuals = np.array([0.5, 0.0, -0.25]), np.array([1.0, 9.0, 2.0])
-    average_prefixes(weights, residuals, 3, 0.25, np.array([1, 2, 9]), 0, shift, used, contributing)
+    weights, residuals = np.array([0.5, 0.0, 1.0, -0.25]), np.array([2.0, 9.0, 1.0])
+    indptr, entries = np.array([0, 4]), np.array([2, 1, -1, 0])  # the third neighbor has not rated the item
+    average(indptr, entries, weights, residuals, 0.25, np.array([1, 3, 9]), shift, used, contributing)
     assert shift.tolist() == [[0.5 / 0.75, 0.5 / 0.75, 0.0]]
     assert used.tolist() == [[1, 2, 3]]
     assert contributing.tolist() == [[1, 1, 2]]

@@ -1,4 +1,6 @@
-"""Tuning uses held-out training ratings, lists its trials, and never changes a parameter that is set."""
+"""Tuning uses held-out training ratings, lists its trials, and changes only parameters at their defaults."""
+
+from dataclasses import asdict
 
 import pytest
 
@@ -17,26 +19,30 @@ def larger():
 def test_the_best_trial_is_chosen(larger):
     model = Recommender().fit(larger, tune=True)
     assert len(model.tuning_) == 14
-    chosen = {"covariance": model.settings_["covariance"].to_dict(), "weight": str(model.settings_["weight"])}
+    chosen = {"covariance": asdict(model.settings_["covariance"]), "weight": str(model.settings_["weight"])}
     best = next(t for t in model.tuning_ if {k: v for k, v in t.items() if k != "mae"} == chosen)
     assert best["mae"] == min(t["mae"] for t in model.tuning_)
     assert model.get_params()["covariance"] is None
 
 
-def test_parameters_that_are_set_stay(larger):
+def test_other_parameters_stay(larger):
     knn = KNNRecommender(weight="cosine").fit(larger, tune=True)
     assert {t["weight"] for t in knn.tuning_} == {"cosine"}
     both = KNNRecommender.paper(k=7, shrinkage=0.3).fit(larger, tune=True)
     assert {(t["k"], t["shrinkage"]) for t in both.tuning_} == {(7, 0.3)}
     assert (both.settings_["k"], both.settings_["shrinkage"]) == (7, 0.3)
-    k = KNNRecommender.paper(k=40, weight="cosine").fit(larger, tune=True)
-    assert {t["k"] for t in k.tuning_} == {40}  # set, though it is the default
-    assert len({t["shrinkage"] for t in k.tuning_}) > 1
-    shrinkage = KNNRecommender.paper(shrinkage=0.0, weight="cosine").fit(larger, tune=True)
-    assert {t["shrinkage"] for t in shrinkage.tuning_} == {0.0}
-    assert len({t["k"] for t in shrinkage.tuning_}) > 1
-    kernel = Recommender(covariance=Covariance(), weight="exponential(2)").fit(larger, tune=True)
+    covariance = Covariance(taste=0.25)
+    kernel = Recommender(covariance=covariance, weight="exponential(2)").fit(larger, tune=True)
     assert len(kernel.tuning_) == 1
+    assert kernel.settings_["covariance"] == covariance
+
+
+def test_parameters_at_their_defaults_are_tuned(larger):
+    model = KNNRecommender().fit(larger, tune=True)
+    trials = [(t["weight"], t["k"], t["shrinkage"]) for t in model.tuning_]
+    assert trials[0] == ("exponential(4)", 40, 0.0)
+    assert all(len(set(values)) == 3 for values in zip(*trials, strict=True))
+    assert (model.k, model.shrinkage, model.weight) == (40, 0.0, None)
 
 
 def test_too_few_ratings(larger):

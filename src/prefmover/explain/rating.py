@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
+from math import fsum, isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover.explain import text
@@ -44,7 +44,7 @@ class RecommendationExplanation:
     @property
     def total(self) -> float:
         """The sum of all parts: the prediction before it is clipped to the scale."""
-        return sum(part.value for part in self.baseline) + sum(part.value for part in self.contributions)
+        return fsum(part.value for part in (*self.baseline, *self.contributions))
 
     def to_dict(self, n: int | None = None) -> dict[str, Any]:
         """Return plain Python for JSON: all contributions, or the first ``n`` and the sum of the rest."""

@@ -6,11 +6,12 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -25,7 +26,6 @@ from prefmover.predict.base import (
     Predictor,
     Recommendation,
     Recommendations,
-    Scores,
     UserState,
     best,
     clip,
@@ -33,10 +33,12 @@ from prefmover.predict.base import (
 )
 from prefmover.predict.inputs import guest_ratings, pair_columns
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import Change, tuned
+from prefmover.predict.tuning import Settings, tuned
 from prefmover.search import NeighborList
 
-__all__ = ["BaseRecommender", "check_whole_number"]
+__all__ = ["Arrays", "BaseRecommender", "check_whole_number"]
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 class BaseRecommender(ABC):
@@ -57,71 +59,65 @@ class BaseRecommender(ABC):
     n_threads: int | None
 
     data_: Dataset
-    predictor_: Predictor[Any]
+    predictor_: Predictor
     settings_: dict[str, Any]
     tuning_: list[dict[str, Any]]
     params_: dict[str, Any]
 
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise an error that names a parameter with a bad value."""
-
-    @abstractmethod
     def _settings(self, row: Measure) -> dict[str, Any]:
-        """Return the numbers of the predictor: as set by the user, or by default."""
+        """Return the parameters that can be tuned, with their defaults filled in."""
 
     @abstractmethod
-    def _changes(self, settings: Mapping[str, Any]) -> list[Change]:
-        """Return the changes that tuning tries; none to a parameter that the user has set."""
+    def _check(self, settings: Settings) -> None:
+        """Raise an error that names a parameter, or a setting, with a bad value."""
 
-    @abstractmethod
     def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> Any:
         """Return the part of the fit that does not depend on the settings."""
+        return None
 
     @abstractmethod
-    def _build(
-        self, similarity: UserSimilarity, settings: Mapping[str, Any], prepared: Any
-    ) -> Predictor[Any]:
+    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: Any) -> Predictor:
         """Return the predictor."""
 
-    @abstractmethod
     def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the numbers and the arrays of the fitted predictor that are saved."""
+        return {}, {}
 
-    @abstractmethod
     def _restored(
         self,
         similarity: UserSimilarity,
-        settings: Mapping[str, Any],
+        settings: Settings,
         facts: Mapping[str, Any],
         arrays: Mapping[str, Any],
-    ) -> Predictor[Any]:
+    ) -> Predictor:
         """Return the predictor of a saved model, checked."""
+        return self._build(similarity, settings, None)
 
     @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = inspect.signature(cls).parameters
+        return {name: parameter.default for name, parameter in parameters.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn's ``clone`` expects."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; they take effect with the next :meth:`fit`."""
-        names = self._parameter_names()
+        names = self._defaults()
         for name in parameters:
             if name not in names:
                 raise InputError(
                     f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}"
                 )
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        vars(self).update(parameters)
         return self
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        changed = {n: v for n, v in self.get_params().items() if v != defaults[n].default}
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
+        defaults = self._defaults()
+        changed = [f"{name}={v!r}" for name, v in self.get_params().items() if v != defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def fit(self, data: Dataset, *, tune: bool = False, progress: Progress | None = None) -> Self:
         """Learn from a data set. A fit that fails or is interrupted leaves the model as it was.
@@ -132,60 +128,45 @@ class BaseRecommender(ABC):
             Ratings, and the distances between items if the measure needs them. Items without ratings can
             be predicted and recommended too.
         tune
-            Choose the parameters that were left at None on a tenth of the ratings, held out, and then fit
-            to all ratings. :attr:`tuning_` lists the trials.
+            Choose ``weight`` and ``covariance`` (in a :class:`~prefmover.model.KNNRecommender`, ``weight``,
+            ``k`` and ``shrinkage``) on a tenth of the ratings, held out, and then fit to all ratings. Those
+            that differ from their defaults stay as they are. :attr:`tuning_` lists the trials.
         progress
             Called with (steps done, steps in all).
         """
-        row = self._checked_measure()
+        row, settings = self._checked()
         if not isinstance(data, Dataset):
             raise InputError(
                 f"fit takes a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
             )
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
-        params, settings, trials = self.get_params(), self._settings(row), list[dict[str, Any]]()
+        params, defaults, trials = self.get_params(), self._defaults(), list[dict[str, Any]]()
         similarity = UserSimilarity(data, row, self.convention, self.n_threads)
         if tune:
-            settings, trials = tuned(
-                similarity, settings, self._changes(settings), self._prepare, self._build, self._seed
-            )
+            names = [name for name in settings if params[name] == defaults[name]]
+            seed = params.get("seed", 0)
+            settings, trials = tuned(similarity, settings, names, self._prepare, self._build, seed)
         if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
             data = data.with_geometry(data.geometry)
             similarity = similarity.with_data(data)
         predictor = self._build(similarity, settings, self._prepare(similarity, progress))
-        return self._adopt(data, predictor, settings, trials, params)
-
-    @property
-    def _seed(self) -> int:
-        """The seed of the split that tuning makes."""
-        return 0
-
-    def _checked_measure(self) -> Measure:
-        """Return the measure, with all parameters checked."""
-        row = find_measure(self.measure)
-        row.convention(self.convention)
-        if self.weight is not None:
-            weight(self.weight)
-        self._check_parameters()
-        return row
-
-    def _adopt(
-        self,
-        data: Dataset,
-        predictor: Predictor[Any],
-        settings: dict[str, Any],
-        trials: list[dict[str, Any]],
-        params: dict[str, Any],
-    ) -> Self:
-        """Take over the result of a fit, all of it in one step."""
-        self.__dict__.update(
+        vars(self).update(  # all in one step
             data_=data, predictor_=predictor, settings_=settings, tuning_=trials, params_=params
         )
         return self
 
-    def _fitted(self) -> Predictor[Any]:
-        if "predictor_" not in self.__dict__:
+    def _checked(self) -> tuple[Measure, dict[str, Any]]:
+        """Return the measure and the settings, with all parameters checked."""
+        row = find_measure(self.measure)
+        row.convention(self.convention)
+        settings = self._settings(row)
+        weight(settings["weight"])
+        self._check(settings)
+        return row, settings
+
+    def _fitted(self) -> Predictor:
+        if "predictor_" not in vars(self):
             raise InputError(f"this {type(self).__name__} is not fitted; call fit(data) first")
         return self.predictor_
 
@@ -201,23 +182,21 @@ class BaseRecommender(ABC):
             user and item; a :class:`~prefmover.Ratings`, whose values are ignored; or a
             :class:`~prefmover.data.splits.Split`, whose test pairs are predicted.
         """
-        predictor = self._fitted()
-        columns = pair_columns(pairs, self.data_.ratings)
-        users, items = columns.user_positions, columns.item_positions
+        predictor, ratings = self._fitted(), self.data_.ratings
+        names, item_ids, users, items = pair_columns(pairs, ratings)
         scores = predictor.predict(users, items, progress)
         states: dict[int, tuple[UserState, list[int]]] = {}
-        for k, user in enumerate(columns.users):
+        for k, user in enumerate(names):
             if isinstance(user, UserState):
                 states.setdefault(id(user), (user, []))[1].append(k)
-        names = columns.users
+                names[k] = user.name
         for state, rows in states.values():
-            self._check_state(state)
-            for whole, part in zip(scores, predictor.scores(state, items[rows]), strict=True):
+            for whole, part in zip(scores, predictor.scores(self._state(state), items[rows]), strict=True):
                 whole[rows] = part
             users[rows] = 0 if state.is_known else -1
-            for k in rows:
-                names[k] = state.name
-        return self._predictions(names, columns.items, users, items, scores)
+        values, clipped = clip(scores.values, ratings.scale)
+        how = how_predicted(users, items, scores.n_neighbors)
+        return Predictions(names, item_ids, values, scores.baselines, how, clipped, scores.n_neighbors)
 
     def predict_one(self, user: Any, item: Any) -> Prediction:
         """Return one predicted rating."""
@@ -235,35 +214,33 @@ class BaseRecommender(ABC):
         items
             Ids of the candidates; all items by default.
         """
-        predictor, state = self._fitted(), self._state(user)
-        candidates = (
-            np.arange(self.data_.n_items)
-            if items is None
-            else np.unique(self.data_.ratings.item_positions(items))
-        )
-        scores = predictor.scores(state, candidates)
+        state, data = self._state(user), self.data_
+        candidates = np.arange(data.n_items)
+        if items is not None:
+            candidates = np.unique(data.ratings.item_positions(items))
+        scores = self.predictor_.scores(state, candidates)
         top = best(scores.values, np.flatnonzero(np.isin(candidates, state.items)), n)
-        return self._recommendations(state, candidates[top], scores.take(top))
+        positions, values, n_neighbors = candidates[top], scores.values[top], scores.n_neighbors[top]
+        how = how_predicted(np.full(len(top), 0 if state.is_known else -1), positions, n_neighbors)
+        columns = (
+            data.ratings.items[positions].tolist(),
+            values.tolist(),
+            clip(values, data.ratings.scale)[0].tolist(),
+            [data.items.label(position) for position in positions.tolist()],
+            n_neighbors.tolist(),
+            [HOW[code] for code in how.tolist()],
+        )
+        return Recommendations(state.name, tuple(Recommendation(*row) for row in zip(*columns, strict=True)))
 
     def neighbors(self, user: Any, k: int = 10) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first."""
         state, similarity = self._state(user, known=True), self._fitted().similarity
-        guest = None if state.position >= 0 else self._guest_ratings(state)
-        positions, values = similarity.nearest(np.array([state.position]), k, guest).row(0)
-        return NeighborList(
-            state.name, self.data_.ratings.users[positions], values, similarity.measure.value_name
-        )
+        positions, values = similarity.nearest(np.array([state.position]), k, state.guest).row(0)
+        users, value_name = self.data_.ratings.users[positions], similarity.measure.value_name
+        return NeighborList(state.name, users, values, value_name)
 
     def explain(self, user: Any, other: Any) -> UserExplanation:
-        """Explain the distance or similarity of two users by the measure of the model.
-
-        Parameters
-        ----------
-        user
-            Id or :class:`UserState`.
-        other
-            Id.
-        """
+        """Explain the distance or similarity of a user (an id or a :class:`UserState`) and another, by id."""
         similarity, state = self._fitted().similarity, self._state(user, known=True)
         measure, convention = similarity.measure, similarity.convention
         v = self.data_.ratings.user_position(other)
@@ -273,17 +250,13 @@ class BaseRecommender(ABC):
 
     def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
         """Return the parts of a predicted rating: the baseline and the contribution of each neighbor."""
-        state = self._state(user)
-        position = int(self.data_.ratings.find_items([item])[0])
-        baseline, contributions = self.predictor_.explain(state, position)
-        evidence = [one.item for contribution in contributions for one in contribution.evidence]
-        return RecommendationExplanation(
-            self.predict_one(state, item),
-            baseline,
-            contributions,
-            self._labels({item, *evidence}),
-            self.predictor_.similarity.measure.value_name,
-        )
+        state, data = self._state(user), self.data_
+        baseline, contributions = self.predictor_.explain(state, int(data.ratings.find_items([item])[0]))
+        shown = {item, *(one.item for contribution in contributions for one in contribution.evidence)}
+        positions = zip(shown, data.ratings.find_items(shown).tolist(), strict=True)
+        labels = {one: data.items.label(position) for one, position in positions if position >= 0}
+        prediction, value_name = self.predict_one(state, item), self.predictor_.similarity.measure.value_name
+        return RecommendationExplanation(prediction, baseline, contributions, labels, value_name)
 
     def contributions(self, user: Any, items: Iterable[Any], n: int = 3) -> list[tuple[Contribution, ...]]:
         """Return the n strongest contributions to each item's score: reasons to recommend it.
@@ -313,9 +286,7 @@ class BaseRecommender(ABC):
         name
             Name of the guest in results; not the id of a user.
         """
-        predictor = self._fitted()
-        state: UserState = predictor.guest_state(guest_ratings(self.data_.ratings, ratings, name))
-        return state
+        return self._fitted().guest_state(guest_ratings(self.data_.ratings, ratings, name))
 
     def add_users(self, ratings: Ratings) -> Self:
         """Add users to the fitted model and return it. The present users are not compared again.
@@ -340,7 +311,8 @@ class BaseRecommender(ABC):
                 f"{scale.lowest:g} to {scale.highest:g}"
             )
         data = self.data_.with_ratings(known.stack(ratings.with_items(known.items)))
-        return self._adopt(data, predictor.with_users(data), self.settings_, self.tuning_, self.params_)
+        vars(self).update(data_=data, predictor_=predictor.with_users(data))
+        return self
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Save the fitted model and its data in a folder; an older model there is replaced in one step."""
@@ -362,53 +334,23 @@ class BaseRecommender(ABC):
         """
         from prefmover.model import storage
 
-        return storage.load_as(cls, folder, n_threads=n_threads, verify=verify)
+        model = storage.load(folder, n_threads=n_threads, verify=verify)
+        if not isinstance(model, cls):
+            name = type(model).__name__
+            raise InputError(f"{folder} holds a {name}, not a {cls.__name__}; use {name}.load")
+        return model
 
     def _state(self, user: Any, *, known: bool = False) -> UserState:
         """Return the state of a user; with ``known``, an unknown id is an error."""
-        predictor = self._fitted()
-        if isinstance(user, UserState):
-            self._check_state(user)
-            return user
-        ratings = self.data_.ratings
-        position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
-        state: UserState = predictor.state(position, user)
-        return state
-
-    def _guest_ratings(self, state: UserState) -> Ratings:
-        return self.data_.ratings.one_user(state.name, state.items, state.values)
-
-    def _check_state(self, state: UserState) -> None:
-        if state.fit_id != self.predictor_.fit_id:
+        predictor, ratings = self._fitted(), self.data_.ratings
+        if not isinstance(user, UserState):
+            position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
+            return predictor.state(position, user)
+        if user.fit_id != predictor.fit_id:
             raise InputError(
-                f"the state of {state.name!r} was made by another fit; make it again with guest(ratings)"
+                f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
-
-    def _labels(self, items: Iterable[Any]) -> dict[Any, str]:
-        """Return the titles of those items that are known, by id."""
-        positions = zip(items, self.data_.ratings.find_items(items).tolist(), strict=True)
-        return {item: self.data_.items.label(position) for item, position in positions if position >= 0}
-
-    def _predictions(
-        self, users: list[Any], items: list[Any], u: Ints, i: Ints, scores: Scores
-    ) -> Predictions:
-        values, clipped = clip(scores.values, self.data_.ratings.scale)
-        how = how_predicted(u, i, scores.n_neighbors)
-        return Predictions(users, items, values, scores.baselines, how, clipped, scores.n_neighbors)
-
-    def _recommendations(self, state: UserState, items: Ints, scores: Scores) -> Recommendations:
-        ratings, catalog = self.data_.ratings, self.data_.items
-        clipped: Floats = clip(scores.values, ratings.scale)[0]
-        how = how_predicted(np.full(len(items), 0 if state.is_known else -1), items, scores.n_neighbors)
-        columns = (
-            ratings.items[items].tolist(),
-            scores.values.tolist(),
-            clipped.tolist(),
-            [catalog.label(position) for position in items.tolist()],
-            scores.n_neighbors.tolist(),
-            [HOW[code] for code in how.tolist()],
-        )
-        return Recommendations(state.name, tuple(Recommendation(*row) for row in zip(*columns, strict=True)))
+        return user
 
 
 def check_whole_number(name: str, value: Any) -> None:

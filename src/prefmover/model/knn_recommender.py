@@ -8,25 +8,23 @@ Prediction('bob', 'y': 3.000 from 1 neighbor)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base import BaseRecommender, check_whole_number
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import Change, neighbor_counts, shrinkages, weights
+from prefmover.predict.tuning import Settings
 
-__all__ = ["DEFAULT_K", "KNNRecommender"]
-
-DEFAULT_K = 40
+__all__ = ["KNNRecommender"]
 
 
+@dataclass(eq=False, repr=False)
 class KNNRecommender(BaseRecommender):
     r"""Predict ratings as a weighted mean over the k nearest users.
 
@@ -38,7 +36,7 @@ class KNNRecommender(BaseRecommender):
         The measure between users: a name in the table of measures, or a
         :class:`~prefmover.measures.Measure` of your own.
     k
-        Number of neighbors; None means 40, or the choice of ``fit(tune=True)``.
+        Number of neighbors.
     weight
         The rule that turns values of the measure into weights; the measure's rule by default.
     centering
@@ -48,17 +46,11 @@ class KNNRecommender(BaseRecommender):
         ``"raters"``: the k nearest among the users who rated the item. ``"global"``: those of the k nearest
         of all users who rated it.
     shrinkage
-        λ: pulls a prediction from few or light neighbors toward the baseline; 0 by default. (A neighbor by
-        PMD weighs a few hundredths.)
-    convention
-        A named convention of the measure.
-    n_threads
-        Threads; None means all cores.
-
-    Attributes
-    ----------
-    data_, predictor_, settings_, tuning_
-        As in :class:`~prefmover.model.Recommender`.
+        λ: pulls a prediction from few or light neighbors toward the baseline. (A neighbor by PMD weighs a
+        few hundredths.)
+    convention, n_threads
+        As in :class:`~prefmover.model.Recommender`; so are the attributes ``data_``, ``predictor_``,
+        ``settings_`` and ``tuning_``.
 
     See Also
     --------
@@ -67,83 +59,33 @@ class KNNRecommender(BaseRecommender):
 
     kind: ClassVar[str] = "knn"
 
-    def __init__(
-        self,
-        measure: str | Measure = "pmd",
-        k: int | None = None,
-        *,
-        weight: str | Weight | None = None,
-        centering: CenteringName = "baseline",
-        neighborhood: Neighborhood = "raters",
-        shrinkage: float | None = None,
-        convention: str | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.measure = measure
-        self.k = k
-        self.weight = weight
-        self.centering = centering
-        self.neighborhood = neighborhood
-        self.shrinkage = shrinkage
-        self.convention = convention
-        self.n_threads = n_threads
+    measure: str | Measure = "pmd"
+    k: int = 40
+    _: KW_ONLY
+    weight: str | Weight | None = None
+    centering: CenteringName = "baseline"
+    neighborhood: Neighborhood = "raters"
+    shrinkage: float = 0.0
+    convention: str | None = None
+    n_threads: int | None = None
 
     @classmethod
-    def paper(cls, measure: str | Measure = "pmd", k: int | None = None, **parameters: Any) -> Self:
+    def paper(cls, measure: str | Measure = "pmd", k: int = 40, **parameters: Any) -> Self:
         """Return the setting of the paper: residuals from users' means, the 40 nearest raters, λ = 0."""
         return cls(measure, k, **{"centering": "mean", **parameters})
 
-    def _check_parameters(self) -> None:
+    def _settings(self, row: Measure) -> dict[str, Any]:
+        return {"weight": self.weight or row.weight, "k": self.k, "shrinkage": self.shrinkage}
+
+    def _check(self, settings: Settings) -> None:
         check_centering(self.centering)
         if self.neighborhood not in ("raters", "global"):
             raise InputError(f'neighborhood is {self.neighborhood!r}; choose "raters" or "global"')
-        _check_numbers({"k": self.k, "shrinkage": self.shrinkage})
+        check_whole_number("k", settings["k"])
+        if not 0 <= settings["shrinkage"] < np.inf:
+            raise InputError(f"shrinkage is {settings['shrinkage']!r}; give a number from 0")
 
-    def _settings(self, row: Measure) -> dict[str, Any]:
-        return {
-            "weight": self.weight or row.weight,
-            "k": DEFAULT_K if self.k is None else self.k,
-            "shrinkage": 0.0 if self.shrinkage is None else self.shrinkage,
-        }
-
-    def _changes(self, settings: Mapping[str, Any]) -> list[Change]:
-        changes = weights(settings) if self.weight is None else []
-        changes += neighbor_counts() if self.k is None else []
-        return changes + (shrinkages() if self.shrinkage is None else [])
-
-    def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> None:
-        return None
-
-    def _build(
-        self, similarity: UserSimilarity, settings: Mapping[str, Any], prepared: None = None
-    ) -> KNNPredictor:
-        _check_numbers(settings)
-        return KNNPredictor(
-            similarity,
-            Centering.fit(similarity.data.ratings, self.centering),
-            weight(settings["weight"]),
-            settings["k"],
-            self.neighborhood,
-            float(settings["shrinkage"]),
-        )
-
-    def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {}, {}
-
-    def _restored(
-        self,
-        similarity: UserSimilarity,
-        settings: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        arrays: Mapping[str, Any],
-    ) -> KNNPredictor:
-        return self._build(similarity, settings)
-
-
-def _check_numbers(numbers: Mapping[str, Any]) -> None:
-    """Raise an error unless k and the shrinkage are None or numbers that make sense."""
-    k, shrinkage = numbers["k"], numbers["shrinkage"]
-    if k is not None:
-        check_whole_number("k", k)
-    if shrinkage is not None and not 0 <= shrinkage < np.inf:
-        raise InputError(f"shrinkage is {shrinkage!r}; give a number from 0")
+    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> KNNPredictor:
+        centering = Centering.fit(similarity.data.ratings, self.centering)
+        rule, shrinkage = weight(settings["weight"]), float(settings["shrinkage"])
+        return KNNPredictor(similarity, rule, centering, settings["k"], self.neighborhood, shrinkage)

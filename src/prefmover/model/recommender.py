@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from prefmover._typing import Progress
@@ -26,7 +27,7 @@ from prefmover.model.base import BaseRecommender, check_whole_number
 from prefmover.predict.kernel import KernelPredictor, LandmarkValues
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import Change, scaled_covariances, weights
+from prefmover.predict.tuning import Settings
 
 __all__ = ["PMD_WEIGHT", "Recommender"]
 
@@ -34,6 +35,7 @@ PMD_WEIGHT = "exponential(2.5)"
 """The default weight of PMD as a covariance of users; chosen together with the default Covariance."""
 
 
+@dataclass(eq=False, repr=False)
 class Recommender(BaseRecommender):
     """Predict ratings from the ratings of similar users on similar items, all at once, with reasons.
 
@@ -92,61 +94,42 @@ class Recommender(BaseRecommender):
     kind: ClassVar[str] = "recommender"
     uses_geometry: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        measure: str | Measure = "pmd",
-        *,
-        weight: str | Weight | None = None,
-        covariance: Covariance | None = None,
-        landmarks: int = 500,
-        convention: str | None = None,
-        seed: int = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.measure = measure
-        self.weight = weight
-        self.covariance = covariance
-        self.landmarks = landmarks
-        self.convention = convention
-        self.seed = seed
-        self.n_threads = n_threads
-
-    @property
-    def _seed(self) -> int:
-        return self.seed
-
-    def _check_parameters(self) -> None:
-        check_whole_number("landmarks", self.landmarks)
-        if self.covariance is not None and not isinstance(self.covariance, Covariance):
-            raise InputError(f"covariance is {self.covariance!r}; give a prefmover.predict.Covariance")
+    measure: str | Measure = "pmd"
+    _: KW_ONLY
+    weight: str | Weight | None = None
+    covariance: Covariance | None = None
+    landmarks: int = 500
+    convention: str | None = None
+    seed: int = 0
+    n_threads: int | None = None
 
     def _settings(self, row: Measure) -> dict[str, Any]:
         default = PMD_WEIGHT if row.name == "pmd" else row.weight
         return {"weight": self.weight or default, "covariance": self.covariance or Covariance()}
 
-    def _changes(self, settings: Mapping[str, Any]) -> list[Change]:
-        changes = weights(settings) if self.weight is None else []
-        return changes + (scaled_covariances() if self.covariance is None else [])
+    def _check(self, settings: Settings) -> None:
+        check_whole_number("landmarks", self.landmarks)
+        if not isinstance(settings["covariance"], Covariance):
+            raise InputError(f"covariance is {settings['covariance']!r}; give a prefmover.predict.Covariance")
 
     def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> LandmarkValues:
         return LandmarkValues.compute(similarity, self.landmarks, self.seed, progress)
 
     def _build(
-        self, similarity: UserSimilarity, settings: Mapping[str, Any], prepared: LandmarkValues
+        self, similarity: UserSimilarity, settings: Settings, prepared: LandmarkValues
     ) -> KernelPredictor:
         return KernelPredictor.fit(similarity, weight(settings["weight"]), settings["covariance"], prepared)
 
     def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
         assert isinstance(self.predictor_, KernelPredictor)
-        return self.predictor_.to_arrays()
+        return {"mean": self.predictor_.regression.mean}, self.predictor_.to_arrays()
 
     def _restored(
         self,
         similarity: UserSimilarity,
-        settings: Mapping[str, Any],
+        settings: Settings,
         facts: Mapping[str, Any],
         arrays: Mapping[str, Any],
     ) -> KernelPredictor:
-        return KernelPredictor.from_arrays(
-            similarity, weight(settings["weight"]), settings["covariance"], facts, arrays
-        )
+        rule, covariance = weight(settings["weight"]), settings["covariance"]
+        return KernelPredictor.from_arrays(similarity, rule, covariance, facts["mean"], arrays)

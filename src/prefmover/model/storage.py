@@ -22,18 +22,21 @@ import json
 import math
 import os
 import re
+import reprlib
 import secrets
 import struct
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from prefmover._typing import Ids
 from prefmover.data.ids import as_ids
@@ -50,46 +53,33 @@ from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base import Arrays, BaseRecommender
 
-__all__ = [
-    "FORMAT_VERSION",
-    "Header",
-    "StoredFile",
-    "StoredModel",
-    "load",
-    "load_as",
-    "read",
-    "save",
-    "write",
-]
+__all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "load", "read", "save", "write"]
 
 FORMAT_VERSION = 2
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
 HEADER = "header.json"
-DATA_FILE = re.compile(r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$")
-UNFINISHED = re.compile(r"^\.unfinished-[0-9a-f]{16}$")
+DATA_FILE = r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$"
+WRITTEN = re.compile(rf"{DATA_FILE}|^\.unfinished-[0-9a-f]{{16}}$")
+"""Names of the files that saving makes, besides the header."""
 
-Arrays = Mapping[str, npt.NDArray[Any]]
-Kind = Literal["recommender", "knn"]
-Role = Literal["arrays", "users", "items"]
-ROLES: tuple[Role, ...] = ("arrays", "users", "items")
 ITEM_COLUMNS = ["id", "title", "year", "genres"]
+GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit")
+GEOMETRY_ARRAYS = ("grid", "vectors")
+DATASET = ("name", "terms", "citation")
 
 DTYPES: dict[str, npt.DTypeLike] = {
     "F64": np.float64,
     "F32": np.float32,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
     "I64": np.int64,
     "I32": np.int32,
     "I16": np.int16,
     "I8": np.int8,
-    "U8": np.uint8,
-    "BOOL": np.bool_,
 }
-
-GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit")
-GEOMETRY_ARRAYS = ("grid", "vectors")
-DATASET = ("name", "terms", "citation")
+"""The types of arrays by their names in safetensors."""
 
 
 class StoredFile(BaseModel):
@@ -97,12 +87,30 @@ class StoredFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str
+    name: Annotated[str, StringConstraints(pattern=DATA_FILE)]
     size: int
     sha256: str
 
 
-class Header(BaseModel):
+class StoredFiles(BaseModel):
+    """The files of the model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    arrays: StoredFile
+    users: StoredFile
+    items: StoredFile
+
+
+class Stamp(BaseModel):
+    """The part of ``header.json`` that all versions of the layout have."""
+
+    format: Literal["prefmover-model"] = "prefmover-model"
+    version: int = FORMAT_VERSION
+    written_by: str = "unknown"
+
+
+class Header(Stamp):
     """The content of ``header.json``.
 
     Attributes
@@ -118,31 +126,24 @@ class Header(BaseModel):
     facts
         Everything else that is not an array: settings, scale, properties of the geometry.
     files
-        By role: arrays, users, items.
+        The other files of the folder.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Literal["prefmover-model"]
-    version: int
-    written_by: str
-    kind: Kind
+    kind: Literal["recommender", "knn"]
     parameters: dict[str, Any]
     facts: dict[str, Any]
-    files: dict[Role, StoredFile]
+    files: StoredFiles
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredModel:
+class StoredModel(NamedTuple):
     """The content of a folder: header, arrays (read-only views of the file), user ids and items."""
 
     header: Header
     arrays: dict[str, npt.NDArray[Any]]
     users: Ids
     items: Catalog
-
-
-Model = TypeVar("Model", bound="BaseRecommender")
 
 
 def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
@@ -181,35 +182,11 @@ def load(
 ) -> BaseRecommender:
     """Return the saved model, of whichever kind it is; errors name the folder.
 
-    Parameters
-    ----------
-    n_threads
-        Threads; None means all cores.
-    verify
-        Compare checksums, which reads the files once.
+    Parameters are those of :meth:`prefmover.model.Recommender.load`.
     """
-    from prefmover.model.knn_recommender import KNNRecommender
-    from prefmover.model.recommender import Recommender
-
-    classes: dict[str, type[BaseRecommender]] = {one.kind: one for one in (Recommender, KNNRecommender)}
     stored = read(folder, verify=verify)
-    return _restore(classes[stored.header.kind], stored, folder, n_threads)
-
-
-def load_as(cls: type[Model], folder: str | PathLike[str], *, n_threads: int | None, verify: bool) -> Model:
-    """Return the saved model, which must be of this class."""
-    model = load(folder, n_threads=n_threads, verify=verify)
-    if not isinstance(model, cls):
-        name = type(model).__name__
-        raise InputError(f"{folder} holds a {name}, not a {cls.__name__}; use {name}.load")
-    return model
-
-
-def _restore(
-    cls: type[Model], stored: StoredModel, folder: str | PathLike[str], n_threads: int | None
-) -> Model:
     try:
-        return _restored(cls, stored, n_threads)
+        return _restored(stored, n_threads)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     except KeyError as error:
@@ -218,11 +195,15 @@ def _restore(
         raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
 
 
-def _restored(cls: type[Model], stored: StoredModel, n_threads: int | None) -> Model:
-    facts, arrays = stored.header.facts, stored.arrays
-    model = cls(**_from_json({**stored.header.parameters, "n_threads": n_threads}))
+def _restored(stored: StoredModel, n_threads: int | None) -> BaseRecommender:
+    from prefmover.model.knn_recommender import KNNRecommender
+    from prefmover.model.recommender import Recommender
+
+    header, facts = stored.header, stored.header.facts
+    cls = Recommender if header.kind == Recommender.kind else KNNRecommender
+    model: BaseRecommender = cls(**_from_json({**header.parameters, "n_threads": n_threads}))
     try:
-        row = model._checked_measure()
+        row, _ = model._checked()
     except InputError as error:
         raise InputError(f"{error}. Register a measure of your own before loading") from None
     data = _restored_data(stored)
@@ -230,8 +211,11 @@ def _restored(cls: type[Model], stored: StoredModel, n_threads: int | None) -> M
         data.require_geometry(f"measure {row.name!r}")
     similarity = UserSimilarity(data, row, model.convention, n_threads)
     settings = _from_json(facts["settings"])
-    predictor = model._restored(similarity, settings, facts, arrays)
-    return model._adopt(data, predictor, settings, facts["tuning"], model.get_params())
+    model._check(settings)
+    predictor = model._restored(similarity, settings, facts, stored.arrays)
+    fitted = {"data_": data, "predictor_": predictor, "settings_": settings, "tuning_": facts["tuning"]}
+    vars(model).update(fitted, params_=model.get_params())
+    return model
 
 
 def _restored_data(stored: StoredModel) -> Dataset:
@@ -251,7 +235,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
 
 def _to_json(value: Any) -> Any:
     if isinstance(value, Covariance):
-        return value.to_dict()
+        return asdict(value)
     if isinstance(value, Weight):
         try:
             weight(value.name)
@@ -286,66 +270,61 @@ def write(
     InputError
         If the folder holds something else, or cannot be written. Its content is then as it was before.
     """
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file; a model is a folder")
-    writers: dict[Role, Callable[[Path], None]] = {
-        "arrays": lambda file: _write_arrays(arrays, file),
-        "users": lambda file: _write_columns({"id": _id_column(users)}, file),
-        "items": lambda file: _write_columns(_item_columns(items), file),
+    user_ids, item_ids = (
+        pa.array(ids.tolist() if ids.dtype == object else ids) for ids in (users, items.ids)
+    )
+    titles, years = pa.array(items.titles, pa.string()), pa.array(items.years.tolist(), pa.int64())
+    genres = pa.array([list(genres) for genres in items.genres], pa.list_(pa.string()))
+    writers = {
+        "arrays": partial(_write_arrays, arrays),
+        "users": partial(write_table, pa.table({"id": user_ids})),
+        "items": partial(write_table, pa.table([item_ids, titles, years, genres], ITEM_COLUMNS)),
     }
     with atomic.writing(path):
         if path.is_dir():
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
-        files = {role: _write_file(path, role, writers[role]) for role in ROLES}
-        content = {
-            "format": "prefmover-model",
-            "version": FORMAT_VERSION,
-            "written_by": version("prefmover"),
-            "kind": kind,
-            "parameters": dict(parameters),
-            "facts": dict(facts),
-            "files": files,
-        }
-        _replace_header(path, Header.model_validate(content))
-        _remove_unnamed(path, {file.name for file in files.values()})
+        files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
+        content = {"kind": kind, "parameters": dict(parameters), "facts": dict(facts), "files": files}
+        header = Header.model_validate({"written_by": version("prefmover"), **content})
+        with _temporary(path) as file:
+            file.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            _sync(file)
+            file.replace(path / HEADER)  # the one step from the old model to the new
+        _sync(path)
+        named = {HEADER, *(file.name for file in files.values())}
+        for old in path.iterdir():  # of older models, and of saves that did not finish
+            if old.name not in named and WRITTEN.match(old.name):
+                old.unlink(missing_ok=True)
     return path
 
 
-def _write_file(folder: Path, role: Role, writer: Callable[[Path], None]) -> StoredFile:
+def _write_file(folder: Path, role: str, writer: Callable[[Path], None]) -> StoredFile:
     """Write one file under a name that depends on its content."""
-    suffix = "safetensors" if role == "arrays" else "parquet"
-    temporary = folder / f".unfinished-{secrets.token_hex(8)}"
-    try:
-        writer(temporary)
-        temporary.chmod(folder.stat().st_mode & 0o666)  # safetensors lets only the owner read
-        digest, size = _sha256(temporary), temporary.stat().st_size
-        name = f"{role}-{digest[:16]}.{suffix}"
-        _sync(temporary)
-        temporary.replace(folder / name)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _temporary(folder) as file:
+        writer(file)
+        file.chmod(folder.stat().st_mode & 0o666)  # safetensors lets only the owner read
+        digest, size = _sha256(file), file.stat().st_size
+        name = f"{role}-{digest[:16]}.{'safetensors' if role == 'arrays' else 'parquet'}"
+        _sync(file)
+        file.replace(folder / name)
     return StoredFile(name=name, size=size, sha256=digest)
 
 
-def _replace_header(folder: Path, header: Header) -> None:
-    temporary = folder / f".unfinished-{secrets.token_hex(8)}"
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """Give the path of a new file, which is removed unless it gets another name."""
+    file = folder / f".unfinished-{secrets.token_hex(8)}"
     try:
-        temporary.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        _sync(temporary)
-        temporary.replace(folder / HEADER)  # the one step from the old model to the new
-        _sync(folder)
+        yield file
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _remove_unnamed(folder: Path, named: set[str]) -> None:
-    """Remove files of older models and of saves that did not finish."""
-    atomic.clear(folder)
-    for path in folder.iterdir():
-        if path.name not in named and (DATA_FILE.match(path.name) or UNFINISHED.match(path.name)):
-            path.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
 
 
 def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
@@ -363,20 +342,15 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
     """
     path = Path(folder)
     header = _read_header(path)
-    for file in header.files.values():
-        _check(path, file, verify)
     files = header.files
-    missing = set(ROLES) - set(files)
-    if missing:
-        raise InputError(
-            f"{path / HEADER} names no file of {', '.join(sorted(missing))}; save the model again"
-        )
-    return StoredModel(
-        header,
-        _map_arrays(path / files["arrays"].name),
-        _read_users(path / files["users"].name),
-        _read_items(path / files["items"].name),
+    arrays, users, items = (
+        _checked_file(path, file, verify) for file in (files.arrays, files.users, files.items)
     )
+    try:
+        user_ids = as_ids(_read_columns(users, ["id"])["id"], "user")
+    except InputError as error:
+        raise InputError(f"{users}: {error}") from None
+    return StoredModel(header, _map_arrays(arrays), user_ids, _read_items(items))
 
 
 def _read_header(folder: Path) -> Header:
@@ -390,35 +364,30 @@ def _read_header(folder: Path) -> Header:
         )
     try:
         if path.stat().st_size > MAX_HEADER:
-            raise ValueError(f"{path.stat().st_size:,} bytes, more than a model has")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"{path} is damaged and cannot be read ({error}); save the model again") from None
-    if not isinstance(content, dict) or content.get("format") != "prefmover-model":
-        raise InputError(f"{path} does not describe a model of prefmover")
-    version, writer = content.get("version"), content.get("written_by", "unknown")
-    if isinstance(version, int) and version != FORMAT_VERSION:
-        age, remedy = (
-            ("a newer", "update prefmover")
-            if version > FORMAT_VERSION
-            else ("an older", "fit the model again")
-        )
-        raise InputError(
-            f"{folder} was written by {age} prefmover ({writer}, format {version}); this one reads format "
-            f"{FORMAT_VERSION}: {remedy}"
-        )
-    try:
-        return Header.model_validate(content)
+            raise InputError(
+                f"{path} is damaged: it has {path.stat().st_size:,} bytes, more than a model has"
+            )
+        content = path.read_bytes()
+        stamp = Stamp.model_validate_json(content)
+        if stamp.version == FORMAT_VERSION:
+            return Header.model_validate_json(content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error})") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path} is damaged: {where}: {first['msg']}; save the model again") from None
+        where = ".".join(map(str, first["loc"])) or "content"
+        value = "" if first["type"] == "missing" else f" is {reprlib.repr(first['input'])}"
+        raise InputError(f"{path} is damaged: {where}{value}: {first['msg']}; save the model again") from None
+    newer = stamp.version > FORMAT_VERSION
+    age, remedy = ("a newer", "update prefmover") if newer else ("an older", "fit the model again")
+    raise InputError(
+        f"{folder} was written by {age} prefmover ({stamp.written_by}, format {stamp.version}); this one "
+        f"reads format {FORMAT_VERSION}: {remedy}"
+    )
 
 
-def _check(folder: Path, file: StoredFile, verify: bool) -> None:
+def _checked_file(folder: Path, file: StoredFile, verify: bool) -> Path:
     path = folder / file.name
-    if not DATA_FILE.match(file.name):
-        raise InputError(f"{folder / HEADER} names a file {file.name!r}, which no model has")
     if not path.is_file():
         raise InputError(f"{folder} lacks {file.name}; copy the whole folder, or save the model again")
     size = path.stat().st_size
@@ -429,6 +398,7 @@ def _check(folder: Path, file: StoredFile, verify: bool) -> None:
         )
     if verify and _sha256(path) != file.sha256:
         raise InputError(f"{path} is damaged (its checksum differs); copy it again, or save the model again")
+    return path
 
 
 def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -474,37 +444,6 @@ def _write_arrays(arrays: Arrays, path: Path) -> None:
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-def _id_column(ids: Ids) -> Any:
-    import pyarrow as pa
-
-    return pa.array(ids.tolist() if ids.dtype == object else ids)
-
-
-def _item_columns(items: Catalog) -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {
-        "id": _id_column(items.ids),
-        "title": pa.array(items.titles, pa.string()),
-        "year": pa.array(items.years.tolist(), pa.int64()),
-        "genres": pa.array([list(genres) for genres in items.genres], pa.list_(pa.string())),
-    }
-
-
-def _write_columns(columns: dict[str, Any], path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table(columns), path)
-
-
-def _read_users(path: Path) -> Ids:
-    try:
-        return as_ids(_read_columns(path, ["id"])["id"], "user")
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
 def _read_items(path: Path) -> Catalog:
     columns = _read_columns(path, ITEM_COLUMNS)
     try:
@@ -527,18 +466,13 @@ def _read_columns(path: Path, names: list[str]) -> Any:
 
 def _refuse_foreign(folder: Path) -> None:
     """Raise an error if a folder has files that are not a model's; nothing is written among them."""
-    is_model = (folder / HEADER).exists()
-    if is_model:
-        content = (folder / HEADER).read_bytes()
-        is_model = b'"prefmover-model"' in content or not content.strip()
-    if not is_model:
-        names = (p.name for p in folder.iterdir())
-        others = [name for name in names if not DATA_FILE.match(name) and not UNFINISHED.match(name)]
-        if others:
-            raise InputError(
-                f"{folder} is not empty and not a model of prefmover (it has {sorted(others)[0]!r}); "
-                "choose another folder"
-            )
+    header = folder / HEADER
+    content = header.read_bytes() if header.exists() else b"something else"
+    others = sorted(path.name for path in folder.iterdir() if not WRITTEN.match(path.name))
+    if others and content.strip() and b'"prefmover-model"' not in content:
+        raise InputError(
+            f"{folder} is not empty and not a model of prefmover (it has {others[0]!r}); choose another one"
+        )
 
 
 def _sha256(path: Path) -> str:

@@ -10,51 +10,29 @@ from prefmover.execution.jit import kernel
 
 
 @kernel
-def average_rows(
-    values,
-    weights,
-    larger_is_closer,
-    users,
-    first,
-    items,
-    rater_indptr,
-    raters,
-    residuals,
-    shrinkage,
-    ks,
-    shift,
-    used,
-    contributing,
-):
-    """Average over the nearest raters, found in rows of a measure.
+def nearest_raters(
+    values, larger_is_closer, users, first, items, item_indptr, raters, nearest, counts
+):  # fmt: skip
+    """Find the nearest raters of items in rows of a measure.
 
     Parameters
     ----------
-    values, weights
-        (rows, n_users) values of the measure, NaN where undefined, and the weights that go with them.
-    larger_is_closer
-        Whether larger values are closer.
+    values, larger_is_closer
+        (rows, n_users) values of the measure, NaN where undefined; whether larger ones are closer.
     users, first, items
         The user of each row (-1 for a guest); the pairs of a row are ``items[first[row]:first[row + 1]]``.
-    rater_indptr, raters, residuals
-        The ratings by item (CSC): raters in ascending order, and the residuals of their ratings.
-    shrinkage
-        λ in Σ w e / (Σ |w| + λ).
-    ks
-        Ascending numbers of neighbors.
-    shift, used, contributing
-        (pairs, len(ks)) output: the mean, the number of neighbors it is taken over, and the number of those
-        whose weight is not 0.
+    item_indptr, raters
+        The ratings by item (CSC): raters in ascending order.
+    nearest, counts
+        (pairs, k) and (pairs,) output: positions in ``raters``, nearest first, and their number.
     """
-    k = ks[-1]
-    nearest = np.empty(k, np.int64)
-    distance, weight_of, residual_of = np.empty(k), np.empty(k), np.empty(k)
+    k = nearest.shape[1]
+    distance = np.empty(k)
     for row in range(users.size):
-        value, weight, u = values[row], weights[row], users[row]
+        value, u = values[row], users[row]
         for pair in range(first[row], first[row + 1]):
-            i = items[pair]
-            count = 0
-            for e in range(rater_indptr[i], rater_indptr[i + 1]):
+            i, count = items[pair], 0
+            for e in range(item_indptr[i], item_indptr[i + 1]):
                 v = raters[e]
                 x = -value[v] if larger_is_closer else value[v]
                 if v == u or x != x or (count == k and not x < distance[k - 1]):
@@ -63,53 +41,41 @@ def average_rows(
                 rank = count if count < k else k - 1
                 while rank > 0 and x < distance[rank - 1]:
                     distance[rank] = distance[rank - 1]
-                    nearest[rank] = nearest[rank - 1]
+                    nearest[pair, rank] = nearest[pair, rank - 1]
                     rank -= 1
                 distance[rank] = x
-                nearest[rank] = e
+                nearest[pair, rank] = e
                 count = min(count + 1, k)
-            for t in range(count):
-                weight_of[t], residual_of[t] = weight[raters[nearest[t]]], residuals[nearest[t]]
-            average_prefixes(weight_of, residual_of, count, shrinkage, ks, pair, shift, used, contributing)
+            counts[pair] = count
 
 
 @kernel
-def average_lists(
-    indptr,
-    neighbors,
-    weights,
-    items,
-    rater_indptr,
-    raters,
-    residuals,
-    shrinkage,
-    ks,
-    shift,
-    used,
-    contributing,
-):
-    """Average over sorted lists of raters, one for each pair (CSR); other parameters as above."""
-    weight_of, residual_of = np.empty(ks[-1]), np.empty(ks[-1])
-    for pair in range(items.size):
-        i = items[pair]
-        low, high = rater_indptr[i], rater_indptr[i + 1]
-        count = min(indptr[pair + 1] - indptr[pair], ks[-1])
-        for t in range(count):
-            e = low + np.searchsorted(raters[low:high], neighbors[indptr[pair] + t])
-            weight_of[t], residual_of[t] = weights[indptr[pair] + t], residuals[e]
-        average_prefixes(weight_of, residual_of, count, shrinkage, ks, pair, shift, used, contributing)
+def average(indptr, entries, weights, residuals, shrinkage, ks, shift, used, contributing):
+    """Average the residuals of the first K neighbors in lists, for every K.
 
-
-@kernel
-def average_prefixes(weights, residuals, count, shrinkage, ks, pair, shift, used, contributing):
-    """Write, for every K, the weighted mean of the residuals of the first K of ``count`` neighbors."""
-    total, size, t, n = 0.0, 0.0, 0, 0
-    for column in range(ks.size):
-        while t < min(ks[column], count):
-            total += weights[t] * residuals[t]
-            size += abs(weights[t])
-            n += weights[t] != 0.0
-            t += 1
-        shift[pair, column] = total / (size + shrinkage) if size > 0.0 else 0.0
-        used[pair, column] = t if size > 0.0 else 0
-        contributing[pair, column] = n
+    Parameters
+    ----------
+    indptr, entries, weights
+        The list of each pair (CSR): positions in ``residuals``, -1 for a neighbor without a rating of the
+        item, and the weights of the neighbors.
+    residuals, shrinkage
+        The residuals e of all ratings, and λ in Σ w e / (Σ |w| + λ).
+    ks
+        Ascending numbers of neighbors.
+    shift, used, contributing
+        (pairs, len(ks)) output: the mean, the number of neighbors it is taken over, and the number of those
+        whose weight is not 0.
+    """
+    for pair in range(indptr.size - 1):
+        total, size, n_used, n_contributing, t = 0.0, 0.0, 0, 0, indptr[pair]
+        for column in range(ks.size):
+            while t < min(indptr[pair] + ks[column], indptr[pair + 1]):
+                if entries[t] >= 0:
+                    total += weights[t] * residuals[entries[t]]
+                    size += abs(weights[t])
+                    n_used += 1
+                    n_contributing += weights[t] != 0.0
+                t += 1
+            shift[pair, column] = total / (size + shrinkage) if size > 0.0 else 0.0
+            used[pair, column] = n_used if size > 0.0 else 0
+            contributing[pair, column] = n_contributing

@@ -1,10 +1,12 @@
-"""Predictions, recommendations, the contributions that explain them, and the protocol of predictors."""
+"""Predictions, recommendations, the contributions that explain them, and the base of predictors."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, overload
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args, overload
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
+    from prefmover.measures.weights import Weight
     from prefmover.predict.similarity import UserSimilarity
 
 __all__ = [
@@ -38,10 +41,8 @@ __all__ = [
 ]
 
 How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
-HOW: tuple[How, ...] = ("neighbors", "no neighbor", "unknown item", "unknown user", "nothing known")
+HOW: tuple[How, ...] = get_args(How)
 """How a prediction was made: from neighbors, or by which fallback."""
-
-NEIGHBORS, NO_NEIGHBOR, UNKNOWN_ITEM, UNKNOWN_USER, NOTHING_KNOWN = range(5)
 
 
 class Evidence(NamedTuple):
@@ -135,20 +136,8 @@ class Prediction:
 class Predictions:
     """Predicted ratings of many (user, item) pairs: a table, each row of which is a :class:`Prediction`.
 
-    Attributes
-    ----------
-    users, items
-        Ids, as they were passed.
-    ratings
-        (n,) predictions, within the scale.
-    baselines
-        (n,) ratings to expect before neighbors contribute.
-    how
-        (n,) positions in :data:`HOW`.
-    clipped
-        (n,) whether the sum was outside the scale.
-    n_neighbors
-        (n,) numbers of neighbors who contribute.
+    Its columns are the fields of a prediction. Ids are as they were passed; ``how`` has positions in
+    :data:`HOW`.
     """
 
     users: list[Any]
@@ -164,15 +153,9 @@ class Predictions:
 
     def __getitem__(self, k: int) -> Prediction:
         row = range(len(self))[k]
-        return Prediction(
-            self.users[row],
-            self.items[row],
-            float(self.ratings[row]),
-            float(self.baselines[row]),
-            HOW[self.how[row]],
-            bool(self.clipped[row]),
-            int(self.n_neighbors[row]),
-        )
+        columns = self.ratings, self.baselines, self.clipped, self.n_neighbors
+        rating, baseline, clipped, n = (column[row].item() for column in columns)
+        return Prediction(self.users[row], self.items[row], rating, baseline, HOW[self.how[row]], clipped, n)
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[k] for k in range(len(self)))
@@ -185,17 +168,10 @@ class Predictions:
         """Return a `pyarrow.Table`: user, item, rating, baseline, how, clipped, n_neighbors."""
         import pyarrow as pa
 
-        return pa.table(
-            {
-                "user": _id_column(self.users),
-                "item": _id_column(self.items),
-                "rating": self.ratings,
-                "baseline": self.baselines,
-                "how": pa.array([HOW[code] for code in self.how.tolist()], pa.string()),
-                "clipped": self.clipped,
-                "n_neighbors": self.n_neighbors,
-            }
-        )
+        how = [HOW[code] for code in self.how.tolist()]
+        columns = [_id_column(self.users), _id_column(self.items), self.ratings, self.baselines]
+        columns += [pa.array(how, pa.string()), self.clipped, self.n_neighbors]
+        return pa.table(columns, [one.name for one in fields(Prediction)])
 
     def __repr__(self) -> str:
         sources = ", ".join(f"{n:,} from {how}" for how, n in self.counts().items() if n)
@@ -218,17 +194,13 @@ class Recommendation:
     ----------
     item
         Id.
+    title
+        Title and year; the id where there is no title.
     score
         The number that items are ranked by; for the rating models, the predicted rating before it is
         clipped to the scale.
-    rating
-        The predicted rating, within the scale.
-    title
-        Title and year; the id where there is no title.
-    n_neighbors
-        The number of neighbors who contribute to the rating.
-    how
-        How the rating was predicted: one of :data:`HOW`.
+    rating, n_neighbors, how
+        As in :class:`Prediction`.
     """
 
     item: Any
@@ -240,18 +212,12 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recommendations(Sequence[Recommendation]):
-    """Recommended items, the best first.
-
-    Attributes
-    ----------
-    user
-        Id of the user, or name of the guest.
-    """
+    """Recommended items for a user (an id, or the name of a guest), the best first."""
 
     user: Any
     _items: tuple[Recommendation, ...]
@@ -266,9 +232,7 @@ class Recommendations(Sequence[Recommendation]):
     def __getitem__(self, k: slice) -> Recommendations: ...
 
     def __getitem__(self, k: int | slice) -> Recommendation | Recommendations:
-        if isinstance(k, slice):
-            return Recommendations(self.user, self._items[k])
-        return self._items[k]
+        return Recommendations(self.user, self._items[k]) if isinstance(k, slice) else self._items[k]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the user and the recommendations, ready for JSON."""
@@ -278,17 +242,11 @@ class Recommendations(Sequence[Recommendation]):
         """Return a `pyarrow.Table`: rank (from 1), item, title, score, rating, n_neighbors, how."""
         import pyarrow as pa
 
-        return pa.table(
-            {
-                "rank": pa.array(range(1, len(self) + 1), pa.int64()),
-                "item": pa.array([one.item for one in self._items]),
-                "title": pa.array([one.title for one in self._items], pa.string()),
-                "score": pa.array([one.score for one in self._items], pa.float64()),
-                "rating": pa.array([one.rating for one in self._items], pa.float64()),
-                "n_neighbors": pa.array([one.n_neighbors for one in self._items], pa.int64()),
-                "how": pa.array([one.how for one in self._items], pa.string()),
-            }
-        )
+        number, text, count = pa.float64(), pa.string(), pa.int64()
+        types = {"title": text, "score": number, "rating": number, "n_neighbors": count, "how": text}
+        columns = {"rank": pa.array(range(1, len(self) + 1), count), "item": [one.item for one in self]}
+        columns |= {name: pa.array([getattr(one, name) for one in self], t) for name, t in types.items()}
+        return pa.table(columns)
 
     def __repr__(self) -> str:
         items = ", ".join(f"{one.title} {one.rating:.2f}" for one in self._items[:3])
@@ -313,6 +271,10 @@ class UserState:
         Positions of the rated items, ascending, and the ratings.
     fit_id
         Identifies the fit that made the state.
+    guest
+        The ratings of a guest as a table; None for all others.
+    coefficients
+        The numbers of a guest that the predictor computes once.
     """
 
     name: Any
@@ -320,6 +282,8 @@ class UserState:
     items: Ints
     values: Floats
     fit_id: str
+    guest: Ratings | None = None
+    coefficients: Any = None
 
     @property
     def is_known(self) -> bool:
@@ -337,54 +301,62 @@ class Scores(NamedTuple):
     baselines: Floats
     n_neighbors: Ints
 
-    def take(self, chosen: Ints) -> Scores:
-        """Return the scores at some positions."""
-        return Scores(self.values[chosen], self.baselines[chosen], self.n_neighbors[chosen])
 
+@dataclass(frozen=True, eq=False)
+class Predictor(ABC):
+    """A fitted predictor. Users and items are positions; -1 is an unknown user or item.
 
-State = TypeVar("State", bound=UserState)
+    Attributes
+    ----------
+    similarity
+        The measure between the users of the data.
+    weight
+        The rule that turns its values into weights.
+    fit_id
+        Identifies this fit; states carry it.
+    """
 
-
-class Predictor(Protocol[State]):
-    """A fitted predictor. Users and items are positions; -1 is an unknown user or item."""
+    similarity: UserSimilarity
+    weight: Weight
+    fit_id: str = field(default_factory=lambda: uuid4().hex, init=False)
 
     @property
-    def similarity(self) -> UserSimilarity:
-        """The measure between the users of the data."""
-        ...
+    def ratings(self) -> Ratings:
+        """The training ratings."""
+        return self.similarity.data.ratings
 
-    @property
-    def fit_id(self) -> str:
-        """Identifies this fit; states carry it."""
-        ...
+    def state(self, position: int, name: Any = None) -> UserState:
+        """Return the state of a user of the data, or of an unknown user."""
+        items, values = self.ratings.row(position) if position >= 0 else (np.empty(0, np.int64), np.empty(0))
+        return UserState(name, position, items, values, self.fit_id)
 
+    def guest_state(self, guest: Ratings) -> UserState:
+        """Return the state of a guest: the ratings of one user over the items of the data."""
+        name, coefficients = guest.users.tolist()[0], self._guest_coefficients(guest)
+        return UserState(name, -1, *guest.row(0), self.fit_id, guest, coefficients)
+
+    def _guest_coefficients(self, guest: Ratings) -> Any:
+        return None
+
+    @abstractmethod
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs."""
-        ...
 
-    def state(self, position: int, name: Any = None) -> State:
-        """Return the state of a user of the data, or of an unknown user."""
-        ...
-
-    def guest_state(self, guest: Ratings) -> State:
-        """Return the state of a guest: the ratings of one user over the items of the data."""
-        ...
-
-    def scores(self, state: State, items: Ints) -> Scores:
+    @abstractmethod
+    def scores(self, state: UserState, items: Ints) -> Scores:
         """Return the scores of items for one user."""
-        ...
 
-    def contributions(self, state: State, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
+    @abstractmethod
+    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
         """Return the n strongest contributions to the score of each item, those in favor first."""
-        ...
 
-    def explain(self, state: State, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
+    @abstractmethod
+    def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return all parts of one score, which sum to it; contributions by size."""
-        ...
 
-    def with_users(self, data: Dataset) -> Predictor[State]:
+    @abstractmethod
+    def with_users(self, data: Dataset) -> Self:
         """Return the predictor with more users: those of ``data``, of whom the present ones are the first."""
-        ...
 
 
 def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
@@ -395,9 +367,8 @@ def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
 
 def how_predicted(users: Ints, items: Ints, n_neighbors: Ints) -> npt.NDArray[np.int8]:
     """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item."""
-    known = np.where(n_neighbors > 0, NEIGHBORS, NO_NEIGHBOR)
-    one = np.where(items < 0, UNKNOWN_ITEM, np.where(users < 0, UNKNOWN_USER, known))
-    return np.where((users < 0) & (items < 0), NOTHING_KNOWN, one).astype(np.int8)
+    unknown = 2 * (users < 0) + (items < 0)  # 1: the item, 2: the user, 3: both
+    return np.where(unknown > 0, unknown + 1, n_neighbors == 0).astype(np.int8)
 
 
 def best(scores: Floats, excluded: Ints, n: int) -> Ints:

@@ -100,10 +100,6 @@ class Centering:
         item = np.where(items >= 0, self.item[items], 0.0)
         return self.mean + user + item
 
-    def fallback(self, users: Ints, items: Ints) -> Floats:
-        """Return the prediction when no neighbor contributes: the baseline, or the mean if there is none."""
-        return np.full(len(users), self.mean) if self.name == "none" else self.baseline(users, items)
-
     def residuals(self, ratings: Ratings) -> Floats:
         """Return the residual of each rating, in the order of ``ratings.matrix.data``."""
         rows = ratings.rows()

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import fsum
 from typing import Any, NamedTuple, Self
-from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
-from prefmover.predict.base import Baseline, Contribution, Evidence, Scores, UserState, best
+from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.regression import Covariance, Regression, UserCoefficients, require_room, solve
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import UserKernel, check_array, choose_landmarks, normalized_weights
 
-__all__ = ["KernelPredictor", "KernelState", "LandmarkValues"]
+__all__ = ["KernelPredictor", "LandmarkValues"]
 
 N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
@@ -54,52 +55,27 @@ class LandmarkValues(NamedTuple):
         return cls(landmarks, similarity.values(everyone, landmarks, progress))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class KernelState(UserState):
-    """A user of the kernel model.
-
-    Attributes
-    ----------
-    guest
-        The ratings of a guest; None for a user of the data.
-    coefficients
-        The user in the regression.
-    """
-
-    guest: Ratings | None
-    coefficients: UserCoefficients
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelPredictor:
+@dataclass(frozen=True, eq=False)
+class KernelPredictor(Predictor):
     """A solved regression, and the measure that places new users in it.
 
     Attributes
     ----------
-    similarity, weight
-        The measure, and the rule that turns its values into weights to landmarks.
     landmark_self_values
         (landmarks,) the measure between each landmark and itself.
     regression
         The solved regression.
     """
 
-    similarity: UserSimilarity
-    weight: Weight
     landmark_self_values: Floats
     regression: Regression
-    fit_id: str = field(default_factory=lambda: uuid4().hex)
 
     @classmethod
     def fit(
-        cls,
-        similarity: UserSimilarity,
-        weight: Weight,
-        covariance: Covariance,
-        landmark_values: LandmarkValues,
+        cls, similarity: UserSimilarity, weight: Weight, covariance: Covariance, compared: LandmarkValues
     ) -> Self:
         """Return the predictor, given the measure between all users and the landmarks."""
-        data, (landmarks, values) = similarity.data, landmark_values
+        data, (landmarks, values) = similarity.data, compared
         self_values = similarity.self_values(np.arange(data.n_users))
         weights = normalized_weights(values, weight, self_values, self_values[landmarks])
         weights[landmarks, np.arange(len(landmarks))] = 1.0
@@ -107,100 +83,76 @@ class KernelPredictor:
         regression = solve(data.ratings, data.geometry, kernel, covariance)
         return cls(similarity, weight, self_values[landmarks], regression)
 
-    @property
-    def ratings(self) -> Ratings:
-        """The training ratings."""
-        return self.similarity.data.ratings
-
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs of positions; -1 is an unknown user or item."""
-        r = self.regression
-        baselines = r.baseline(r.offsets(users), items)
-        values = baselines.copy()
+        r, features = self.regression, self.regression.kernel.features
+        baselines = r.baseline(np.where(users >= 0, r.user[users], 0.0), items)
+        values, n_neighbors = baselines.copy(), np.zeros(len(users), np.int64)
         known = np.flatnonzero((users >= 0) & (items >= 0))
         order = known[np.argsort(users[known], kind="stable")]
         queries, first = np.unique(users[order], return_index=True)
-        for u, pairs in zip(queries.tolist(), np.split(order, first[1:]), strict=False):
-            values[pairs] += r.personal(r.coefficients(u), items[pairs])
-        n_neighbors = self._n_neighbors(users, items)
+        pairs_of = np.split(order, first[1:])
+        for begin in range(0, len(queries), BLOCK_USERS):
+            block = queries[begin : begin + BLOCK_USERS]
+            weights = features[block] @ features.T
+            for u, row, pairs in zip(block.tolist(), weights, pairs_of[begin:], strict=False):
+                values[pairs] += r.personal(r.coefficients(u), items[pairs])
+                n_neighbors[pairs] = r.count_residuals(_has_weight(row, u), items[pairs])
         if progress is not None:
             progress(len(users), len(users))
         return Scores(values, baselines, n_neighbors)
 
-    def state(self, position: int, name: Any = None) -> KernelState:
-        """Return the state of a user of the data; that of an unknown user for position -1."""
-        items, values = self.ratings.row(position) if position >= 0 else (NONE, np.empty(0))
-        coefficients = self.regression.coefficients(position)
-        return KernelState(name, position, items, values, self.fit_id, None, coefficients)
-
-    def guest_state(self, guest: Ratings) -> KernelState:
-        """Return the state of a guest, who is compared with the landmarks once."""
-        r, (items, values) = self.regression, guest.row(0)
-        to_landmarks, to_self = self.similarity.guest_values(guest, r.kernel.landmarks)
-        weights = normalized_weights(
-            to_landmarks[None], self.weight, np.array([to_self]), self.landmark_self_values
-        )
-        features, _ = r.kernel.project(weights)
-        coefficients = r.new_coefficients(items, values, features[0])
-        return KernelState(guest.users.tolist()[0], -1, items, values, self.fit_id, guest, coefficients)
-
-    def scores(self, state: KernelState, items: Ints) -> Scores:
+    def scores(self, state: UserState, items: Ints) -> Scores:
         """Return the scores of items for one user; -1 is an unknown item."""
-        r, known = self.regression, np.flatnonzero(items >= 0)
-        baselines = r.baseline(np.full(len(items), state.coefficients.offset), items)
-        n_neighbors = np.zeros(len(items), np.int64)
-        has_weight = self._has_weight(state, self._weights(state))[None]
-        n_neighbors[known] = self._counts(has_weight, np.zeros(len(known), np.int64), items[known])
-        return Scores(r.predict(state.coefficients, items), baselines, n_neighbors)
+        r, user, known = self.regression, self._coefficients(state), np.flatnonzero(items >= 0)
+        baselines = r.baseline(np.full(len(items), user.offset), items)
+        values, n_neighbors = baselines.copy(), np.zeros(len(items), np.int64)
+        values[known] += r.personal(user, items[known])
+        has_weight = _has_weight(r.kernel.between(user.features), state.position)
+        n_neighbors[known] = r.count_residuals(has_weight, items[known])
+        return Scores(values, baselines, n_neighbors)
 
-    def contributions(self, state: KernelState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
+    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
         """Return the n strongest contributions to the score of each item, those in favor first."""
-        weights, residuals = self._weights(state), self.regression.residuals(items)
-        contributing = self._contributing(state, weights, items)
-        chosen = [
-            users[_strongest(weights[users] * residuals[users, k], n)] for k, users in enumerate(contributing)
-        ]
-        values = self._measure_values(state, np.unique(np.concatenate([NONE, *chosen])))
-        return [
-            self._as_contributions(item, users, weights, residuals[:, k], values)
-            for k, (item, users) in enumerate(zip(items.tolist(), chosen, strict=True))
-        ]
+        return self._contributions(state, items, lambda parts: np.lexsort((-np.abs(parts), parts <= 0))[:n])
 
-    def explain(self, state: KernelState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
+    def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
+        r = self.regression
+        parts = [
+            Baseline("mean", r.mean, "mean of all ratings"),
+            Baseline("user", self._coefficients(state).offset, "offset of the user"),
+        ]
+        if item >= 0:
+            parts.append(Baseline("item", float(r.item[item]), "offset of the item"))
+            parts.append(Baseline("similar items", float(r.similar_items[item]), "offset of similar items"))
         if item < 0 or not state.is_known:
-            return self._baselines(state, item, 0.0, 0.0), ()
-        weights = self._weights(state)
-        residuals = self.regression.residuals(np.array([item]))[:, 0]
-        (users,) = self._contributing(state, weights, np.array([item]))
-        parts = weights * residuals
-        order = users[np.argsort(-np.abs(parts[users]), kind="stable")]
-        through_features = float(parts[state.position]) if state.position >= 0 else 0.0
-        baselines = self._baselines(state, item, through_features, float(parts[users].sum()))
-        values = self._measure_values(state, order[:N_WITH_EVIDENCE])
-        return baselines, self._as_contributions(item, order, weights, residuals, values)
+            return tuple(parts), ()
+        one = np.array([item])
+        (contributions,) = self._contributions(state, one, lambda c: np.argsort(-np.abs(c), kind="stable"))
+        # The user's ratings of similar items make up the rest. The rounding of inner products in single
+        # precision, about 1e-6, is counted here too, so that the sum is the prediction.
+        score = float(self.scores(state, one).values[0])
+        neighbors = fsum(one.value for one in contributions)
+        rest = fsum([score, *(-part.value for part in parts), -neighbors])
+        return (*parts, Baseline("taste", rest, "the user's ratings of similar items")), contributions
 
-    def with_users(self, data: Dataset) -> KernelPredictor:
+    def with_users(self, data: Dataset) -> Self:
         """Return the predictor with more users, who are compared with the landmarks; solved again."""
-        r, n = self.regression, self.ratings.n_users
-        similarity = self.similarity.with_data(data)
-        more = np.arange(n, data.n_users)
-        values = similarity.values(more, r.kernel.landmarks)
-        weights = normalized_weights(
-            values, self.weight, similarity.self_values(more), self.landmark_self_values
-        )
+        r, similarity = self.regression, self.similarity.with_data(data)
+        more = np.arange(self.ratings.n_users, data.n_users)
+        values, self_values = similarity.values(more, r.kernel.landmarks), similarity.self_values(more)
+        weights = normalized_weights(values, self.weight, self_values, self.landmark_self_values)
         start = np.concatenate([r.alpha, np.zeros(data.ratings.n_ratings - len(r.alpha))])
-        kernel = r.kernel.extended(weights)
-        solved = solve(data.ratings, data.geometry, kernel, r.covariance, start=start)
-        return KernelPredictor(similarity, self.weight, self.landmark_self_values, solved)
+        solved = solve(data.ratings, data.geometry, r.kernel.extended(weights), r.covariance, start)
+        return replace(self, similarity=similarity, regression=solved)
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the numbers and the arrays that :meth:`from_arrays` takes."""
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays that :meth:`from_arrays` takes."""
         r = self.regression
         arrays = {"landmark_self_values": self.landmark_self_values}
         arrays |= {f"kernel.{name}": getattr(r.kernel, name) for name in KERNEL_ARRAYS}
-        arrays |= {f"regression.{name}": getattr(r, name) for name in REGRESSION_ARRAYS}
-        return {"mean": r.mean}, arrays
+        return arrays | {f"regression.{name}": getattr(r, name) for name in REGRESSION_ARRAYS}
 
     @classmethod
     def from_arrays(
@@ -208,67 +160,52 @@ class KernelPredictor:
         similarity: UserSimilarity,
         weight: Weight,
         covariance: Covariance,
-        facts: Mapping[str, Any],
+        mean: Any,
         arrays: Mapping[str, Any],
     ) -> Self:
-        """Return a predictor from the numbers and arrays of :meth:`to_arrays`, checked."""
+        """Return a predictor from the intercept and the arrays of :meth:`to_arrays`, checked."""
         data = similarity.data
         kernel = UserKernel(**{name: arrays[f"kernel.{name}"] for name in KERNEL_ARRAYS})
         solved = {name: arrays[f"regression.{name}"] for name in REGRESSION_ARRAYS}
-        regression = Regression(data.ratings, data.geometry, kernel, covariance, facts["mean"], **solved)
+        regression = Regression(data.ratings, data.geometry, kernel, covariance, mean, **solved)
         regression.check()
         self_values = arrays["landmark_self_values"]  # NaN where the measure is undefined
         check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
         return cls(similarity, weight, self_values, regression)
 
-    def _weights(self, state: KernelState) -> Floats:
-        """Return the weights of all users in the predictions for one; 0 for an unknown user."""
-        return self.regression.kernel.between(state.coefficients.features)
+    def _coefficients(self, state: UserState) -> UserCoefficients:
+        if state.guest is None:
+            return self.regression.coefficients(state.position)
+        coefficients: UserCoefficients = state.coefficients
+        return coefficients
 
-    def _has_weight(self, state: KernelState, weights: Floats) -> Bools:
-        """Return which users have a weight, without the user of the state."""
-        has_weight = np.abs(weights) > MIN_WEIGHT
-        if state.position >= 0:
-            has_weight[state.position] = False
-        return has_weight
+    def _guest_coefficients(self, guest: Ratings) -> UserCoefficients:
+        """Compare a guest with the landmarks."""
+        r = self.regression
+        values, self_value = self.similarity.guest_values(guest, r.kernel.landmarks)
+        self_values = np.array([self_value])
+        weights = normalized_weights(values[None], self.weight, self_values, self.landmark_self_values)
+        return r.new_coefficients(*guest.row(0), r.kernel.project(weights)[0][0])
 
-    def _contributing(self, state: KernelState, weights: Floats, items: Ints) -> list[Ints]:
-        """Return the users who contribute to the score of each item."""
-        has_weight = self._has_weight(state, weights)
-        return [np.flatnonzero(has_weight & column) for column in self.regression.has_residual(items).T]
-
-    def _baselines(
-        self, state: KernelState, item: int, through_features: float, contributed: float
-    ) -> tuple[Baseline, ...]:
-        """Return the parts of a score that no neighbor contributes.
-
-        Parameters
-        ----------
-        through_features
-            The user's own part that passes through the features, like a neighbor's.
-        contributed
-            The sum of the neighbors' contributions.
-        """
-        r, user = self.regression, state.coefficients
-        parts = [
-            Baseline("mean", r.mean, "mean of all ratings"),
-            Baseline("user", user.offset, "offset of the user"),
+    def _contributions(
+        self, state: UserState, items: Ints, order: Callable[[Floats], Ints]
+    ) -> list[tuple[Contribution, ...]]:
+        """Return contributions to the score of each item, in the order of a function of their values."""
+        r = self.regression
+        weights, residuals = r.kernel.between(self._coefficients(state).features), r.residuals(items)
+        has_weight, has_residual = _has_weight(weights, state.position), r.has_residual(items)
+        chosen = []
+        for k in range(len(items)):
+            users = np.flatnonzero(has_weight & has_residual[:, k])
+            chosen.append(users[order(weights[users] * residuals[users, k])])
+        near = np.unique(np.concatenate([NONE, *(users[:N_WITH_EVIDENCE] for users in chosen)]))
+        values = self._measure_values(state, near)
+        return [
+            self._as_contributions(item, users, weights[users], residuals[users, k], values)
+            for k, (item, users) in enumerate(zip(items.tolist(), chosen, strict=True))
         ]
-        if item < 0:
-            return tuple(parts)
-        parts.append(Baseline("item", float(r.item[item]), "offset of the item"))
-        parts.append(Baseline("similar items", float(r.similar_items[item]), "offset of similar items"))
-        if not state.is_known:
-            return tuple(parts)
-        taste = float(r.taste(user, np.array([item]))[0]) + through_features
-        # Inner products in single precision are summed here in another order than in the prediction. The
-        # difference, about 1e-6, is counted as taste, so that the sum is the prediction.
-        score = float(r.predict(user, np.array([item]))[0])
-        rounding = score - sum(part.value for part in parts) - taste - contributed
-        parts.append(Baseline("taste", taste + rounding, "the user's ratings of similar items"))
-        return tuple(parts)
 
-    def _measure_values(self, state: KernelState, others: Ints) -> dict[int, float]:
+    def _measure_values(self, state: UserState, others: Ints) -> dict[int, float]:
         """Return the measure between a user and some others, by position; undefined values are left out."""
         if not len(others):
             return {}
@@ -282,36 +219,23 @@ class KernelPredictor:
     def _as_contributions(
         self, item: int, users: Ints, weights: Floats, residuals: Floats, values: dict[int, float]
     ) -> tuple[Contribution, ...]:
-        """Return the contributions of users; evidence for the first of them only."""
-        columns = (
-            self.ratings.users[users].tolist(),
-            users.tolist(),
-            weights[users].tolist(),
-            residuals[users].tolist(),
-            self._ratings_of(users, item),
-        )
-        return tuple(
-            Contribution(
-                user,
-                weight,
-                rating,
-                residual,
-                weight * residual,
-                values.get(v),
-                self._evidence(item, v, weight) if rank < N_WITH_EVIDENCE else (),
-            )
-            for rank, (user, v, weight, residual, rating) in enumerate(zip(*columns, strict=True))
-        )
+        """Return the contributions of users; values and evidence for the first of them only."""
+        ids, ratings = self.ratings.users[users].tolist(), self._ratings_of(users, item)
+        columns = zip(users.tolist(), ids, weights.tolist(), ratings, residuals.tolist(), strict=True)
+        contributions = []
+        for rank, (v, user, weight, rating, residual) in enumerate(columns):
+            evidence = self._evidence(item, v, weight) if rank < N_WITH_EVIDENCE else ()
+            part = weight * residual
+            contributions.append(Contribution(user, weight, rating, residual, part, values.get(v), evidence))
+        return tuple(contributions)
 
     def _evidence(self, item: int, user: int, weight: float) -> tuple[Evidence, ...]:
         """Return the ratings through which a neighbor contributes: those that add most to the sum."""
-        r, ratings = self.regression, self.ratings
-        coefficients = r.coefficients(user)
-        values = weight * coefficients.alpha * r.item_weights(item, coefficients.items)
+        r, (items, ratings) = self.regression, self.ratings.row(user)
+        values = weight * r.coefficients(user).alpha * r.item_weights(item, items)
         top = np.argsort(-values * np.sign(values.sum()), kind="stable")[:N_EVIDENCE]
-        items = ratings.items[coefficients.items[top]].tolist()
-        stars = ratings.row(user)[1][top].tolist()
-        return tuple(Evidence(*row) for row in zip(items, stars, values[top].tolist(), strict=True))
+        columns = self.ratings.items[items[top]], ratings[top], values[top]
+        return tuple(Evidence(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
     def _ratings_of(self, users: Ints, item: int) -> list[float | None]:
         """Return the users' ratings of an item, None where there is none."""
@@ -321,46 +245,10 @@ class KernelPredictor:
             ratings.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
         return ratings
 
-    def _n_neighbors(self, users: Ints, items: Ints) -> Ints:
-        """Return the number of neighbors who contribute to each pair: as many as :meth:`explain` lists."""
-        features, counts = self.regression.kernel.features, np.zeros(len(users), np.int64)
-        known = np.flatnonzero((users >= 0) & (items >= 0))
-        known = known[np.argsort(users[known], kind="stable")]
-        queries, row = np.unique(users[known], return_inverse=True)
-        for first in range(0, len(queries), BLOCK_USERS):
-            some = queries[first : first + BLOCK_USERS]
-            pairs = slice(*np.searchsorted(row, [first, first + len(some)]))
-            has_weight = np.abs(features[some] @ features.T) > MIN_WEIGHT
-            has_weight[np.arange(len(some)), some] = False
-            counts[known[pairs]] = self._counts(has_weight, row[pairs] - first, items[known[pairs]])
-        return counts
 
-    def _counts(self, has_weight: Bools, rows: Ints, items: Ints) -> Ints:
-        """Return the number of users with a weight who also have a residual for an item.
-
-        Parameters
-        ----------
-        has_weight
-            (queries, n_users).
-        rows, items
-            (pairs,) the query, as a row of ``has_weight``, and the item.
-        """
-        r = self.regression
-        if r.reaches_all_items:
-            counts: Ints = np.count_nonzero(has_weight & r.has_any_residual, axis=1)[rows]
-        else:
-            counts = (r.rated_residuals.T @ has_weight.T.astype(np.int64))[items, rows]
-        return counts
-
-
-def _strongest(parts: Floats, n: int) -> Ints:
-    """Return the positions of the n largest parts; if too few are positive, of the most negative ones too.
-
-    >>> _strongest(np.array([0.1, -0.9, 0.3, -0.2]), 3)
-    array([2, 0, 1])
-    """
-    positive = parts > 0
-    top = best(np.where(positive, parts, np.nan), NONE, n)
-    if len(top) < n:
-        top = np.concatenate([top, best(np.where(positive, np.nan, -parts), NONE, n)])[:n]
-    return top
+def _has_weight(weights: npt.NDArray[Any], user: int) -> Bools:
+    """Return which users have a weight, without the user itself (-1: a guest)."""
+    has_weight: Bools = np.abs(weights) > MIN_WEIGHT
+    if user >= 0:
+        has_weight[user] = False
+    return has_weight

@@ -23,8 +23,9 @@ sum over ratings is a sum over neighbors: K_uv times the *residual* of v for the
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ ITEM_PAIR_BYTES = 40
 USER_BYTES = 48
 """Memory for each user and landmark: values, weights, features and temporary arrays (measured: 44)."""
 
-TOLERANCE = 1e-4
+TOLERANCE = 1e-4  # norm of the residual, relative to that of the ratings, at which conjugate gradients end
 ITERATIONS = 200
 BLOCK_USERS = 512
 
@@ -92,18 +93,6 @@ class Covariance:
         if not (self.item > 0 and self.user > 0):
             raise InputError(f"user is {self.user!r} and item is {self.item!r}; both must be above 0")
 
-    def scaled(self, **factors: float) -> Self:
-        """Return a copy with some of the numbers multiplied.
-
-        >>> Covariance().scaled(shared_taste=0.5).shared_taste
-        0.25
-        """
-        return replace(self, **{name: getattr(self, name) * factor for name, factor in factors.items()})
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return asdict(self)
-
 
 class UserCoefficients(NamedTuple):
     """The regression of one user: a user of the data, a guest, or an unknown user without ratings.
@@ -128,7 +117,7 @@ class UserCoefficients(NamedTuple):
     offset: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Regression:
     """A solved regression: coefficients, and the sums of them that predictions need.
 
@@ -186,10 +175,6 @@ class Regression:
         item_offsets = self.item + self.similar_items
         return self.mean + offsets + np.where(items >= 0, item_offsets[items], 0.0)
 
-    def offsets(self, users: Ints) -> Floats:
-        """Return the offsets of users by position; 0 for an unknown user, -1."""
-        return np.where(users >= 0, self.user[users], 0.0)
-
     def coefficients(self, user: int) -> UserCoefficients:
         """Return the coefficients of a user by position; those of an unknown user for -1."""
         if user < 0:
@@ -221,13 +206,6 @@ class Regression:
         alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
         return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
 
-    def predict(self, user: UserCoefficients, items: Ints) -> Floats:
-        """Return the predictions of items for one user, not clipped; -1 is an unknown item."""
-        out = self.baseline(np.full(len(items), user.offset), items)
-        known = np.flatnonzero(items >= 0)
-        out[known] += self.personal(user, items[known])
-        return out
-
     def personal(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return the sum of the contributions of similar users and of the user's taste to items."""
         neighbors = (self.item_factors[items] @ user.features).astype(np.float64)
@@ -246,15 +224,11 @@ class Regression:
 
     def residuals(self, items: Ints) -> Floats:
         """Return how much more than expected all users like items: (n_users, items) residuals."""
-        from scipy.sparse import csr_array
-
         everything = np.arange(self.ratings.n_items)
         weights = np.empty((len(everything), len(items)))  # no columns for a user who has rated everything
         for k, item in enumerate(items.tolist()):
             weights[:, k] = self.item_weights(item, everything)
-        matrix = self.ratings.matrix
-        coefficients = csr_array((self.alpha, matrix.indices, matrix.indptr), shape=matrix.shape)
-        residuals: Floats = np.asarray(coefficients @ weights)
+        residuals: Floats = np.asarray(_like(self.ratings.matrix, self.alpha) @ weights)
         return residuals
 
     def item_weights(self, item: int, items: Ints) -> Floats:
@@ -265,31 +239,35 @@ class Regression:
         return out
 
     @property
-    def reaches_all_items(self) -> bool:
+    def _reaches_all_items(self) -> bool:
         """Whether a user with a residual for one item has one for every item, through similar items."""
         return self.geometry is not None and self.covariance.shared_taste > 0
 
-    @property
-    def has_any_residual(self) -> Bools:
+    @cached_property
+    def _has_any_residual(self) -> Bools:
         """(n_users,) which users have a coefficient other than 0."""
         before = np.concatenate([[0], np.cumsum(self.alpha != 0)])
         return np.diff(before[self.ratings.matrix.indptr]) > 0
 
-    @property
-    def rated_residuals(self) -> csr_array:
+    @cached_property
+    def _rated_residuals(self) -> csr_array:
         """(n_users, n_items) 1 where a user has a residual for an item by rating it, for counting."""
-        from scipy.sparse import csr_array
-
-        matrix, weight = self.ratings.matrix, self.covariance.neighbors + self.covariance.shared_taste
-        counted = ((self.alpha != 0) & (weight > 0)).astype(np.int64)
-        return csr_array((counted, matrix.indices, matrix.indptr), shape=matrix.shape)
+        weight = self.covariance.neighbors + self.covariance.shared_taste
+        return _like(self.ratings.matrix, ((self.alpha != 0) & (weight > 0)).astype(np.int64))
 
     def has_residual(self, items: Ints) -> Bools:
         """Return which users have a residual for each item, (n_users, items)."""
-        if self.reaches_all_items:
-            return np.repeat(self.has_any_residual[:, None], len(items), axis=1)
-        rated: Bools = self.rated_residuals[:, items].toarray() > 0
+        if self._reaches_all_items:
+            return np.repeat(self._has_any_residual[:, None], len(items), axis=1)
+        rated: Bools = self._rated_residuals[:, items].toarray() > 0
         return rated
+
+    def count_residuals(self, chosen: Bools, items: Ints) -> Ints | int:
+        """Return how many of the chosen users, a mask, have a residual for each item."""
+        if self._reaches_all_items:
+            return int(np.count_nonzero(chosen & self._has_any_residual))
+        counts: Ints = (self._rated_residuals.T @ chosen.astype(np.int64))[items]
+        return counts
 
 
 def solve(
@@ -297,29 +275,13 @@ def solve(
     geometry: ItemGeometry | None,
     kernel: UserKernel,
     covariance: Covariance,
-    *,
-    tolerance: float = TOLERANCE,
     start: Floats | None = None,
 ) -> Regression:
-    """Return the regression of some ratings.
-
-    Parameters
-    ----------
-    ratings, geometry
-        Over the same items in the same order.
-    kernel
-        The covariance of the users of the ratings.
-    covariance
-        The variances.
-    tolerance
-        Norm of the residual, relative to that of the ratings, at which conjugate gradients end.
-    start
-        Coefficients to begin with, one for each rating.
-    """
+    """Return the regression of some ratings, which begins with the coefficients ``start``."""
     require_room(ratings.n_users, ratings.n_items, len(kernel.landmarks))
     system = _System(ratings, geometry, kernel, covariance)
     mean = float(ratings.matrix.data.mean())
-    alpha = _conjugate_gradients(system, ratings.matrix.data - mean, tolerance, start)
+    alpha = _conjugate_gradients(system, ratings.matrix.data - mean, start)
     per_user, per_item = system.sums(alpha)
     return Regression(
         ratings,
@@ -331,7 +293,7 @@ def solve(
         covariance.user * per_user,
         covariance.item * per_item,
         covariance.similar_items * system.over_items(per_item),
-        np.ascontiguousarray(system.item_factors(system.sparse(alpha)).T),
+        np.ascontiguousarray(system.item_factors(alpha).T),
     )
 
 
@@ -361,12 +323,6 @@ class _System:
         self.near = None if geometry is None else _dense_item_kernel(geometry, covariance.item_rate)
         self._factorize()
 
-    def sparse(self, alpha: Floats) -> csr_array:
-        """Return coefficients as a users x items matrix."""
-        from scipy.sparse import csr_array
-
-        return csr_array((alpha, self.matrix.indices, self.matrix.indptr), shape=self.matrix.shape)
-
     def sums(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the sums of values, one for each rating, by user and by item."""
         n, m = self.matrix.shape
@@ -376,9 +332,10 @@ class _System:
         """Return values (..., n_items) times k_I: spread over similar items."""
         return values if self.near is None else values.astype(np.float32) @ self.near
 
-    def item_factors(self, coefficients: csr_array) -> Singles:
+    def item_factors(self, alpha: Floats) -> Singles:
         """Return Φᵀ V (s_n + s_s k_I), (rank, n_items)."""
-        sums = np.ascontiguousarray((coefficients.astype(np.float32).T @ self.kernel.features).T)
+        coefficients = _like(self.matrix, alpha.astype(np.float32))
+        sums = np.ascontiguousarray((coefficients.T @ self.kernel.features).T)
         whole = self.covariance.neighbors * sums + self.covariance.shared_taste * self.over_items(sums)
         factors: Singles = whole.astype(np.float32, copy=False)
         return factors
@@ -389,7 +346,7 @@ class _System:
         per_user, per_item = self.sums(alpha)
         items = s.item * per_item + s.similar_items * self.over_items(per_item)
         out: Floats = alpha + s.level * alpha.sum() + s.user * per_user[self.rows] + items[self.columns]
-        factors, features = self.item_factors(self.sparse(alpha)), self.kernel.features
+        factors, features = self.item_factors(alpha), self.kernel.features
         indptr = self.matrix.indptr
         for first in range(0, len(features), BLOCK_USERS):
             last = min(first + BLOCK_USERS, len(features))
@@ -430,7 +387,7 @@ class _System:
         prior += s.level
         counts_u, counts_i = np.diff(self.matrix.indptr), np.bincount(self.columns, minlength=m)
         self.user_share = 1.0 / (counts_u + self.noise / s.user)
-        self.rated = self.sparse(np.ones(len(self.columns)))
+        self.rated = _like(self.matrix, np.ones(len(self.columns)))
         left = np.linalg.inv(prior)
         del prior
         left *= self.noise
@@ -449,7 +406,7 @@ class _System:
         return rest
 
 
-def _conjugate_gradients(system: _System, target: Floats, tolerance: float, start: Floats | None) -> Floats:
+def _conjugate_gradients(system: _System, target: Floats, start: Floats | None) -> Floats:
     from scipy.sparse.linalg import LinearOperator, cg
 
     shape = (len(target), len(target))
@@ -457,7 +414,7 @@ def _conjugate_gradients(system: _System, target: Floats, tolerance: float, star
         LinearOperator(shape, matvec=system.multiply, dtype=np.float64),
         target,
         start,
-        rtol=tolerance,
+        rtol=TOLERANCE,
         maxiter=ITERATIONS,
         M=LinearOperator(shape, matvec=system.precondition, dtype=np.float64),
     )
@@ -469,6 +426,13 @@ def _conjugate_gradients(system: _System, target: Floats, tolerance: float, star
         )
     coefficients: Floats = alpha
     return coefficients
+
+
+def _like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
+    """Return a matrix with the pattern of another, and other values."""
+    from scipy.sparse import csr_array
+
+    return csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _sums(positions: Ints, values: Floats, n: int) -> Floats:

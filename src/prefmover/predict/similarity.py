@@ -66,9 +66,11 @@ class UserSimilarity:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
         return values(self.data, self.measure, self.convention, users, others, self.n_threads, progress)
 
-    def blocks(self, users: Ints) -> Iterator[tuple[Ints, Floats]]:
-        """Yield the measure between blocks of users and all users: (positions, rows)."""
+    def blocks(self, users: Ints, guest: Ratings | None = None) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the measure between blocks of users, or a guest, and all users: (positions, rows)."""
         everyone = np.arange(self.data.n_users)
+        if guest is not None:
+            return iter([(users, self.guest_values(guest, everyone)[0][None])])
         return value_blocks(
             self.data, self.measure, self.convention, users, everyone, n_threads=self.n_threads
         )
@@ -77,11 +79,8 @@ class UserSimilarity:
         """Return the measure between each user and itself."""
         if not self.measure.larger_is_closer:
             return np.zeros(len(users))
-        out = np.empty(len(users))
-        for first in range(0, len(users), BLOCK_USERS):
-            some = users[first : first + BLOCK_USERS]
-            out[first : first + BLOCK_USERS] = np.diagonal(self.values(some, some))
-        return out
+        parts = np.split(users, range(BLOCK_USERS, len(users), BLOCK_USERS))
+        return np.concatenate([np.diagonal(self.values(some, some)) for some in parts])
 
     def guest_values(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
         """Return the measure between a guest and ``others``, and between the guest and itself."""
@@ -92,9 +91,8 @@ class UserSimilarity:
         columns = others if self.measure.uses_others else np.arange(len(others))
         whole = Dataset(ratings.stack(guest), self.data.geometry, self.data.items)
         query = np.array([ratings.n_users])
-        row = values(whole, self.measure, self.convention, query, np.append(columns, query), self.n_threads)[
-            0
-        ]
+        others = np.append(columns, query)
+        row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]
         return row[:-1], float(row[-1]) if self.measure.larger_is_closer else 0.0
 
     def _guest_distances(self, guest: Ratings, others: Ints) -> Floats:
@@ -116,16 +114,9 @@ class UserSimilarity:
         self, users: Ints | None, k: int, guest: Ratings | None = None, progress: Progress | None = None
     ) -> NeighborPositions:
         """Return the k nearest users of each user, or of a guest."""
+        queries = users if guest is None else None
         return nearest_positions(
-            self.data,
-            self.measure,
-            self.convention,
-            None if guest is not None else users,
-            guest,
-            k,
-            self.n_threads,
-            progress,
-            self._index,
+            self.data, self.measure, self.convention, queries, guest, k, self.n_threads, progress, self._index
         )
 
     def raters(
@@ -136,13 +127,10 @@ class UserSimilarity:
         guest: Ratings | None = None,
         progress: Progress | None = None,
     ) -> NeighborPositions:
-        """Return the k nearest among the raters of each item, of users or of a guest.
-
-        ``users`` is ignored if there is a guest.
-        """
+        """Return the k nearest among the raters of each item, of ``users`` or of a guest."""
         if not len(items):
             return NeighborPositions.empty(0)
-        queries = users if guest is None else np.zeros(len(items), np.int64)
+        queries, index = users if guest is None else np.zeros(len(items), np.int64), self._index
         return raters_positions(
             self.data,
             self.measure,
@@ -153,5 +141,5 @@ class UserSimilarity:
             guest,
             self.n_threads,
             progress,
-            self._index,
+            index,
         )
