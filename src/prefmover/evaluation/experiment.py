@@ -59,11 +59,8 @@ def parse_shares(value: Any) -> tuple[float, ...]:
 
 def _share(value: Any) -> float:
     try:
-        if isinstance(value, str) and ":" in value:
-            train, test = (float(part) for part in value.split(":"))
-            share = float(train / (train + test))
-        else:
-            share = float(value)
+        train, _, test = str(value).partition(":")
+        share = float(train) / (float(train) + float(test)) if test else float(value)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         share = math.nan
     if not 0 < share < 1:

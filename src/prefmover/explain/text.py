@@ -65,16 +65,13 @@ def user_html(explanation: UserExplanation, n: int = 15) -> str:
     plan = explanation.has_plan
     sizes = ("mass", "share of the distance") if plan else ("term", "share of the sum")
     head = (f"{explanation.user}'s item", f"{explanation.other}'s item", "similarity", *sizes)
-    rows = [
-        (
-            f"{explanation.label(flow.source)}, {flow.source_rating:g}",
-            f"{explanation.label(flow.target)}, {flow.target_rating:g}",
-            "" if flow.similarity is None else f"{flow.similarity:.2f}",
-            f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}",
-            f"{flow.share:.1%}",
-        )
-        for flow in explanation.flows[:n]
-    ]
+    rows = []
+    for flow in explanation.flows[:n]:
+        source, target = explanation.label(flow.source), explanation.label(flow.target)
+        similarity = "" if flow.similarity is None else f"{flow.similarity:.2f}"
+        size = f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}"
+        items = f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
+        rows.append((*items, similarity, size, f"{flow.share:.1%}"))
     return _html_table(user_title(explanation), head, rows)
 
 
@@ -132,7 +129,7 @@ def reasons(contributions: Iterable[Contribution], label: Label, n: int = 2) -> 
     favorable = (
         one._replace(evidence=tuple(e for e in one.evidence if e.value > 0))
         for one in contributions
-        if one.value > 0
+        if round(one.value, 3) > 0  # explanations print three digits
     )
     sentences = (f"{one.user} {text}" for one in favorable if (text := evidence_text(one, label)))
     return list(islice(sentences, n))

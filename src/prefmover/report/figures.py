@@ -57,8 +57,7 @@ def draw_panels(tables: Sequence[PanelTable]) -> Figure:
     figure, axes = _canvas(len(tables))
     for axis, table in zip(axes, tables, strict=True):
         _draw(axis, table, [(line, line.repeats) for line in table.lines], "MAE")
-    _legend(figure, axes)
-    return figure
+    return _with_legend(figure, axes)
 
 
 def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
@@ -72,8 +71,7 @@ def draw_gaps(tables: Sequence[PanelTable]) -> Figure:
             low = min(float(gap.mean(axis=1).min()) for line, gap in gaps if style(line)[2])
             limit = GAP_RANGE * float(ours.mean.mean())
             axis.set_ylim(max(low, -limit) - limit / 20, limit)
-    _legend(figure, axes)
-    return figure
+    return _with_legend(figure, axes)
 
 
 def svg(figure: Figure, name: str) -> str:
@@ -127,7 +125,7 @@ def _draw(axis: Any, table: PanelTable, lines: Sequence[tuple[Line, Floats]], qu
     axis.set_axisbelow(True)
 
 
-def _legend(figure: Figure, axes: Sequence[Any]) -> None:
+def _with_legend(figure: Figure, axes: Sequence[Any]) -> Figure:
     by_label: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -135,3 +133,4 @@ def _legend(figure: Figure, axes: Sequence[Any]) -> None:
     columns = {1: 3, 2: 5, 4: 5}.get(len(axes), 8)
     look: dict[str, Any] = {"loc": "outside lower center", "fontsize": 8, "frameon": False}
     figure.legend(by_label.values(), by_label.keys(), ncols=columns, **look)
+    return figure
