@@ -4,7 +4,7 @@ Each measure has a breakdown next to its kernel. A breakdown follows the publish
 shares no arithmetic with the kernel; the tests compare the two.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, fsum, isnan, nan
@@ -17,7 +17,6 @@ from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.items.geometry import ItemGeometry
     from prefmover.measures.table import Measure
     from prefmover.ot import Certificate
 
@@ -64,21 +63,7 @@ class Factor(NamedTuple):
 
 
 class PairTerms(NamedTuple):
-    """The result of a measure's breakdown.
-
-    Attributes
-    ----------
-    value
-        NaN where the measure is undefined.
-    factors
-        The factors, in the order of the formula.
-    flows
-        The terms of the sum, in any order.
-    reason
-        Why the value is undefined.
-    certificate
-        For PMD: the proof that the plan is optimal.
-    """
+    """The result of a measure's breakdown: fields of :class:`PairBreakdown`, with flows in any order."""
 
     value: float
     factors: list[Factor]
@@ -93,14 +78,10 @@ class PairBreakdown:
 
     Attributes
     ----------
-    user, other
-        Ids.
-    measure, convention
-        Names.
-    value
-        NaN where undefined; then ``reason`` says why.
-    larger_is_closer
-        Whether the value is a similarity.
+    user, other, measure, convention
+        Ids and names.
+    value, larger_is_closer
+        NaN where undefined; then ``reason`` says why. Whether the value is a similarity.
     co_rated
         The two ratings of every item that both users rated, by item id.
     factors
@@ -130,11 +111,10 @@ class PairBreakdown:
 
     def factor(self, name: str) -> float:
         """Return the value of a factor."""
-        for factor in self.factors:
-            if factor.name == name:
-                return factor.value
-        names = ", ".join(factor.name for factor in self.factors)
-        raise InputError(f"{self.measure} has no factor {name!r}; it has {names}")
+        values = {factor.name: factor.value for factor in self.factors}
+        if name not in values:
+            raise InputError(f"{self.measure} has no factor {name!r}; it has {', '.join(values)}")
+        return values[name]
 
 
 class UserPair:
@@ -143,21 +123,16 @@ class UserPair:
     def __init__(self, data: "Dataset", u: int, v: int) -> None:
         self.data, self.u, self.v = data, u, v
         self.scale = data.ratings.scale
-        self.items: dict[int, list[int]] = {}
-        self.values: dict[int, Floats] = {}
-        for user in (u, v):
-            items, self.values[user] = data.ratings.row(user)
-            self.items[user] = items.tolist()
-        first, second = (dict(zip(self.items[x], self.values[x].tolist(), strict=True)) for x in (u, v))
-        self.first, self.second = first, second
-        self.common = [i for i in first if i in second]
+        rows = {user: data.ratings.row(user) for user in (u, v)}
+        self.values = {user: values for user, (_, values) in rows.items()}
+        self.ratings = {
+            user: dict(zip(items.tolist(), values.tolist(), strict=True))
+            for user, (items, values) in rows.items()
+        }
+        self.first, self.second = self.ratings[u], self.ratings[v]
+        self.common = [i for i in self.first if i in self.second]
         self.n = len(self.common)
-        self.jaccard = self.n / max(1, len(first) + len(second) - self.n)
-
-    @property
-    def geometry(self) -> "ItemGeometry":
-        """The item distances."""
-        return self.data.require_geometry("this measure")
+        self.jaccard = self.n / max(1, len(self.first) + len(self.second) - self.n)
 
     @cached_property
     def item_means(self) -> Floats:
@@ -171,7 +146,8 @@ class UserPair:
     @cached_property
     def similarity(self) -> Floats:
         """Similarities of the first user's items x the second user's."""
-        return self.geometry.similarity(self.items[self.u], self.items[self.v])
+        geometry = self.data.require_geometry("this measure")
+        return geometry.similarity(list(self.first), list(self.second))
 
     def id_of(self, item: int) -> Any:
         """Return the id of the item at a position."""
@@ -195,23 +171,22 @@ class UserPair:
 
     def co_rated_flows(self, value: Callable[[int, float, float], float]) -> list[Flow]:
         """Return a term for each co-rated item."""
-        terms = [value(i, self.first[i], self.second[i]) for i in self.common]
-        scale = fsum(map(abs, terms)) or 1.0
-        return [
-            Flow(id_, id_, self.first[i], self.second[i], 1.0, None, None, term, abs(term) / scale)
-            for i, id_, term in zip(self.common, map(self.id_of, self.common), terms, strict=True)
-        ]
+        pairs = [(i, i, self.first[i], self.second[i], 1.0) for i in self.common]
+        return self._flows(pairs, [value(i, a, b) for i, _, a, b, _ in pairs])
 
     def all_flows(self, value: Callable[[int, int, float, float], float]) -> list[Flow]:
         """Return a term for each pair of ratings, times the similarity of the two items."""
-        pairs = [(i, j, a, b) for i, a in self.first.items() for j, b in self.second.items()]
+        ratings = [(i, j, a, b) for i, a in self.first.items() for j, b in self.second.items()]
         similarities = self.similarity.ravel().tolist()
-        terms = [s * value(*pair) for s, pair in zip(similarities, pairs, strict=True)]
+        pairs = [(*pair, s) for pair, s in zip(ratings, similarities, strict=True)]
+        return self._flows(pairs, [s * value(*pair) for *pair, s in pairs])
+
+    def _flows(self, pairs: list[tuple[int, int, float, float, float]], terms: list[float]) -> list[Flow]:
         scale = fsum(map(abs, terms)) or 1.0
         ids = {item: self.id_of(item) for item in (*self.first, *self.second)}
         return [
             Flow(ids[i], ids[j], a, b, s, None, None, term, abs(term) / scale)
-            for (i, j, a, b), s, term in zip(pairs, similarities, terms, strict=True)
+            for (i, j, a, b, s), term in zip(pairs, terms, strict=True)
         ]
 
     def n_factor(self) -> Factor:
@@ -273,9 +248,8 @@ def breakdown(
         terms = row.breakdown(pair, **options)
     else:
         rows = row.kernel(Pairs(data, np.array([u]), np.array([v])), **options)
-        terms = PairTerms(
-            float(rows(np.array([u]))[0, 0]), [], [], f"{row.name} gives no value for this pair"
-        )
+        value = float(rows(np.array([u]))[0, 0])
+        terms = PairTerms(value, [], [], f"{row.name} gives no value for this pair")
     return PairBreakdown(
         user=ids[0],
         other=ids[1],
@@ -285,7 +259,7 @@ def breakdown(
         larger_is_closer=row.larger_is_closer,
         co_rated={pair.id_of(i): (pair.first[i], pair.second[i]) for i in pair.common},
         factors=tuple(terms.factors),
-        flows=tuple(_largest_first(terms.flows)),
+        flows=tuple(sorted(terms.flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))),
         reason=terms.reason if isnan(terms.value) else None,
         certificate=terms.certificate,
     )
@@ -294,7 +268,3 @@ def breakdown(
 def sigmoid(x: float) -> float:
     """Return 1 / (1 + e^-x)."""
     return 1 / (1 + exp(-x))
-
-
-def _largest_first(flows: Iterable[Flow]) -> list[Flow]:
-    return sorted(flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))

@@ -33,7 +33,9 @@ def cosine(pairs: Pairs) -> Rows:
 
     One co-rated item with two positive ratings gives 1, whatever they are.
     """
-    return _cosine_of(pairs, pairs.matrix.data)
+    from prefmover.measures._corated import cosine_rows
+
+    return _filled_by(cosine_rows, pairs, pairs.matrix.data)
 
 
 def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
@@ -51,11 +53,10 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     Undefined where a user's centered co-rated ratings are all zero: always for a single co-rated item
     with co-rated means, and for users who give the same rating to everything.
     """
+    from prefmover.measures._corated import cosine_rows, pearson_rows, whole_pearson_rows
+
     if means == "all-rated":
-        return _cosine_of(pairs, centered_ratings(pairs))
-
-    from prefmover.measures._corated import pearson_rows, whole_pearson_rows
-
+        return _filled_by(cosine_rows, pairs, centered_ratings(pairs))
     scale, values = pairs.ratings.scale, pairs.matrix.data
     if scale.step == 0 or scale.highest - scale.lowest > MOST_STEPS * scale.step:
         return _filled_by(pearson_rows, pairs, values)
@@ -84,16 +85,13 @@ def squared_differences(pairs: Pairs) -> Callable[[Ints], tuple[Floats, Floats]]
     """
     from prefmover.measures._corated import difference_rows
 
-    matrix, raters, scale = pairs.matrix, pairs.raters(), pairs.ratings.scale
+    walk, scale = pairs.walk(), pairs.ratings.scale
     width = scale.highest - scale.lowest or 1.0
 
     def rows(users: Ints) -> tuple[Floats, Floats]:
         total = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(total)
-        # fmt: off
-        difference_rows(*pairs.spans(users), matrix.indices, matrix.data,
-                        raters.begins, raters.indptr, raters.others, raters.values, total, n)
-        # fmt: on
+        difference_rows(*walk(users), total, n)
         total /= width**2
         return total, n
 
@@ -109,22 +107,13 @@ def centered_ratings(pairs: Pairs) -> Floats:
     return centered
 
 
-def _cosine_of(pairs: Pairs, values: Floats) -> Rows:
-    from prefmover.measures._corated import cosine_rows
-
-    return _filled_by(cosine_rows, pairs, values)
-
-
 def _filled_by(kernel: Callable[..., None], pairs: Pairs, values: Floats) -> Rows:
     values.flags.writeable = False  # one type for Numba, one compilation
-    raters = pairs.raters(values)
+    walk = pairs.walk(values)
 
     def rows(users: Ints) -> Floats:
         out = np.empty((len(users), len(pairs.others)))
-        # fmt: off
-        kernel(*pairs.spans(users), pairs.matrix.indices, values,
-               raters.begins, raters.indptr, raters.others, raters.values, out)
-        # fmt: on
+        kernel(*walk(users), out)
         return out
 
     return rows

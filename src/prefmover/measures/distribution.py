@@ -56,16 +56,12 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
     urp_rows = urp(pairs)
     values, codes = levels(pairs)
     codes.flags.writeable = False  # one type for Numba, one compilation
-    raters = pairs.raters(codes)
+    walk = pairs.walk(codes)
 
     def rows(users: Ints) -> Floats:
         pss = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(pss)
-        # fmt: off
-        pss_rows(*pairs.spans(users), pairs.matrix.indices, codes,
-                 raters.begins, raters.indptr, raters.others, raters.values,
-                 values, means, pairs.ratings.scale.middle, pss, n)
-        # fmt: on
+        pss_rows(*walk(users), values, means, pairs.ratings.scale.middle, pss, n)
         of_users, of_others = counts[users], counts[pairs.others]
         if overlap == "product":
             pss *= n / np.maximum(of_users[:, None] * of_others, 1)

@@ -27,13 +27,7 @@ WIDEST = 600.0
 """Scales wider than this would overflow the tabulated exponentials and are summed term by term."""
 
 
-def bcf(
-    pairs: Pairs,
-    *,
-    local: str = "correlation",
-    flat: str = "nothing",
-    normalized: bool = False,
-) -> Rows:
+def bcf(pairs: Pairs, *, local: str = "correlation", flat: str = "nothing", normalized: bool = False) -> Rows:
     """BCF: J + Σ_i∈I_u Σ_j∈I_v s(i, j) · loc(r_ui, r_vj); N-BCF divides the double sum by |I_u| |I_v|.
 
     Parameters
@@ -165,25 +159,14 @@ def _pss_sum(pairs: Pairs) -> Rows:
             columns = stripes.columns[first:last]
             if tabulated:
                 cells = part.data.astype(np.int64) * (last - first) + part.indices
-                # fmt: off
-                husm_rows(starts, stops, items, kinds, similarity, factor,
-                          lift[:, stripes.rows], lift[:, columns], part.indptr, cells, out)
+                lifts = lift[:, stripes.rows], lift[:, columns]
+                husm_rows(
+                    starts, stops, items, kinds, similarity, factor, *lifts, part.indptr, cells, out
+                )  # fmt: skip
             else:
-                husm_pairs(
-                    starts,
-                    stops,
-                    items,
-                    kinds,
-                    means[stripes.rows],
-                    similarity,
-                    part.indptr,
-                    part.indices,
-                    part.data,
-                    means[columns],
-                    middle,
-                    out,
-                )
-                # fmt: on
+                theirs_part = part.indptr, part.indices, part.data, means[columns]
+                mine = starts, stops, items, kinds, means[stripes.rows]
+                husm_pairs(*mine, similarity, *theirs_part, middle, out)
         return out
 
     return rows
@@ -241,7 +224,7 @@ def bcf_breakdown(
 
 def _local_of_user(pair: UserPair, user: int, local: str) -> tuple[dict[int, float], bool]:
     """Return a user's part of ``loc`` by item position, and whether the user is flat."""
-    ratings = dict(zip(pair.items[user], pair.values[user].tolist(), strict=True))
+    ratings = pair.ratings[user]
     center, spread = pair.mean(user), pair.deviation(user)
     flat = spread == 0
     if local == "median":

@@ -39,14 +39,12 @@ def co_rated_counts(pairs: Pairs) -> Rows:
     """Return a function that gives n = |I_u ∩ I_v| for a block of users."""
     from prefmover.measures._corated import count_rows
 
-    raters = pairs.raters()
+    walk = pairs.walk()
 
     def rows(users: Ints) -> Floats:
         n = np.empty((len(users), len(pairs.others)))
-        # fmt: off
-        count_rows(*pairs.spans(users), pairs.matrix.indices,
-                   raters.begins, raters.indptr, raters.others, n)
-        # fmt: on
+        starts, stops, items, _, begins, indptr, others, _ = walk(users)
+        count_rows(starts, stops, items, begins, indptr, others, n)
         return n
 
     return rows

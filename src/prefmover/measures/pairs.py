@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Kernel", "Pairs", "Raters", "Rows", "compute", "entries_of_rows"]
+__all__ = ["Kernel", "Pairs", "Rows", "compute", "entries_of_rows"]
 
 Rows: TypeAlias = Callable[[Ints], Floats]
 """Takes user positions, (k,), and returns (k, others) values, NaN where undefined."""
@@ -32,14 +32,9 @@ Rows: TypeAlias = Callable[[Ints], Floats]
 class Pairs:
     """Users x others of one data set.
 
-    Attributes
-    ----------
-    data
-        The data set. Item means are taken over all of its users, not only over ``users`` and ``others``.
-    users, others
-        Positions of the users in the rows and in the columns of the result.
-    upper
-        Whether users and others are the same, and a row needs only the columns from its user on.
+    ``users`` and ``others`` are positions: the rows and columns of the result. Item means are taken over all
+    users of ``data``. ``upper`` says that users and others are the same, and that a row needs only the
+    columns from its user on.
     """
 
     data: "Dataset"
@@ -78,40 +73,25 @@ class Pairs:
         means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
         return means
 
-    def raters(self, values: npt.NDArray[Any] | None = None) -> "Raters":
-        """Return the users among ``others`` who rated each item, with their ratings.
+    def walk(self, values: npt.NDArray[Any] | None = None) -> Callable[[Ints], Any]:
+        """Return a function from users to the first arguments of the kernels in ``_corated``.
 
-        Parameters
-        ----------
-        values
-            Numbers to use in place of the ratings, one for each, in the order of ``matrix.data``.
+        They are the users' ratings (starts, stops, items, values), and the users among ``others`` who rated
+        each item (begins, indptr, others, values). ``values`` replaces the ratings, one number for each.
         """
         from prefmover.execution.jit import announce_compilation
 
         announce_compilation()  # every compiled kernel of ours walks over raters
+        indices, data = self.matrix.indices, self.matrix.data if values is None else values
         rows, entries = entries_of_rows(self.matrix.indptr, self.others)
-        items = self.matrix.indices[entries]
-        order = np.argsort(items, kind="stable")
-        n = np.bincount(items, minlength=self.matrix.shape[1])
-        data = self.matrix.data if values is None else values
+        order = np.argsort(indices[entries], kind="stable")
+        n = np.bincount(indices[entries], minlength=self.matrix.shape[1])
         indptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
-        begins = indptr[self.matrix.indices]
+        begins = indptr[indices]
         if self.upper:
             begins[entries[order]] = np.arange(len(order))
-        return Raters(begins, indptr, rows[order].astype(np.int32), data[entries[order]])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Raters:
-    """The raters of each item: ``others[indptr[i]:indptr[i + 1]]`` are columns of the result.
-
-    ``begins`` has one entry for each rating in the matrix: the position in ``others`` where its walk begins.
-    """
-
-    begins: Ints
-    indptr: Ints
-    others: npt.NDArray[np.int32]
-    values: npt.NDArray[Any]
+        raters = begins, indptr, rows[order].astype(np.int32), data[entries[order]]
+        return lambda users: (*self.spans(users), indices, data, *raters)
 
 
 Kernel: TypeAlias = Callable[..., Rows]
@@ -140,15 +120,7 @@ def compute(
     progress: Progress | None = None,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[Any]:
-    """Return the (users, others) values of a prepared kernel, computed on threads.
-
-    Parameters
-    ----------
-    task_rows
-        Number of rows that a thread takes at a time.
-    progress
-        Called with (users done, all users).
-    """
+    """Return the (users, others) values of a prepared kernel; a thread takes ``task_rows`` rows at a time."""
     out = np.empty((len(pairs.users), len(pairs.others)), dtype)
     tasks = [slice(k, k + task_rows) for k in range(0, len(pairs.users), task_rows)]
 

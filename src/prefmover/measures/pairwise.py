@@ -67,16 +67,8 @@ def similarities(
     >>> similarities(data, "cos", users=["ann"])  # ann and cid have no item in common
     array([[ 1.,  1., nan]])
     """
-    positions = data.ratings.user_positions
-    return values(
-        data,
-        find_measure(measure),
-        convention,
-        positions(users),
-        positions(others),
-        n_threads=n_threads,
-        progress=progress,
-    )
+    row, at = find_measure(measure), data.ratings.user_positions
+    return values(data, row, convention, at(users), at(others), n_threads, progress)
 
 
 def values(
@@ -92,12 +84,9 @@ def values(
     same = measure.halves and np.array_equal(users, others) and len(np.unique(users)) == len(users)
     pairs = Pairs(data, users, others, upper=same)
     rows = _prepare(pairs, measure, convention)
-    n, m = len(users), len(others)
-    require(
-        8 * n * m,
-        f"a measure between {n:,} x {m:,} users",
-        "ask for fewer users at a time, or take them block by block (prefmover.measures.value_blocks)",
-    )
+    what = f"a measure between {len(users):,} x {len(others):,} users"
+    remedy = "ask for fewer users at a time, or take them block by block (prefmover.measures.value_blocks)"
+    require(8 * len(users) * len(others), what, remedy)
     return compute(rows, pairs, task_rows=measure.task_rows, n_threads=n_threads, progress=progress)
 
 
@@ -114,12 +103,8 @@ def value_blocks(
 ) -> Iterator[tuple[Ints, Floats]]:
     """Yield the rows of :func:`values` block by block, in order, in the memory of a block.
 
-    Yields
-    ------
-    users
-        Positions of the block's users.
-    values
-        (len(users), len(others)) array, which the caller may change.
+    A block is the positions of its users, and their (len(users), len(others)) values, which the caller may
+    change.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from prefmover.measures.pairs import Pairs, Rows, compute
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
 
-__all__ = ["UserTransport", "distances", "distances_between", "pmd", "pmd_breakdown", "preference_mover"]
+__all__ = ["UserTransport", "distances", "pmd", "pmd_breakdown", "preference_mover"]
 
 FEW = 20  # pairs for which a query-major layout does not pay
 TABLE_1_EPSILON = 0.05
@@ -35,15 +35,7 @@ TABLE_1_EPSILON = 0.05
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserTransport:
-    """The distance between two users, and the transport plan that explains it.
-
-    Attributes
-    ----------
-    user, other
-        The users' ids.
-    distance
-        D(u, v).
-    """
+    """The distance D(u, v) between two users, by id, and the transport plan that explains it."""
 
     user: Any
     other: Any
@@ -55,7 +47,11 @@ class UserTransport:
     @cached_property
     def transport(self) -> Transport:
         """The solved problem, with plan, potentials and certificate."""
-        return _transport(self._data, self._u, self._v)
+        geometry, p = self._data.require_geometry("PMD"), self._data.preferences
+        (i, mass_u, total_u), (j, mass_v, total_v) = (_distribution(p, user) for user in (self._u, self._v))
+        _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
+        same, costs = (at_i, at_j) if geometry.is_metric else None, geometry.grid_block(i, j)
+        return solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, geometry.unit, same=same))
 
     @cached_property
     def flows(self) -> list[Flow]:
@@ -65,23 +61,15 @@ class UserTransport:
         """
         data, plan = self._data, self.transport.plan
         p, geometry = data.preferences, data.require_geometry("PMD")
-        sources = p.indices[p.indptr[self._u] : p.indptr[self._u + 1]][plan.rows]
-        targets = p.indices[p.indptr[self._v] : p.indptr[self._v + 1]][plan.columns]
+        sources = _distribution(p, self._u)[0][plan.rows]
+        targets = _distribution(p, self._v)[0][plan.columns]
         d = self.transport.problem.costs[plan.rows, plan.columns]
         work = plan.mass * d
         share = work / work.sum() if work.any() else work
         order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
-        columns = (
-            data.ratings.items[sources],
-            data.ratings.items[targets],
-            _ratings_of(data, self._u, sources),
-            _ratings_of(data, self._v, targets),
-            geometry.similarity_at(d),
-            plan.mass,
-            d,
-            work,
-            share,
-        )
+        ids = data.ratings.items[sources], data.ratings.items[targets]
+        ratings = _ratings_of(data, self._u, sources), _ratings_of(data, self._v, targets)
+        columns = *ids, *ratings, geometry.similarity_at(d), plan.mass, d, work, share
         return [Flow(*fields) for fields in zip(*(x[order].tolist() for x in columns), strict=True)]
 
     def __repr__(self) -> str:
@@ -89,12 +77,7 @@ class UserTransport:
 
 
 def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
-    """Return the exact distance between two users; its plan and proof are computed when they are read.
-
-    Parameters
-    ----------
-    u, v
-        User ids.
+    """Return the exact distance between two users, by id; its plan and proof are computed when they are read.
 
     Raises
     ------
@@ -135,52 +118,27 @@ def distances(
     ----------
     users, others
         User ids; None means all users. When the two are the same, each pair is solved once.
-    n_threads
-        Number of threads; None means all cores.
-    progress
-        Called with (users done, all users).
+    n_threads, progress
+        As in :func:`~prefmover.measures.similarities`.
     dtype
         float64, or float32 to halve the memory.
 
     Examples
     --------
-    >>> from prefmover import Dataset, ItemGeometry, Ratings
-    >>> data = Dataset(
-    ...     Ratings.from_arrays(["ann", "bob"], ["Titanic", "Casablanca"], [5, 4]),
-    ...     ItemGeometry.from_similarity(["Casablanca", "Titanic"], [[1, 0.8], [0.8, 1]]),
-    ... )
-    >>> distances(data).round(4)
-    array([[0.    , 0.6435],
-           [0.6435, 0.    ]])
+    >>> from prefmover import datasets
+    >>> distances(datasets.load("cinema"), ["ada-b"], ["ada-b", "olga-r", "lina-r"]).round(4)
+    array([[0.    , 0.6519, 0.6553]])
     """
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
-    positions = data.ratings.user_positions
-    return distances_between(
-        data, positions(users), positions(others), n_threads=n_threads, progress=progress, dtype=dtype
-    )
-
-
-def distances_between(
-    data: Dataset,
-    users: Ints,
-    others: Ints,
-    *,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    dtype: npt.DTypeLike = np.float64,
-) -> npt.NDArray[Any]:
-    """Return :func:`distances` of users by position."""
-    require(
-        users.size * others.size * np.dtype(dtype).itemsize,
-        f"all distances of {users.size:,} x {others.size:,} users",
-        "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)",
-    )
-    same = np.array_equal(users, others) and np.unique(users).size == users.size
-    pairs = Pairs(data, users, others, upper=same)
-    return compute(
-        preference_mover(pairs), pairs, task_rows=1, n_threads=n_threads, progress=progress, dtype=dtype
-    )
+    rows, columns = data.ratings.user_positions(users), data.ratings.user_positions(others)
+    what = f"all distances of {rows.size:,} x {columns.size:,} users"
+    remedy = "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)"
+    require(rows.size * columns.size * np.dtype(dtype).itemsize, what, remedy)
+    same = np.array_equal(rows, columns) and np.unique(rows).size == rows.size
+    pairs = Pairs(data, rows, columns, upper=same)
+    exact = preference_mover(pairs)
+    return compute(exact, pairs, task_rows=1, n_threads=n_threads, progress=progress, dtype=dtype)
 
 
 def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
@@ -240,7 +198,7 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
     out = np.empty(others.size)
     if not others.size:
         return out
-    items = everyone.indices[everyone.indptr[u] : everyone.indptr[u + 1]]
+    items = _distribution(everyone, u)[0]
     longest = int((everyone.indptr[others + 1] - everyone.indptr[others]).max())
     if geometry.grid is not None and others.size < FEW:
         distance, columns = geometry.grid, items
@@ -256,11 +214,9 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
 
 def query_major(geometry: ItemGeometry, items: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Return the (n_items, len(items)) distances from every item to ``items``, contiguous."""
-    require(
-        8 * len(items) * geometry.n_items,
-        f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}",
-        "leave ratings of this user out, or compare pairs with pmd",
-    )
+    what = f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
+    remedy = "leave ratings of this user out, or compare pairs with pmd"
+    require(8 * len(items) * geometry.n_items, what, remedy)
     return np.ascontiguousarray(geometry.grid_block(items, None).T)
 
 
@@ -270,7 +226,14 @@ def wide_distance(
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
     (i, p, total_p), (j, q, total_q) = _distribution(preferences_u, u), _distribution(preferences_v, v)
     whole = geometry.grid_block(i, j).astype(np.int64)
-    return _distance(solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit)))
+    result = solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit))
+    if result.status != "optimal":
+        raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
+    problem, plan = result.problem, result.plan
+    costs = problem.whole[plan.rows, plan.columns]
+    exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
+    high, low = divmod(exact, 2**28)  # the same formula as in the kernels
+    return (float(high) * 2.0**28 + float(low)) / float(problem.total) * problem.unit
 
 
 def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
@@ -287,34 +250,10 @@ def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
     return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
-def _transport(data: Dataset, u: int, v: int) -> Transport:
-    """Return the solved transport problem of two users, with its proof."""
-    geometry = data.require_geometry("PMD")
-    (i, p, total_p), (j, q, total_q) = _distribution(data.preferences, u), _distribution(data.preferences, v)
-    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
-    same = (at_i, at_j) if geometry.is_metric else None
-    return solve(
-        TransportProblem(p * total_q, q * total_p, geometry.grid_block(i, j), geometry.unit, same=same)
-    )
-
-
 def _distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int]:
     """Return a user's items, masses and total mass."""
     row = slice(p.indptr[user], p.indptr[user + 1])
     return p.indices[row], p.mass[row], p.total[user]
-
-
-def _distance(result: Transport) -> float:
-    """Return the distance from the exact total, by the same formula as the kernels."""
-    problem, plan = result.problem, result.plan
-    if result.status != "optimal":
-        raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
-    exact = sum(
-        int(units) * int(c)
-        for units, c in zip(result.units, problem.whole[plan.rows, plan.columns], strict=True)
-    )
-    high, low = divmod(exact, 2**28)
-    return (float(high) * 2.0**28 + float(low)) / float(problem.total) * problem.unit
 
 
 def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:

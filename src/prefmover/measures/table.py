@@ -7,6 +7,7 @@ Twelve rows come with the package. Make a row of your own from a function on two
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from math import exp, inf, pi
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
@@ -22,11 +23,10 @@ from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 
-__all__ = ["MEASURES", "Convention", "Measure", "Style", "find_measure", "properties", "register_measure"]
+__all__ = ["MEASURES", "Convention", "Measure", "Style", "find_measure", "register_measure"]
 
 PUBLISHED = "published"
 TABLE_1 = "table-1"
-TASK_ROWS = 64
 
 # Okabe and Ito's colors, which people with any color vision can tell apart.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -69,20 +69,21 @@ class Measure:
 
     Attributes
     ----------
-    name
-        The name that ``measure=`` takes, in lower case.
-    label
-        The name in the literature.
-    summary
-        One sentence on what the measure compares.
+    name, label, summary
+        The name that ``measure=`` takes, in lower case; the name in the literature; and one sentence on what
+        the measure compares.
     kernel
         ``kernel(pairs, **options)`` prepares, and returns a function from users to rows of values.
-    larger_is_closer
-        True for similarities, False for distances.
-    range
-        Least and greatest value under the default convention.
     breakdown
         ``breakdown(pair, **options)`` returns the factors and terms of one pair.
+    range
+        Least and greatest value under the default convention.
+    style, reference
+        Its look in plots, and the publication.
+    conventions, default
+        By name, and the one used unless another is named. ``"published"`` and ``"table-1"`` are always there.
+    larger_is_closer
+        True for similarities, False for distances.
     symmetric
         Whether the value of (u, v) is that of (v, u).
     metric
@@ -97,42 +98,42 @@ class Measure:
     search
         ``"cascade"`` if lower bounds let the search skip most pairs under the default convention,
         ``"exhaustive"`` if every pair is computed.
-    conventions
-        By name; ``"published"`` and ``"table-1"`` are always there.
-    default
-        The convention used unless another is named.
     halves
         Whether the kernel can skip the lower half of a symmetric result (``pairs.upper``).
     task_rows
         Number of rows that a thread computes at a time.
     weight
         The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`.
-    style
-        Its look in plots.
-    reference
-        The publication.
     """
 
     name: str
     label: str
     summary: str
     kernel: Kernel
-    larger_is_closer: bool
-    range: tuple[float, float]
     breakdown: Breakdown | None = None
+    range: tuple[float, float] = (-inf, inf)
+    style: Style = CUSTOM_STYLE
+    reference: str = ""
+    conventions: Mapping[str, Convention] = field(default_factory=dict)
+    larger_is_closer: bool = True
     symmetric: bool = True
     metric: bool = False
     needs_geometry: bool = False
     needs_overlap: bool = False
     uses_others: bool = False
     search: Literal["cascade", "exhaustive"] = "exhaustive"
-    conventions: Mapping[str, Convention] = field(default_factory=dict)
     default: str = PUBLISHED
     halves: bool = False
-    task_rows: int = TASK_ROWS
+    task_rows: int = 64
     weight: str = "as-is"
-    style: Style = CUSTOM_STYLE
-    reference: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the name, and add the conventions that every measure has."""
+        if not self.name or self.name != self.name.strip().lower():
+            raise InputError(f"measure name {self.name!r}: use lower case without surrounding spaces")
+        conventions = {PUBLISHED: Convention("as defined"), **self.conventions}
+        conventions.setdefault(TABLE_1, Convention("the same", conventions[PUBLISHED].options))
+        object.__setattr__(self, "conventions", MappingProxyType(conventions))
 
     def __repr__(self) -> str:
         return f"Measure({self.name!r}, a {self.value_name}: {self.summary})"
@@ -142,7 +143,7 @@ class Measure:
         if MEASURES.get(self.name) is self:
             return find_measure, (self.name,)
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return _restored, ({**values, "conventions": dict(self.conventions)},)
+        return partial(Measure, **{**values, "conventions": dict(self.conventions)}), ()
 
     @property
     def value_name(self) -> Literal["distance", "similarity"]:
@@ -214,8 +215,9 @@ class Measure:
                [1., 1.]])
         """
         return cls._custom(
-            name, summary, _FunctionKernel(name, function), larger_is_closer, range, symmetric, weight
-        )
+            name, _FunctionKernel(name, function), larger_is_closer, weight,
+            summary=summary, range=range, symmetric=symmetric,
+        )  # fmt: skip
 
     @classmethod
     def from_matrix(
@@ -263,31 +265,16 @@ class Measure:
         )
         symmetric = np.array_equal(values, values.T, equal_nan=True)
         kernel = _MatrixKernel(name, values, IdIndex("user", ids))
-        return cls._custom(name, summary, kernel, larger_is_closer, ends, symmetric, weight)
+        return cls._custom(
+            name, kernel, larger_is_closer, weight, summary=summary, range=ends, symmetric=symmetric
+        )
 
     @classmethod
     def _custom(
-        cls,
-        name: str,
-        summary: str,
-        kernel: Kernel,
-        larger_is_closer: bool,
-        ends: tuple[float, float],
-        symmetric: bool,
-        weight: str | None,
+        cls, name: str, kernel: Kernel, larger_is_closer: bool, weight: str | None, **others: Any
     ) -> Self:
-        only = Convention("as defined")
-        return cls(
-            name=_checked_name(name),
-            label=name,
-            summary=summary,
-            kernel=kernel,
-            larger_is_closer=larger_is_closer,
-            range=ends,
-            symmetric=symmetric,
-            conventions=MappingProxyType({PUBLISHED: only, TABLE_1: only}),
-            weight=weight or ("as-is" if larger_is_closer else "exponential(1)"),
-        )
+        rule = weight or ("as-is" if larger_is_closer else "exponential(1)")
+        return cls(name, name, kernel=kernel, larger_is_closer=larger_is_closer, weight=rule, **others)
 
 
 def register_measure(measure: Measure, *, replace: bool = False) -> Measure:
@@ -322,48 +309,6 @@ def find_measure(measure: str | Measure) -> Measure:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise InputError(f"measure {measure!r} is not known; {hint}choose one of {', '.join(MEASURES)}")
     return row
-
-
-def properties() -> str:
-    """Return the table of properties in Markdown, as ``docs/measures.md`` shows it."""
-
-    def yes(flag: bool) -> str:
-        return "yes" if flag else "no"
-
-    def end(x: float) -> str:
-        named = {inf: "∞", -inf: "-∞", pi / 2: "π/2", 1 / 8: "1/8", _SIG_1 / 8: "sig(1)/8", 0.5: "1/2"}
-        return named.get(x, f"{x:g}")
-
-    head = ["measure", "name", "closer is", "range", "symmetric", "metric", "item geometry"]
-    head += ["without a co-rated item", "conventions (default first)", "weight"]
-    lines = [head, ["---"] * len(head)]
-    lines += [
-        [
-            row.label,
-            f"`{row.name}`",
-            "larger" if row.larger_is_closer else "smaller",
-            f"{end(row.range[0])} to {end(row.range[1])}",
-            yes(row.symmetric),
-            yes(row.metric),
-            "needed" if row.needs_geometry else "no",
-            "undefined" if row.needs_overlap else "defined",
-            ", ".join(f"`{name}`" for name in sorted(row.conventions, key=lambda n: n != row.default)),
-            f"`{row.weight}`",
-        ]
-        for row in _ROWS
-    ]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def _restored(values: dict[str, Any]) -> Measure:
-    """Return a measure from its fields, with conventions that cannot be changed again."""
-    return Measure(**{**values, "conventions": MappingProxyType(values["conventions"])})
-
-
-def _checked_name(name: str) -> str:
-    if not name or name != name.strip().lower():
-        raise InputError(f"measure name {name!r}: use lower case without surrounding spaces, as in 'n-bcf'")
-    return name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -424,49 +369,19 @@ class _MatrixKernel:
             raise InputError(f"the matrix of measure {self.name!r} lacks a user: {error}") from None
 
 
-def _row(
-    name: str,
-    label: str,
-    summary: str,
-    kernel: Kernel,
-    breakdown: Breakdown,
-    range: tuple[float, float],  # noqa: A002 - the attribute's name
-    style: tuple[str, str, str],
-    reference: str,
-    published: Convention,
-    others: Mapping[str, Convention] = MappingProxyType({}),
-    **flags: Any,
-) -> Measure:
-    """Return a row in which ``"table-1"`` is the published convention unless it says otherwise."""
-    conventions = {PUBLISHED: published, **others}
-    conventions.setdefault(TABLE_1, Convention("the same", published.options))
-    flags.setdefault("larger_is_closer", True)
-    return Measure(
-        name,
-        label,
-        summary,
-        kernel,
-        range=range,
-        breakdown=breakdown,
-        style=Style(*style),
-        reference=reference,
-        conventions=MappingProxyType(conventions),
-        **flags,
-    )
+def _bcf_conventions(normalized: bool) -> dict[str, Convention]:
+    def convention(summary: str, **options: Any) -> Convention:
+        return Convention(summary, {"normalized": normalized, **options})
 
-
-def _bcf_conventions(normalized: bool) -> tuple[Convention, dict[str, Convention]]:
-    def options(**chosen: Any) -> dict[str, Any]:
-        return {"normalized": normalized, **chosen}
-
-    return Convention("loc_cor over the rated items; a flat user adds nothing to J", options()), {
-        "median": Convention(
-            "loc_med: ratings centered on the middle of the scale, divided by the L2 norms",
-            options(local="median"),
+    return {
+        PUBLISHED: convention("loc_cor over the rated items; a flat user adds nothing to J"),
+        "median": convention(
+            "loc_med: ratings centered on the middle of the scale, divided by the L2 norms", local="median"
         ),
-        TABLE_1: Convention(
+        TABLE_1: convention(
             "mean and deviation of the zero-filled row over all items; loc = 1 for a flat user",
-            options(local="zero-filled", flat="one"),
+            local="zero-filled",
+            flat="one",
         ),
     }
 
@@ -482,80 +397,86 @@ PATRA = "Patra, Launonen, Ollikainen, Nandi: A new similarity measure, Knowledge
 WANG = "Wang, Deng, Gao, Zhang: A hybrid user similarity model, Information Sciences 418, 2017"
 MENG = "Meng, Liu, Liao, Guo, Chen: PMD: a new user distance for recommender systems"
 
-_PLAIN = Convention("as defined")
-_BCF, _BCF_OTHERS = _bcf_conventions(normalized=False)
-_NBCF, _NBCF_OTHERS = _bcf_conventions(normalized=True)
 _SIG_1 = 1 / (1 + exp(-1))
 
 _ROWS = [
-    _row(
+    Measure(
         "cos", "COS", "The angle between the ratings of co-rated items.",
-        corated.cosine, corated.cosine_breakdown, (0, 1), (SKY, "--", "s"), BREESE, _PLAIN,
+        corated.cosine, corated.cosine_breakdown, (0, 1), Style(SKY, "--", "s"), BREESE,
         needs_overlap=True, halves=True,
     ),
-    _row(
+    Measure(
         "pcc", "PCC", "The correlation of the ratings of co-rated items.",
-        corated.pearson, corated.pearson_breakdown, (-1, 1), (ORANGE, "--", "^"), BREESE,
-        Convention("centered on the mean of all of a user's ratings"),
-        {"co-rated-means": Convention("centered on the mean over the co-rated items", {"means": "co-rated"})},
+        corated.pearson, corated.pearson_breakdown, (-1, 1), Style(ORANGE, "--", "^"), BREESE,
+        {
+            PUBLISHED: Convention("centered on the mean of all of a user's ratings"),
+            "co-rated-means": Convention(
+                "centered on the mean over the co-rated items", {"means": "co-rated"}
+            ),
+        },
         needs_overlap=True, halves=True,
     ),
-    _row(
+    Measure(
         "msd", "MSD", "The mean squared difference of the ratings of co-rated items.",
-        corated.mean_squared_difference, corated.msd_breakdown, (0, 1), (GREEN, "--", "D"), SHARDANAND,
-        Convention("differences as a share of the scale"),
+        corated.mean_squared_difference, corated.msd_breakdown, (0, 1), Style(GREEN, "--", "D"), SHARDANAND,
+        {PUBLISHED: Convention("differences as a share of the scale")},
         larger_is_closer=False, needs_overlap=True, halves=True, weight="one-minus",
     ),
-    _row(
+    Measure(
         "jaccard", "Jaccard", "The share of all items rated by either user that both rated.",
-        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), (PURPLE, "--", "v"), KOUTRIKA, _PLAIN,
-        halves=True,
+        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), Style(PURPLE, "--", "v"), KOUTRIKA, halves=True,
     ),
-    _row(
+    Measure(
         "urp", "URP", "The similarity of the means and standard deviations of two users' ratings.",
-        distribution.urp, distribution.urp_breakdown, (0, 0.5), (YELLOW, "--", "P"), LIU, _PLAIN,
+        distribution.urp, distribution.urp_breakdown, (0, 0.5), Style(YELLOW, "--", "P"), LIU,
     ),
-    _row(
+    Measure(
         "jmsd", "JMSD", "Jaccard times 1 - MSD.",
-        overlap.jaccard_msd, overlap.jmsd_breakdown, (0, 1), (BLUE, "--", "X"), BOBADILLA, _PLAIN,
+        overlap.jaccard_msd, overlap.jmsd_breakdown, (0, 1), Style(BLUE, "--", "X"), BOBADILLA,
         needs_overlap=True, halves=True,
     ),
-    _row(
+    Measure(
         "nhsm", "NHSM", "Proximity, significance and singularity of co-rated ratings, times overlap and URP.",
-        distribution.nhsm, distribution.nhsm_breakdown, (0, 1 / 8), (RED, "--", "<"), LIU,
-        Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
-        {TABLE_1: Convention("Jaccard as the overlap", {"overlap": "union"})},
+        distribution.nhsm, distribution.nhsm_breakdown, (0, 1 / 8), Style(RED, "--", "<"), LIU,
+        {
+            PUBLISHED: Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
+            TABLE_1: Convention("Jaccard as the overlap", {"overlap": "union"}),
+        },
         needs_overlap=True, halves=True, uses_others=True,
     ),
-    _row(
+    Measure(
         "bcf", "BCF", "Jaccard plus all pairs of ratings, weighted by item similarity.",
-        item_aware.bcf, item_aware.bcf_breakdown, (-inf, inf), (SKY, "-", ">"), PATRA, _BCF, _BCF_OTHERS,
-        needs_geometry=True,
+        item_aware.bcf, item_aware.bcf_breakdown, (-inf, inf), Style(SKY, "-", ">"), PATRA,
+        _bcf_conventions(normalized=False), needs_geometry=True,
     ),
-    _row(
+    Measure(
         "n-bcf", "N-BCF", "BCF with the mean over all pairs of ratings in place of their sum.",
-        item_aware.bcf, item_aware.bcf_breakdown, (-1, 2), (BLUE, "-", "h"), MENG, _NBCF, _NBCF_OTHERS,
-        needs_geometry=True,
+        item_aware.bcf, item_aware.bcf_breakdown, (-1, 2), Style(BLUE, "-", "h"), MENG,
+        _bcf_conventions(normalized=True), needs_geometry=True,
     ),
-    _row(
+    Measure(
         "husm", "HUSM", "NHSM's factors of all pairs of ratings, weighted by item similarity.",
-        item_aware.husm, item_aware.husm_breakdown, (0, inf), (ORANGE, "-", "*"), WANG,
-        Convention("as defined", {"normalized": False}),
+        item_aware.husm, item_aware.husm_breakdown, (0, inf), Style(ORANGE, "-", "*"), WANG,
+        {PUBLISHED: Convention("as defined", {"normalized": False})},
         needs_geometry=True, symmetric=False, uses_others=True,
     ),
-    _row(
+    Measure(
         "n-husm", "N-HUSM", "HUSM with the mean over all pairs of ratings in place of their sum.",
-        item_aware.husm, item_aware.husm_breakdown, (0, _SIG_1 / 8), (RED, "-", "p"), MENG,
-        Convention("as defined", {"normalized": True}),
+        item_aware.husm, item_aware.husm_breakdown, (0, _SIG_1 / 8), Style(RED, "-", "p"), MENG,
+        {PUBLISHED: Convention("as defined", {"normalized": True})},
         needs_geometry=True, symmetric=False, uses_others=True,
     ),
-    _row(
+    Measure(
         "pmd", "PMD", "The least cost of moving one user's preferences onto the other's.",
-        mover.preference_mover, mover.pmd_breakdown, (0, pi / 2), (BLACK, "-", "o"), MENG,
-        Convention("exact, with the distances of the geometry (the paper: arccos s)", {"transport": "exact"}),
-        {TABLE_1: Convention(
-            "entropic (Sinkhorn, ε = .05), d = 1 - s", {"transport": "entropic"}, practical=False
-        )},
+        mover.preference_mover, mover.pmd_breakdown, (0, pi / 2), Style(BLACK, "-", "o"), MENG,
+        {
+            PUBLISHED: Convention(
+                "exact, with the distances of the geometry (the paper: arccos s)", {"transport": "exact"}
+            ),
+            TABLE_1: Convention(
+                "entropic (Sinkhorn, ε = .05), d = 1 - s", {"transport": "entropic"}, practical=False
+            ),
+        },
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
         search="cascade", halves=True, task_rows=1,
     ),

@@ -61,6 +61,20 @@ WEIGHTS: dict[str, str] = {
 """The names that :func:`weight` takes, and their formulas."""
 
 
+def _cosine(distance: Floats) -> Floats:
+    return np.asarray(np.cos(np.minimum(distance, np.pi / 2)))
+
+
+def _exponential(gamma: float, distance: Floats) -> Floats:
+    return np.asarray(np.exp(-gamma * distance))
+
+
+# No lambdas, since they cannot be pickled.
+_RULES: dict[str, Callable[[Floats], Floats]] = {
+    "as-is": np.copy, "one-minus": partial(np.subtract, 1.0), "cosine": _cosine
+}  # fmt: skip
+
+
 def weight(rule: str | Weight) -> Weight:
     """Return a rule by name; ``"exponential(2.5)"`` includes its rate.
 
@@ -73,12 +87,8 @@ def weight(rule: str | Weight) -> Weight:
     """
     if isinstance(rule, Weight):
         return rule
-    if rule == "as-is":
-        return Weight(rule, _copy)
-    if rule == "one-minus":
-        return Weight(rule, _one_minus)
-    if rule == "cosine":
-        return Weight(rule, _cosine)
+    if str(rule) in _RULES:
+        return Weight(str(rule), _RULES[str(rule)])
     match = re.fullmatch(r"exponential\(\s*([^()\s]+)\s*\)", str(rule))
     if match:
         try:
@@ -89,24 +99,3 @@ def weight(rule: str | Weight) -> Weight:
             return Weight(f"exponential({gamma:g})", partial(_exponential, gamma))
     names = ", ".join(f'"{name}"' for name in WEIGHTS)
     raise InputError(f'weight is {rule!r}; choose one of {names}, such as "exponential(4)"')
-
-
-# Functions of the module, since lambdas cannot be pickled.
-
-
-def _copy(values: Floats) -> Floats:
-    return values.copy()
-
-
-def _one_minus(distance: Floats) -> Floats:
-    return 1.0 - distance
-
-
-def _cosine(distance: Floats) -> Floats:
-    out: Floats = np.cos(np.minimum(distance, np.pi / 2))
-    return out
-
-
-def _exponential(gamma: float, distance: Floats) -> Floats:
-    out: Floats = np.exp(-gamma * distance)
-    return out
