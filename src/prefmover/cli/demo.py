@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Annotated
@@ -55,7 +56,7 @@ def demo(
     user, folder = data.user_position(viewer), check_folder(out)
     with progress("finding neighbors") as callback:
         table = nearest(data, 8, n_threads=threads, progress=callback)
-    rated = data.ratings[viewer]
+    rated, label = data.ratings[viewer], partial(item_label, data)
     neighbors = [
         DemoNeighbor(one.user, one.distance, n_common(data, rated, one.user)) for one in table[viewer]
     ]
@@ -67,11 +68,11 @@ def demo(
     page = Demo(
         user=viewer,
         about=f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
-        ratings=sorted(((item_label(data, film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
+        ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
         neighbors=neighbors,
         explanation=explain_users(data, user, data.user_position(stranger.user)),
         recommendations=[
-            DemoRecommendation(one.title, one.rating, reasons(some, lambda item: item_label(data, item)))
+            DemoRecommendation(one.title, one.rating, reasons(some, label))
             for one, some in zip(best, why, strict=True)
         ],
         shares=[share_name(share) for share in SHARES],

@@ -35,7 +35,7 @@ class ModelOptions:
     ] = None
     landmarks: Annotated[
         int | None,
-        Option(metavar="N", min=1, help="Users that all are compared with; 500 by default."),
+        Option(metavar="N", min=1, help="Number of landmark users; 500 by default."),
     ] = None
     seed: Annotated[
         int | None, Option(metavar="N", min=0, help="Seed for the choice of landmarks; 0 by default.")

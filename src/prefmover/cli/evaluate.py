@@ -32,6 +32,7 @@ Report = Annotated[bool, Option("--report/--no-report", help="Report at the end.
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES", "ks": "NUMBERS"}
+METAVARS |= dict.fromkeys(("user_column", "item_column", "rating_column", "encoding"), "NAME")
 
 
 def _option(name: str) -> tuple[str, Any, Any]:
@@ -42,7 +43,7 @@ def _option(name: str) -> tuple[str, Any, Any]:
         kind = Literal[tuple(choice for choice in get_args(kind) if choice)]
     elif kind not in (int, float, list[str]):
         kind = str
-    metavar = "N" if kind in (int, float) else "NAME" if name.endswith("column") else METAVARS.get(name)
+    metavar = METAVARS.get(name, {int: "N", float: "N", str: "TEXT"}.get(kind))
     default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
     option = Option(
         f"--{name.replace('_', '-')}",

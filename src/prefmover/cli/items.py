@@ -42,11 +42,11 @@ def near(
     for one, distance in geometry.near(item, n):
         k = catalog.position(one)
         rows.append({"item": one, "label": catalog.label(k), "distance": distance})
-        genres = f"  ({', '.join(catalog.genres[k])})" if catalog.genres[k] else ""
+        genres = f"  ({', '.join(catalog.genres[k][:5])})" if catalog.genres[k] else ""
         lines.append(f"{distance:7.4f}  {catalog.label(k)}{genres}")
     name = label if label == str(item) else f"{label} [{item}]"
     data = {"item": item, "label": label, "geometry": geometry.name, "near": rows}
-    return Output(data, lines, f"nearest to {name}, by {geometry.name}:")
+    return Output(data, lines, f"nearest to {name} ({geometry.name}):")
 
 
 @app.command()

@@ -65,8 +65,8 @@ def neighbors(
     row, convention = measure_of(model, measure, convention)
     ids = [user_id(data, one) for one in user] if user else None
     guest = parse_rated(data, rated) if rated else None
-    in_parts = file is not None and all_users and row.searches_by_bounds(convention)
-    parts = file.with_name(f"{file.name}.parts") if file is not None and in_parts else None
+    in_parts = all_users and row.searches_by_bounds(convention)
+    parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     with (
         open_executor(executor, address, threads) as cluster,
         progress(f"neighbors by {row.label}") as callback,
@@ -77,12 +77,12 @@ def neighbors(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=cluster,
         )  # fmt: skip
-    if file is not None:
+    if file:
         write_table(table.to_frame(), file)
-        if parts is not None:
+        if parts:
             rmtree(parts, ignore_errors=True)
         n_users, n_rows = len(table.users), len(table.neighbors)
-        note(f"{counted(n_rows, 'neighbor')} of {counted(n_users, 'user')}")
+        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}")
         return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
     users, lines, heading = [], [], ""
     n_others = counted(data.n_users - (guest is None), "user")
@@ -93,14 +93,15 @@ def neighbors(
             for other in table[one].to_dict()["neighbors"]
         ]
         users.append({"user": None if guest else one, "neighbors": rows})
-        heading = f"{'you' if guest else one}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
+        name = "you" if guest else one
         if len(table.users) > 1:
-            heading = ""
-            lines.append(f"{one}:")
+            lines.append(f"{name}:")
+        elif rows:
+            heading = f"{name}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
         width = max((len(str(other["user"])) for other in rows), default=0)
         for other in rows:
             value, common = other[row.value_name], other["n_common"] or "nothing"
             lines.append(f"{value:9.4f}  {other['user']!s:<{width}}  {common} in common")
         if not rows:
-            note(f"{one} has no neighbors: the measure is undefined for this user and all others")
+            note(f"{name}: no neighbors, because {row.label} is undefined between this user and all others")
     return Output({"data": data.name, "measure": row.name, "k": k, "users": users}, lines, heading)

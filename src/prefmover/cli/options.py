@@ -34,14 +34,18 @@ Rated = Annotated[
     Option(metavar="ITEM=RATING", help="Rating by a person who is not in the data; repeatable."),
 ]
 Measure = Annotated[MeasureName | None, MEASURE]
-Convention = Annotated[ConventionName | None, Option(help="Variant of the measure; usually published.")]
+Convention = Annotated[
+    ConventionName | None, Option(help="Variant of the measure; published or the model's by default.")
+]
 TableFile = Annotated[
     str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")
 ]
 ExecutorName = Annotated[
     Literal["threads", "ray"], Option("--executor", help="Threads of this machine, or a Ray cluster.")
 ]
-Address = Annotated[str, Option(help="Ray cluster, auto or host:port; a new local one by default.")]
+Address = Annotated[
+    str, Option(metavar="HOST:PORT", help="Ray cluster, or auto; a new local one by default.")
+]
 
 
 def open_executor(executor: str, address: str, threads: int | None) -> AbstractContextManager[Any]:

@@ -59,8 +59,8 @@ def predict(
     table = predictions.to_frame()
     if file:
         write_table(table, file)
-        sources = ", ".join(f"{n:,} from {how}" for how, n in predictions.counts().items() if n)
-        note(f"{counted(len(predictions), 'prediction')}: {sources}")
+        counts = ", ".join(f"{how}: {n:,}" for how, n in predictions.counts().items() if n)
+        note(f"{counted(len(predictions), 'prediction')} ({counts})")
         return Output({"file": str(file)}, [str(file)])
     if pairs:
         lines = csv_lines(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from typer import Option
@@ -41,7 +42,7 @@ def recommend(
     table, lines = best.to_dict(), []
     why = model.contributions(person, [one.item for one in best])
     for one, row, contributions in zip(best, table["recommendations"], why, strict=True):
-        row["reasons"] = reasons(contributions, lambda item: item_label(data, item))
+        row["reasons"] = reasons(contributions, partial(item_label, data))
         lines += [f"{one.rating:6.2f}  {one.title}", *(f"        {reason}" for reason in row["reasons"])]
     heading = f"recommendations for {known if user else 'you'}, from {counted(len(ratings), 'rating')}:"
     return Output({**table, "user": known}, lines, heading)

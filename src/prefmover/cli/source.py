@@ -105,8 +105,8 @@ def describe(ratings: Ratings) -> str:
     scale = ratings.scale
     users, items = counted(ratings.n_users, "user"), counted(ratings.n_items, "item")
     step = f" in steps of {scale.step:g}" if scale.step else ""
-    numbers = f"from {scale.lowest:g} to {scale.highest:g}{step}"
-    return f"{counted(ratings.n_ratings, 'rating')} {numbers}, by {users} of {items}"
+    values = f"from {scale.lowest:g} to {scale.highest:g}{step}"
+    return f"{counted(ratings.n_ratings, 'rating')} of {items} by {users}, {values}"
 
 
 OPTIONS = {"user": "--user-column", "item": "--item-column", "rating": "--rating-column"}
