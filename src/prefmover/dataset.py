@@ -114,15 +114,9 @@ class Dataset:
         ratings = ratings.with_items(_rated_first(ratings.items, all_items))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
-        vars(self).update(  # the dataclass is frozen
-            ratings=ratings,
-            items=Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items),
-            name=name,
-            terms=terms,
-            citation=citation,
-            _geometry=geometry,
-            _folds=folds,
-        )
+        items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
+        vars(self).update(ratings=ratings, items=items, name=name, terms=terms, citation=citation)
+        vars(self).update(_geometry=geometry, _folds=folds)  # in this way because the dataclass is frozen
 
     @classmethod
     def from_files(

@@ -105,15 +105,11 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     listed = ", ".join(map(repr, names)) or "none"
     if count:
         raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
-    close = [one for one in close_names(name, names, n=1) if _ratio(name, one) >= CLOSE]
     remedy = f"pass {role}= with the name of the {role} column"
-    if close:
-        remedy = f"the nearest is {close[0]!r}: pass {role}={close[0]!r}"
+    for close in close_names(name, names, n=1):
+        if SequenceMatcher(None, plain_name(name), plain_name(close)).ratio() >= CLOSE:
+            remedy = f"the nearest is {close!r}: pass {role}={close!r}"
     raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})", argument=role)
-
-
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, plain_name(one), plain_name(other)).ratio()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,11 +178,10 @@ def read_pairs(
     )
     ids = []
     for column, name in zip(columns.values, columns.names, strict=True):
-        texts = ["" if value is None else str(value).strip() for value in column.to_pylist()]
-        if "" in texts:
-            row = columns.origin.at(texts.index(""), name)
+        ids.append(["" if value is None else str(value).strip() for value in column.to_pylist()])
+        if "" in ids[-1]:
+            row = columns.origin.at(ids[-1].index(""), name)
             raise InputError(f"{row}: the id is missing; fill it in or drop the row")
-        ids.append(texts)
     return ids[0], ids[1]
 
 

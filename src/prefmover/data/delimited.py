@@ -149,8 +149,7 @@ class Delimited:
             text = text.replace(shown.encode(), delimiter.encode())
         # Quotes are part of CSV. Files with "::" and the like do not use them, and a title that begins with
         # a quote must not swallow the lines after it.
-        if quotes is None:
-            quotes = one_byte and b'"' in text
+        quotes = one_byte and b'"' in text if quotes is None else quotes
         _, first = next(_rows(io.BytesIO(text), file, delimiter, quotes))
         return cls(text, file, shown, delimiter, quotes, tuple(f.strip() for f in first))
 

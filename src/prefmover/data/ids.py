@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Ids, Ints
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = ["IdIndex", "as_ids", "close_names", "encode", "from_arrow", "frozen", "show"]
+__all__ = ["IdIndex", "as_ids", "as_positions", "close_names", "encode", "from_arrow", "frozen", "show"]
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -72,6 +72,18 @@ def as_ids(values: Any, kind: str) -> Ids:
         twice = out[first[counts > 1].min()]
         raise InputError(f"{kind} id {show(twice)} occurs more than once; ids must be unique")
     return frozen(out)
+
+
+def as_positions(values: npt.ArrayLike, n: int, kind: str) -> Ints:
+    """Return positions from 0 to n - 1 as a flat array; anything else is an error."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(f"expected positions of {kind}s (whole numbers), not {array.dtype}")
+    positions = array.astype(np.int64).reshape(-1)
+    wrong = positions[(positions < 0) | (positions >= n)]
+    if wrong.size:
+        raise InputError(f"there is no position {wrong[0]}; those of {n:,} {kind}s run from 0 to {n - 1:,}")
+    return positions
 
 
 def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool = False) -> tuple[Ids, Ints]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, find_column, read_columns
-from prefmover.data.ids import IdIndex, as_ids, encode, frozen
+from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
 from prefmover.data.origin import Origin
 from prefmover.data.scale import Scale
 from prefmover.errors import InputError
@@ -328,8 +328,8 @@ class Ratings:
         >>> ratings.take(users=[1])["b"]
         {2: 4.0}
         """
-        rows = _positions(users, self.n_users, "users")
-        columns = _positions(items, self.n_items, "items")
+        rows = _positions(users, self.n_users, "user")
+        columns = _positions(items, self.n_items, "item")
         part = self.matrix[rows][:, columns] if items is not None else self.matrix[rows]
         part.sort_indices()
         return Ratings(part, frozen(self.users[rows]), frozen(self.items[columns]), self.scale)
@@ -423,21 +423,16 @@ def _column(series: Any) -> Any:
         return series.to_list()
 
 
-def _positions(chosen: npt.ArrayLike | None, n: int, what: str) -> Ints:
+def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:
     """Return a mask or an array of positions as checked positions."""
     if chosen is None:
         return np.arange(n)
     array = np.asarray(chosen)
     if array.dtype == np.bool_:
         if array.shape != (n,):
-            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {what}")
+            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {kind}s")
         return np.flatnonzero(array)
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{what} are chosen by a mask or by positions, not by {array.dtype} values")
-    if array.min() < 0 or array.max() >= n:
-        raise InputError(f"positions of {what} run from 0 to {n - 1:,}, got {array.min()}..{array.max()}")
-    if len(np.unique(array)) < len(array):
-        raise InputError(f"a position of {what} is chosen more than once")
-    return array.astype(np.int64)
+    positions = as_positions(array, n, kind)
+    if array.ndim != 1 or len(np.unique(positions)) < len(positions):
+        raise InputError(f"positions of {kind}s must be a flat list without repeats, got {array!r:.60}")
+    return positions

@@ -106,12 +106,8 @@ def load() -> Dataset:
     'Spirited Away (2001)'
     """
     audience, catalog = viewers(), films().catalog
-    ratings = Ratings.from_arrays(
-        np.array(audience.ids)[audience.rows].tolist(),
-        catalog.ids[audience.films],
-        audience.ratings,
-        scale=Scale(1.0, 5.0, 0.5),
-    )
+    users, items = np.array(audience.ids, dtype=object)[audience.rows], catalog.ids[audience.films]
+    ratings = Ratings.from_arrays(users, items, audience.ratings, scale=Scale(1.0, 5.0, 0.5))
     return Dataset(ratings, lambda _: geometry(), catalog, name="cinema", terms=TERMS, citation=CITATION)
 
 

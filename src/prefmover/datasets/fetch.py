@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,11 +128,10 @@ def _chunks(response: Any) -> Iterator[bytes]:
 
 def _known_etag(part: Path, url: str) -> str:
     """Return the ETag of the file that the part belongs to, or ""."""
-    try:
+    with suppress(OSError, ValueError, AttributeError):  # AttributeError: not a dictionary
         note = json.loads(part.with_suffix(".json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(note.get("etag", "")) if isinstance(note, dict) and note.get("url") == url else ""
+        return str(note.get("etag", "")) if note.get("url") == url else ""
+    return ""
 
 
 def _remember_etag(part: Path, url: str, etag: str) -> None:

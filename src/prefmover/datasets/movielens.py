@@ -86,15 +86,9 @@ def read(source: Source, files: Files) -> Dataset:
         problem = f"movie {unlisted[0]} is rated but not listed ({len(unlisted):,} such movies)"
         raise InputError(f"{files.path}: {problem}; the files do not belong together")
     geometry = cache(lambda: best_geometry(source, files, ratings, items))
-    return Dataset(
-        ratings,
-        lambda _: geometry(),
-        items,
-        name=source.name,
-        terms=source.terms,
-        citation=source.citation,
-        folds=partial(_published_folds, files, source) if source.form == "u" else None,
-    )
+    folds = partial(_published_folds, files, source) if source.form == "u" else None
+    about: dict[str, Any] = {"name": source.name, "terms": source.terms, "citation": source.citation}
+    return Dataset(ratings, lambda _: geometry(), items, folds=folds, **about)
 
 
 def check_counts(source: Source, data: Dataset) -> None:

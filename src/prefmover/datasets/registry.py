@@ -78,18 +78,11 @@ class Source:
 
 def _movielens(name: str, title: str, form: Literal["u", "dat", "csv"], megabytes: int, takes: str) -> Source:
     md5, counts = PUBLISHED.get(name, ("", None))
-    return Source(
-        name,
-        f"MovieLens {title}",
-        form,
-        megabytes * MB,
-        ("u.data", "u.item") if form == "u" else (f"ratings.{form}", f"movies.{form}"),
-        ("README", "README.txt", "README.html", *takes.split()),
-        f"{PUBLISHER}/movielens/{name}.zip",
-        f"md5:{md5}" if md5 else "",
-        counts,
-        half_stars=name not in ("ml-100k", "ml-1m"),
-    )
+    needs = ("u.data", "u.item") if form == "u" else (f"ratings.{form}", f"movies.{form}")
+    all_takes = ("README", "README.txt", "README.html", *takes.split())
+    url, digest = f"{PUBLISHER}/movielens/{name}.zip", f"md5:{md5}" if md5 else ""
+    limit, half_stars = megabytes * MB, name not in ("ml-100k", "ml-1m")
+    return Source(name, f"MovieLens {title}", form, limit, needs, all_takes, url, digest, counts, half_stars)
 
 
 U_FILES = "u.info u.genre u.user u.occupation " + " ".join(f"u{k}.base u{k}.test" for k in range(1, 6))
@@ -117,21 +110,14 @@ SOURCES: dict[str, Source] = {
         _movielens("ml-32m", "32M (2024)", "csv", 2_500, TAGS),
         _movielens("ml-latest-small", "latest, small (changes over time)", "csv", 64, TAGS),
         Source(
-            "tag-genome",
-            "Tag Genome (2012)",
-            "genome",
-            600 * MB,
-            ("tag_relevance.dat", "tags.dat", "movies.dat"),
-            ("README.html", "README"),
-            f"{PUBLISHER}/tag-genome/tag-genome.zip",
+            *("tag-genome", "Tag Genome (2012)", "genome", 600 * MB),
+            needs=("tag_relevance.dat", "tags.dat", "movies.dat"),
+            takes=("README.html", "README"),
+            url=f"{PUBLISHER}/tag-genome/tag-genome.zip",
             citation=GENOME_CITATION,
         ),
         Source(
-            "movie-tags",
-            "Free tags per movie, by MovieLens id",
-            "tags",
-            256 * MB,
-            ("tags.csv",),
+            *("movie-tags", "Free tags per movie, by MovieLens id", "tags", 256 * MB, ("tags.csv",)),
             terms="The terms of each source named in the file; no redistribution.",
         ),
     )

@@ -182,10 +182,8 @@ def _first_times(drawn: npt.NDArray[np.int32]) -> Bools:
     """Return where an item occurs for the first time in its row."""
     order = np.argsort(drawn, axis=1, kind="stable")
     ranked = np.take_along_axis(drawn, order, axis=1)
-    again = np.zeros(drawn.shape, bool)
-    again[:, 1:] = ranked[:, 1:] == ranked[:, :-1]
-    fresh = np.empty(drawn.shape, bool)
-    np.put_along_axis(fresh, order, ~again, axis=1)
+    fresh = np.ones(drawn.shape, bool)
+    np.put_along_axis(fresh, order[:, 1:], ranked[:, 1:] != ranked[:, :-1], axis=1)
     return fresh
 
 

@@ -148,12 +148,11 @@ def _check(valid: Bools, line: int, file: str, message: str, values: Any) -> Non
 
 
 def _from_cache(folder: Path, n_tags: int) -> tuple[Ints, npt.NDArray[np.float32]] | None:
-    try:
+    with suppress(OSError, ValueError, EOFError):
         movies = np.load(folder / "movies.npy", allow_pickle=False)
         scores = np.load(folder / "scores.npy", mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return (movies, scores) if scores.shape == (len(movies), n_tags) else None
+        return (movies, scores) if scores.shape == (len(movies), n_tags) else None
+    return None
 
 
 def _to_cache(folder: Path, movies: Ints, scores: npt.NDArray[np.float32]) -> None:

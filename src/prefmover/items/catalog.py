@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import contains, eq
 from typing import Any
 
 import numpy as np
@@ -77,14 +78,9 @@ class Catalog:
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
             raise InputError(f"ids, titles, years and genres differ in length: {sorted(sizes)}")
-        ids = as_ids(ids, "item")
-        vars(self).update(  # the dataclass is frozen
-            ids=ids,
-            titles=tuple(titles),
-            years=frozen(np.array(years, dtype=np.int64)),
-            genres=tuple(map(tuple, genres)),
-            _index=IdIndex("item", ids),
-        )
+        ids, year_array = as_ids(ids, "item"), frozen(np.array(years, dtype=np.int64))
+        vars(self).update(ids=ids, titles=tuple(titles), years=year_array, genres=tuple(map(tuple, genres)))
+        vars(self).update(_index=IdIndex("item", ids))  # in this way because the dataclass is frozen
 
     @classmethod
     def from_ids(cls, ids: Ids) -> Catalog:
@@ -137,14 +133,10 @@ class Catalog:
         query = plain_title(title)
         if not query:
             return []
-        tests: tuple[Callable[[str], bool], ...] = (
-            lambda t: t == query,
-            lambda t: t.startswith(query),
-            lambda t: query in t,
-        )
+        tests: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
         years = self.years.tolist()
         for test in tests:
-            hits = [k for k, t in enumerate(self._plain_titles) if year in (0, years[k]) and test(t)]
+            hits = [k for k, t in enumerate(self._plain_titles) if year in (0, years[k]) and test(t, query)]
             if hits:
                 return hits
         return []

@@ -381,13 +381,11 @@ def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[s
     if len(genres) != n:
         raise InputError(f"{len(genres)} lists of genres for {n} items; expected one per item")
     listed = [_split(g) for g in genres]
-    names = sorted({g for some in listed for g in some})
+    names = sorted(set().union(*listed))
     column = {g: k for k, g in enumerate(names)}
     if n * len(names) > MAX_DENSE:
-        raise InputError(
-            f"{len(names):,} genres for {n:,} items would take {n * len(names) * 8 / 1e9:,.1f} GB; "
-            "are these tags? from_tags has no such limit"
-        )
+        size = f"{len(names):,} genres for {n:,} items take {n * len(names) * 8 / 1e9:,.1f} GB"
+        raise InputError(f"{size}; are these tags? from_tags has no such limit")
     X = np.zeros((n, max(len(names), 1)))
     for k, some in enumerate(listed):
         X[k, [column[g] for g in some]] = 1.0

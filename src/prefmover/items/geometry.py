@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
-from prefmover.data.ids import IdIndex, as_ids, frozen, show
+from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
@@ -181,10 +181,7 @@ class ItemGeometry:
         ids = as_ids(items, "item")
         # float32 cosines may exceed 1 a little
         S = np.clip(_square("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
-        if to_distance == "arccos":
-            D, unit = np.arccos(S), ANGLE_UNIT
-        else:
-            D, unit = 1.0 - S, 2.0**-GRID_BITS
+        D, unit = (np.arccos(S), ANGLE_UNIT) if to_distance == "arccos" else (1.0 - S, 2.0**-GRID_BITS)
         np.fill_diagonal(D, 0.0)
         return cls._from_matrix(ids, D, unit, to_distance, name)
 
@@ -393,16 +390,8 @@ class ItemGeometry:
         return replace(self, is_metric=broken_triangle(self.grid)[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:
-        if positions is None:
-            return np.arange(self.n_items)
-        array = np.asarray(positions)
-        if array.size and array.dtype.kind not in "iu":
-            raise InputError(f"expected positions of items (whole numbers), not {array.dtype}")
-        index = array.astype(np.int64).reshape(-1)
-        wrong = index[(index < 0) | (index >= self.n_items)]
-        if wrong.size:
-            raise InputError(f"there is no item at position {wrong[0]}; there are {self.n_items:,} items")
-        return index
+        n = self.n_items
+        return np.arange(n) if positions is None else as_positions(positions, n, "item")
 
     def __repr__(self) -> str:
         storage = "dense" if self.grid is not None else "from vectors on demand"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -81,10 +82,9 @@ def read_item_table(
     files = [_ItemFile.read(path, item, encoding) for path in paths]
     table = ItemTable.from_files(files)
     if not table.is_descriptive:
-        raise InputError(
-            f"{files[0].origin.file} needs a column genres, tags or text, or columns of numbers, to tell "
-            f"items apart; it has {', '.join(map(repr, files[0].names))}"
-        )
+        names = ", ".join(map(repr, files[0].names))
+        needs = "a column genres, tags or text, or columns of numbers, to tell items apart"
+        raise InputError(f"{files[0].origin.file} needs {needs}; it has {names}")
     if rated is not None and not any(str(i) in table.order for i in rated.tolist()):
         table = _by_title(files, rated) or table
     keys = list(table.order)
@@ -205,9 +205,8 @@ class _ItemFile:
     def read(cls, path: str | os.PathLike[str], item: str | None, encoding: str) -> _ItemFile:
         file, data = os.fspath(path), file_bytes(path)
         is_parquet = data.startswith(b"PAR1")
-        names, rows, origin = (
-            _parquet_rows(data, file) if is_parquet else _text_rows(data, file, item, encoding)
-        )
+        contents = _parquet_rows(data, file) if is_parquet else _text_rows(data, file, item, encoding)
+        names, rows, origin = contents
         if item is not None and item in names:
             id_column = find_column(item, names, "item", file)
         else:
@@ -232,10 +231,10 @@ class _ItemFile:
         numbers = [] if is_described else self._number_columns(set(columns.values()))
         repeats = len(set(self.ids)) < len(self.rows)
         if repeats and (numbers or {"title", "text", "year"} & columns.keys()):
-            try:
-                as_ids(self.ids, "item")  # raises an error that names the repeated id
-            except InputError as error:
-                raise InputError(f"{self.origin.file}: {error}") from None
+            twice = Counter(self.ids).most_common(1)[0][0]
+            raise InputError(
+                f"{self.origin.file}: item id {twice!r} occurs more than once; ids must be unique"
+            )
         table.order.update(dict.fromkeys(self.ids))
         table.is_descriptive |= is_described or bool(numbers)
         self._add_titles(table, columns)
