@@ -36,12 +36,8 @@ STYLES = {
 }
 """Color, dash and marker of the methods that are not measures; a measure's style is in its table row."""
 
-OTHER = ("#CC79A7", "-", "x")
-"""The style of a recommender without one."""
-
-GAP_RANGE = 0.025
-"""The range of differences that is drawn, as a share of PMD's error."""
-
+OTHER = ("#CC79A7", "-", "x")  # the style of a recommender without one
+GAP_RANGE = 0.025  # the range of differences that is drawn, as a share of PMD's error
 SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, "axes.spines.right": False}
 
 

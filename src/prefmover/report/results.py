@@ -18,17 +18,10 @@ from prefmover.evaluation.record import DataInfo, Kind, Record
 
 __all__ = ["DIGITS", "LEVEL", "OURS", "HeadToHead", "Line", "PanelTable", "Results", "deviation"]
 
-LEVEL = 0.05
-"""Below this p-value a difference counts as a win or a loss, otherwise as a tie."""
-
-DIGITS = 4
-"""Decimals of printed errors."""
-
-OURS = "pmd"
-"""The method that all others are compared with."""
-
-RecordColumn = tuple[Record, int]
-"""A record, and the column of one K in it."""
+LEVEL = 0.05  # below this p-value a difference counts as a win or a loss, otherwise as a tie
+DIGITS = 4  # decimals of printed errors
+OURS = "pmd"  # the method that all others are compared with
+RecordColumn = tuple[Record, int]  # a record, and the column of one K in it
 
 
 @dataclass(frozen=True, eq=False)
