@@ -27,6 +27,8 @@ __all__ = ["Kernel", "Pairs", "Rows", "compute", "entries_of_rows"]
 Rows: TypeAlias = Callable[[Ints], Floats]
 """Takes user positions, (k,), and returns (k, others) values, NaN where undefined."""
 
+Walk: TypeAlias = tuple[Any, Any, Any, Any, Any, Any, Any, Any]  # arrays; see Pairs.walk
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
@@ -73,7 +75,7 @@ class Pairs:
         means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
         return means
 
-    def walk(self, values: npt.NDArray[Any] | None = None) -> Callable[[Ints], Any]:
+    def walk(self, values: npt.NDArray[Any] | None = None) -> Callable[[Ints], Walk]:
         """Return a function from users to the first arguments of the kernels in ``_corated``.
 
         They are the users' ratings (starts, stops, items, values), and the users among ``others`` who rated
