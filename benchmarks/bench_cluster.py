@@ -75,7 +75,7 @@ class Memory:
 def workers(n: int, index: NeighborIndex, k: int) -> Iterator[tuple[RayExecutor, float]]:
     """Yield a cluster of n cores on this machine after a first search, and the seconds that took."""
     start = time.perf_counter()
-    with RayExecutor("local", cores=n) as executor:
+    with RayExecutor("local", n_threads=n) as executor:
         index.nearest(index.data.ratings.users[: 64 * n], k, executor=executor)
         yield executor, time.perf_counter() - start
 
@@ -190,7 +190,7 @@ def synthetic(options: Any) -> tuple[list[str], Constants]:
     data = datasets.synthetic(options.users, ITEMS, ratings=(20, 60))
     index = NeighborIndex(data)
     users = some(options.users, 2 * options.sample, 3)
-    with RayExecutor("local", cores=2) as executor:
+    with RayExecutor("local", n_threads=2) as executor:
         index.nearest(data.ratings.users[users[:128]], options.k, executor=executor)
         groups = np.array_split(np.random.default_rng(1).permutation(users), GROUPS)
         runs = [stages(index, group, options.k, executor) for group in groups]

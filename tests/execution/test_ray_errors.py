@@ -80,7 +80,7 @@ def test_an_object_store_that_is_too_small(executor, index, monkeypatch):
 
 
 def test_settings(index):
-    for settings in ({"retries": -1}, {"in_flight": 0}, {"cores": 0}):
+    for settings in ({"retries": -1}, {"in_flight": 0}, {"n_threads": 0}):
         with pytest.raises(InputError):
             RayExecutor(**settings)
     with pytest.raises(InputError, match=names("threads", "ray")):

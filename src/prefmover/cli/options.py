@@ -53,7 +53,7 @@ def open_executor(executor: str, address: str, threads: int | None) -> AbstractC
     if executor == "ray":
         from prefmover.execution import RayExecutor
 
-        return RayExecutor(address or None, cores=threads)
+        return RayExecutor(address or None, n_threads=threads)
     if address:
         raise InputError("--address names a Ray cluster; add --executor ray")
     return nullcontext()

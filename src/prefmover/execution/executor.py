@@ -27,19 +27,12 @@ __all__ = ["Done", "Executor", "LocalExecutor", "Summary", "Task", "opened"]
 
 
 class Task(NamedTuple):
-    """A piece of work.
+    """A piece of work, with a key of its own.
 
-    Attributes
-    ----------
-    key
-        Identifies the task; different for every task.
-    function
-        A function at the top level of a module of this package, called as
-        ``function(*arguments, n_threads=..., progress=...)``.
-    arguments
-        Small values, and results of :meth:`Executor.share` or :meth:`Executor.derive`.
-    progress
-        Called with (done, total) while the task runs, if it runs in this process.
+    The function is at the top level of a module of this package, and is called as
+    ``function(*arguments, n_threads=..., progress=...)``. Arguments are small values, and results of
+    :meth:`Executor.share` or :meth:`Executor.derive`. ``progress`` is called with (done, total) while the
+    task runs, if it runs in this process.
     """
 
     key: Hashable
@@ -62,18 +55,15 @@ class Summary:
 
     Attributes
     ----------
-    tasks
-        Finished tasks.
-    retries
-        Tasks that were lost, with a process or with a node, and run again.
-    resumed
-        Results of an earlier run.
+    tasks, retries, resumed
+        Finished tasks, tasks that were lost with a process or node and run again, and results of an earlier
+        run.
     solved
         Pairs of users whose distance was computed.
-    seconds
-        Time by node, then by stage.
     nodes_lost
         Nodes that left the cluster.
+    seconds
+        Time by node, then by stage.
 
     Examples
     --------
@@ -119,12 +109,8 @@ class Summary:
 class Executor(Protocol):
     """Runs tasks: :class:`LocalExecutor` and :class:`~prefmover.execution.RayExecutor` do.
 
-    Attributes
-    ----------
-    summary
-        The work since :meth:`begin`.
-    shard_bytes
-        Bytes of the searched users that one task may read; None for all.
+    ``summary`` is the work since :meth:`begin`, and ``shard_bytes`` the bytes of the searched users that one
+    task may read; None for all.
     """
 
     summary: Summary
@@ -148,14 +134,7 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Runs tasks in this process, one after the other.
-
-    Parameters
-    ----------
-    n_threads
-        Number of threads of a task.
-    shard_bytes
-        Bytes of the searched users that one task may read; all of them by default.
+    """Runs tasks in this process, one after the other, each on ``n_threads`` threads.
 
     Examples
     --------
@@ -207,7 +186,7 @@ def opened(executor: str | Executor | None, n_threads: int | None = None) -> Ite
     elif executor == "ray":
         from prefmover.execution.ray import RayExecutor
 
-        with RayExecutor(cores=n_threads) as ray_executor:
+        with RayExecutor(n_threads=n_threads) as ray_executor:
             yield ray_executor
     elif isinstance(executor, str) or not isinstance(executor, Executor):
         raise InputError(

@@ -22,22 +22,17 @@ UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 MEMINFO = Path("/proc/meminfo")
 GROUPS = Path("/proc/self/cgroup")
 GROUP_ROOT = Path("/sys/fs/cgroup")
+GROUP_FILES = {  # limit, use and cache, by whether the version is 1
+    False: ("memory.max", "memory.current", "inactive_file"),
+    True: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def require(n_bytes: float, what: str, remedy: str) -> None:
     """Raise an error if a job needs more memory than is free.
 
-    Parameters
-    ----------
-    n_bytes
-        Bytes that the job holds at once.
-    what
-        The job, as the subject of a sentence: ``"all distances of 1,000,000 x 1,000,000 users"``.
-    remedy
-        An instruction for the reader.
+    ``what`` names the job, as the subject of a sentence, and ``remedy`` tells the reader what to do.
 
-    Examples
-    --------
     >>> require(2**70, "a matrix of everything", "take a part of it")
     Traceback (most recent call last):
     prefmover.errors.InputError: a matrix of everything needs 1,099,511,627,776 GB of memory...
@@ -98,11 +93,7 @@ def _group() -> int | None:
         if len(parts) < 3 or (parts[1] and "memory" not in parts[1].split(",")):
             continue
         base = GROUP_ROOT / "memory" if parts[1] else GROUP_ROOT
-        names = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            if parts[1]
-            else ("memory.max", "memory.current", "inactive_file")
-        )
+        names = GROUP_FILES[bool(parts[1])]
         group = base / parts[2].lstrip("/")
         # Every group above has a limit too. Within a container, the path may not exist, but the base does.
         for folder in (group, *group.parents):

@@ -49,7 +49,7 @@ class RayExecutor:
     shard_bytes
         Bytes of the searched users that one task reads, with the table of their distances to items. The
         shards that a node works on, and the item geometry, are in its object store.
-    cores
+    n_threads
         Number of cores of a cluster that is started here; all by default.
 
     Examples
@@ -68,9 +68,10 @@ class RayExecutor:
         retries: int = 5,
         in_flight: int | None = None,
         shard_bytes: int = SHARD_BYTES,
-        cores: int | None = None,
+        n_threads: int | None = None,
     ) -> None:
-        for name, value, least in (("retries", retries, 0), ("in_flight", in_flight, 1), ("cores", cores, 1)):
+        counts = ("retries", retries, 0), ("in_flight", in_flight, 1), ("n_threads", n_threads, 1)
+        for name, value, least in counts:
             if value is not None and value < least:
                 raise InputError(f"{name} is {value!r}; pass a whole number from {least} up")
         self._ray = _installed()
@@ -80,7 +81,7 @@ class RayExecutor:
         self._looked, self._cores, self._nodes = -NODES_SECONDS, 1, set[str]()
         self._ours = not self._ray.is_initialized()
         if self._ours:
-            _connect(self._ray, address, cores)
+            _connect(self._ray, address, n_threads)
         try:
             self._perform = self._ray.remote(num_cpus=1, max_retries=0)(_perform)
             self._derive = self._ray.remote(num_cpus=1, max_retries=retries)(_derive)
@@ -153,7 +154,7 @@ class RayExecutor:
                     task = again.pop() if again else next_task()
                     if task is None:
                         break
-                    pending[self._perform.remote(identity(), task.function, *task.arguments)] = task
+                    pending[self._perform.remote(identity(), 1, task.function, *task.arguments)] = task
                 if not pending:
                     self._look()
                     return
@@ -171,8 +172,8 @@ class RayExecutor:
                         self._lost(task, lost[task.key], error)
                         again.append(task)
                         continue
-                    except ray.exceptions.RayTaskError as error:
-                        raise _reason(error) from error
+                    except ray.exceptions.RayTaskError as error:  # ours is raised unchanged
+                        raise error.cause if isinstance(error.cause, PrefmoverError) else error from error
                     yield Done(task.key, value, node)
         finally:
             for reference in pending:
@@ -237,7 +238,7 @@ class RayExecutor:
                 ) from error
             except self._losses:  # a node that left meanwhile does not matter
                 continue
-            _check_same(tuple(identity_there), f"node {_name(node)}")
+            _check_same(tuple(identity_there), identity(), _name(node))
 
 
 @cache
@@ -248,34 +249,27 @@ def identity() -> tuple[str, str]:
     return version("prefmover"), kernel_folder().name.removeprefix("kernels-")
 
 
-def _check_same(there: tuple[str, ...], where: str) -> None:
-    here = identity()
-    if there != here:
+def _check_same(there: tuple[str, ...], driver: tuple[str, ...], node: str) -> None:
+    """Raise an error unless a node has the version of the process that started the run."""
+    if there != driver:
         raise InputError(
-            f"{where} has prefmover {there[0]} (kernels {there[1]}), this process {here[0]} (kernels "
-            f"{here[1]}); install the same version everywhere"
+            f"node {node} has prefmover {there[0]} (kernels {there[1]}), and the run was started by "
+            f"{driver[0]} (kernels {driver[1]}); install the same version everywhere"
         )
 
 
-def _perform(expected: tuple[str, str], function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
+def _perform(
+    driver: tuple[str, str], n_threads: int, function: Callable[..., Any], *arguments: Any
+) -> tuple[Any, str]:
     """Run a task on a worker; return its value and the name of the node."""
     node = _here()
-    _check_driver(expected, node)
-    return function(*arguments, n_threads=1, progress=None), node
+    _check_same(identity(), driver, node)  # again: a node may have joined later
+    return function(*arguments, n_threads=n_threads, progress=None), node
 
 
-def _derive(expected: tuple[str, str], n_threads: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Compute a shared value on a worker."""
-    _check_driver(expected, _here())
-    return function(*arguments, n_threads=n_threads, progress=None)
-
-
-def _check_driver(expected: tuple[str, str], node: str) -> None:
-    if identity() != expected:  # a node that joined later
-        raise InputError(
-            f"node {node} has prefmover {identity()[0]}, and the run was started by {expected[0]} "
-            "(or another working copy of it); install the same version everywhere"
-        )
+def _derive(*arguments: Any) -> Any:
+    """Compute a shared value on a worker; the arguments are those of :func:`_perform`."""
+    return _perform(*arguments)[0]
 
 
 def _here() -> str:
@@ -299,7 +293,7 @@ def _installed() -> Any:
     return ray
 
 
-def _connect(ray: Any, address: str | None, cores: int | None) -> None:
+def _connect(ray: Any, address: str | None, n_threads: int | None) -> None:
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     if address.startswith("ray://"):
         raise InputError(
@@ -309,7 +303,7 @@ def _connect(ray: Any, address: str | None, cores: int | None) -> None:
     if address not in ("auto", "local"):
         _reachable(address)
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    local_options = {"num_cpus": cores, "include_dashboard": False}
+    local_options = {"num_cpus": n_threads, "include_dashboard": False}
     try:
         ray.init(address=address, **(local_options if address == "local" else {}), **quiet)
     except ConnectionError as error:
@@ -320,20 +314,19 @@ def _connect(ray: Any, address: str | None, cores: int | None) -> None:
     except ray.exceptions.AuthenticationError as error:
         raise InputError(f"the Ray cluster requires its token; {TOKEN}") from error
     except (RuntimeError, ValueError) as error:
+        message = f"Ray could not be reached at {address!r}: {_line(error)}"
         if "Version mismatch" in str(error):
-            raise InputError(
+            message = (
                 f"{' '.join(str(error).split())} Install the same versions of Ray and Python on both sides"
-            ) from error
-        raise InputError(f"Ray could not be reached at {address!r}: {_line(error)}") from error
+            )
+        raise InputError(message) from error
 
 
 def _reachable(address: str) -> None:
     """Raise an error unless host:port answers; Ray itself would try for minutes, and then abort."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise InputError(
-            f'the address {address!r} is not "auto", "local" or host:port, such as 10.0.0.5:6379'
-        )
+        raise InputError(f'the address {address!r} is not "auto", "local" or host:port (10.0.0.5:6379)')
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:
@@ -341,12 +334,6 @@ def _reachable(address: str) -> None:
             f"there is no Ray cluster at {address!r} ({error}); start one with ray start --head "
             f"--port={port}, or pass the address of one"
         ) from error
-
-
-def _reason(error: Any) -> BaseException:
-    """Return the error that a task raised: ours unchanged."""
-    cause = getattr(error, "cause", None)
-    return cause if isinstance(cause, PrefmoverError) else error
 
 
 def _line(error: BaseException | None) -> str:

@@ -48,20 +48,11 @@ def run(
 ) -> None:
     """Call ``work`` on every block, on ``n_threads`` threads.
 
-    Parameters
-    ----------
-    work
-        Writes its block's part of the result. Its first exception ends the run, as an interrupt does: blocks
-        in progress are finished, no others are started.
-    blocks
-        Started in this order: put the heavy ones first.
-    sizes
-        The weight of each block in ``progress`` (1 by default).
-    progress
-        Called with (done, total) after each block, from the thread that called this function.
+    ``work`` writes its block's part of the result. Its first exception ends the run, as an interrupt does:
+    blocks in progress are finished, no others are started. Blocks are started in order: put the heavy ones
+    first. ``progress`` is called with (done, total) after each block, from the thread that called this
+    function; ``sizes`` are the weights of the blocks in it (1 by default).
 
-    Examples
-    --------
     >>> squares = [0] * 4
     >>> def work(i):
     ...     squares[i] = i * i
@@ -86,9 +77,8 @@ def run(
             # Only one block more than threads is submitted: after an interrupt, little is left to finish.
             for block, count in zip(todo, counts, strict=True):
                 pending[pool.submit(work, block)] = count
-                if len(pending) < number + 1:
-                    continue
-                done = _collect(pending, done, total, progress)
+                if len(pending) > number:
+                    done = _collect(pending, done, total, progress)
             while pending:
                 done = _collect(pending, done, total, progress)
         except BaseException:
