@@ -104,12 +104,10 @@ class Triples:
         again = np.setdiff1d(np.arange(len(key)), starts)
         k = again[np.argmin(order[again])]  # the first one in the file
         a, b = int(order[k - 1]), int(order[k])
-        raise InputError(
-            f"{self.origin.both(a, b)}: two ratings {self._by(a)} ({self.values[a]:g} and "
-            f"{self.values[b]:g}){_more(len(again) - 1)}; drop one, or pass duplicates='last' or "
-            "duplicates='mean'",
-            argument="duplicates",
-        )
+        both, more = f"({self.values[a]:g} and {self.values[b]:g})", _more(len(again) - 1)
+        remedy = "drop one, or pass duplicates='last' or duplicates='mean'"
+        problem = f"{self.origin.both(a, b)}: two ratings {self._by(a)} {both}{more}"
+        raise InputError(f"{problem}; {remedy}", argument="duplicates")
 
 
 def _more(n: int) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -140,14 +141,15 @@ def read_columns(
     data, file = file_bytes(path), str(path)
     if data.startswith(b"PAR1"):
         return _from_parquet(data, file, roles)
+    n, is_header, expected = len(roles), partial(_has_names, roles), _listed(roles)
     table = Delimited.open(
         data,
         file,
         encoding=encoding,
         separator=separator,
-        n_columns=len(roles),
-        is_header=lambda names: _has_names(roles, names),
-        expected=_listed(roles),
+        n_columns=n,
+        is_header=is_header,
+        expected=expected,
     )
     if header is None:
         header = _is_header(table.first, roles)

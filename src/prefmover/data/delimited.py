@@ -198,24 +198,18 @@ class Delimited:
         from pyarrow import csv as arrow_csv
 
         types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-        return {
-            "read_options": arrow_csv.ReadOptions(
-                column_names=[str(k) for k in range(len(self.first))],
-                block_size=BLOCK,
-                skip_rows=n_header_lines,
-            ),
-            "parse_options": arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                quote_char='"' if self.quotes else False,
-                newlines_in_values=self.quotes,
-            ),
-            "convert_options": arrow_csv.ConvertOptions(
-                column_types={str(k): types[kind] for k, kind in kinds.items()},
-                include_columns=[str(k) for k in kinds],
-                strings_can_be_null=False,
-                quoted_strings_can_be_null=False,
-            ),
-        }
+        names, quote = [str(k) for k in range(len(self.first))], '"' if self.quotes else False
+        read = arrow_csv.ReadOptions(column_names=names, block_size=BLOCK, skip_rows=n_header_lines)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self.delimiter, quote_char=quote, newlines_in_values=self.quotes
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types={str(k): types[kind] for k, kind in kinds.items()},
+            include_columns=[str(k) for k in kinds],
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        )
+        return {"read_options": read, "parse_options": parse, "convert_options": convert}
 
     @contextmanager
     def _explained(

@@ -404,13 +404,9 @@ class Ratings:
         """
         import pyarrow as pa
 
-        return pa.table(
-            {
-                "user": pa.array(self.users).take(pa.array(self.rows())),
-                "item": pa.array(self.items).take(pa.array(self.matrix.indices)),
-                "rating": pa.array(self.matrix.data),
-            }
-        )
+        users = pa.array(self.users).take(pa.array(self.rows()))
+        items = pa.array(self.items).take(pa.array(self.matrix.indices))
+        return pa.table({"user": users, "item": items, "rating": pa.array(self.matrix.data)})
 
 
 def _column(series: Any) -> Any:

@@ -197,10 +197,6 @@ def _split(ratings: Ratings, train_mask: Bools, name: str, test_mask: Bools | No
     n_before = np.concatenate(([0], np.cumsum(train_mask)))
     indptr = n_before[matrix.indptr].astype(matrix.indptr.dtype)
     train = csr_array((matrix.data[train_mask], matrix.indices[train_mask], indptr), shape=matrix.shape)
-    return Split(
-        Ratings(train, ratings.users, ratings.items, ratings.scale),
-        ratings.rows()[test_mask],
-        matrix.indices[test_mask].astype(np.int64),
-        matrix.data[test_mask],
-        name,
-    )
+    users, items = ratings.rows()[test_mask], matrix.indices[test_mask].astype(np.int64)
+    train_ratings = Ratings(train, ratings.users, ratings.items, ratings.scale)
+    return Split(train_ratings, users, items, matrix.data[test_mask], name)

@@ -63,15 +63,10 @@ def match(here: Catalog, there: Catalog) -> dict[Any, Any]:
     columns = zip(here.ids.tolist(), here.titles, here.years.tolist(), here.genres, strict=True)
     for item, title, year, genres in columns:
         names = tuple(title_names(title))
-        ranks = [
-            (
-                abs(year - years[k]),
-                -_similarity(names, names_there[k]),
-                -len(set(genres) & set(there.genres[k])),
-                ids_there[k],
-            )
-            for k in candidates(title, names, year)
-        ]
+        ranks = []
+        for k in candidates(title, names, year):
+            similarity, n_genres = _similarity(names, names_there[k]), len({*genres} & {*there.genres[k]})
+            ranks.append((abs(year - years[k]), -similarity, -n_genres, ids_there[k]))
         if ranks:
             matches[item] = min(ranks)[-1]
     return matches

@@ -149,10 +149,8 @@ class ItemGeometry:
         peak = np.abs(X).max(axis=1, initial=0.0)
         empty = peak == 0
         if zero == "error" and empty.any():
-            raise InputError(
-                f"the vector of item {show(ids[empty][0])} is zero and has no direction "
-                f'({empty.sum()} such items); leave these items out, or pass zero="far"'
-            )
+            problem = f"the vector of item {show(ids[empty][0])} is zero ({empty.sum()} such items)"
+            raise InputError(f'{problem}; leave these items out, or pass zero="far"')
         X = X / np.where(empty, 1.0, peak)[:, None]
         X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, frozen(X))
@@ -368,12 +366,9 @@ class ItemGeometry:
             raise InputError("a position occurs more than once; give each position once")
         if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
             return self
-        return replace(
-            self,
-            items=frozen(self.items[p]),
-            grid=None if self.grid is None else frozen(self.grid.take(p, axis=0).take(p, axis=1)),
-            vectors=None if self.vectors is None else frozen(self.vectors[p]),
-        )
+        grid = None if self.grid is None else frozen(self.grid.take(p, axis=0).take(p, axis=1))
+        vectors = None if self.vectors is None else frozen(self.vectors[p])
+        return replace(self, items=frozen(self.items[p]), grid=grid, vectors=vectors)
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits that identify the distances and the item ids."""

@@ -127,8 +127,7 @@ class ItemTable:
     def catalog(self, ids: Ids) -> Catalog:
         """Return titles, years and genres."""
         keys = [str(i) for i in ids.tolist()]
-        titles = [self.titles.get(key, key) for key in keys]
-        years = [self.years.get(key, 0) for key in keys]
+        titles, years = [self.titles.get(key, key) for key in keys], [self.years.get(key, 0) for key in keys]
         return Catalog(ids, titles, years, [self.genres.get(key, []) for key in keys])
 
     def _blocks(self, ids: Ids) -> list[features.ItemVectors]:
