@@ -31,11 +31,11 @@ from prefmover.measures.pairs import Pairs
 from prefmover.measures.table import PUBLISHED, Convention, Measure
 from prefmover.model import KNNRecommender
 from prefmover.predict.base import clip
-from prefmover.predict.centering import Centering
+from prefmover.predict.centering import Centering, CenteringName
 
 __all__ = ["BaselineRecommender", "mean_vector", "uniform"]
 
-CENTERINGS = {"user-mean": "mean", "bias": "baseline"}
+CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
 
 

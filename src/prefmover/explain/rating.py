@@ -44,7 +44,7 @@ class RecommendationExplanation:
     @property
     def total(self) -> float:
         """The sum of all parts: the prediction before it is clipped to the scale."""
-        return fsum(part.value for part in (*self.baseline, *self.contributions))
+        return fsum([part.value for part in self.baseline] + [one.value for one in self.contributions])
 
     def to_dict(self, n: int | None = None) -> dict[str, Any]:
         """Return plain Python for JSON: all contributions, or the first ``n`` and the sum of the rest."""
