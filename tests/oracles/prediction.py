@@ -38,11 +38,11 @@ def baselines(ratings, centering):
     if centering in ("mean", "z-score"):
         spread = (lambda u: rows[u].std() or 1.0) if centering == "z-score" else (lambda u: 1.0)
         return (lambda u, i: rows[u].mean()), spread
-    b_u, b_i, mean = ridge_biases(ratings, USER_SHRINKAGE, ITEM_SHRINKAGE)
+    b_u, b_i, mean = ridge_biases(ratings)
     return (lambda u, i: mean + b_u[u] + b_i[i]), (lambda u: 1.0)
 
 
-def ridge_biases(ratings, user_shrinkage, item_shrinkage):
+def ridge_biases(ratings):
     """The biases as one least-squares problem, solved directly."""
     n, m = ratings.n_users, ratings.n_items
     u, i = coordinates(ratings)
@@ -50,7 +50,7 @@ def ridge_biases(ratings, user_shrinkage, item_shrinkage):
     X[np.arange(len(u)), u] = 1
     X[np.arange(len(i)), n + i] = 1
     mean = ratings.matrix.data.mean()
-    penalty = np.diag([user_shrinkage] * n + [item_shrinkage] * m)
+    penalty = np.diag([USER_SHRINKAGE] * n + [ITEM_SHRINKAGE] * m)
     b = np.linalg.solve(X.T @ X + penalty, X.T @ (ratings.matrix.data - mean))
     return b[:n], b[n:], mean
 

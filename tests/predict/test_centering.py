@@ -11,8 +11,8 @@ from tests.oracles.prediction import coordinates, ridge_biases
 
 def test_biases_solve_their_least_squares(data):
     mean = data.ratings.matrix.data.mean()
-    user, item = biases(data.ratings, mean, 3.0, 2.0)
-    expected_user, expected_item, _ = ridge_biases(data.ratings, 3.0, 2.0)
+    user, item = biases(data.ratings, mean)
+    expected_user, expected_item, _ = ridge_biases(data.ratings)
     assert user == pytest.approx(expected_user, abs=1e-8)
     assert item == pytest.approx(expected_item, abs=1e-8)
 

@@ -31,22 +31,22 @@ PAIRS = [("bob", "x"), ("zoe", "y"), ("ann", "z")]
     ids=["list", "tuple", "array", "polars", "arrow"],
 )
 def test_pairs(known, form):
-    columns = pair_columns(form(PAIRS), known)
-    assert list(zip(columns.users, columns.items, strict=True)) == PAIRS
-    assert columns.user_positions.tolist() == [1, -1, 0]
-    assert columns.item_positions.tolist() == [0, 1, -1]
+    users, items, *positions = pair_columns(form(PAIRS), known)
+    assert list(zip(users, items, strict=True)) == PAIRS
+    assert positions[0].tolist() == [1, -1, 0]
+    assert positions[1].tolist() == [0, 1, -1]
 
 
 def test_ratings_and_splits(known):
     other = Ratings.from_arrays(["zoe", "bob"], ["y", "x"], [5, 3])
-    columns = pair_columns(other, known)
-    assert list(zip(columns.users, columns.items, strict=True)) == [("bob", "x"), ("zoe", "y")]
-    assert columns.user_positions.tolist() == [1, -1]
+    users, items, *positions = pair_columns(other, known)
+    assert list(zip(users, items, strict=True)) == [("bob", "x"), ("zoe", "y")]
+    assert positions[0].tolist() == [1, -1]
     split = random_split(known, 0.5, seed=1)
-    columns = pair_columns(split, known)
-    assert list(zip(columns.users, columns.items, strict=True)) == split.test_pairs()
-    assert columns.user_positions.tolist() == split.users.tolist()
-    assert columns.item_positions.tolist() == split.items.tolist()
+    users, items, *positions = pair_columns(split, known)
+    assert list(zip(users, items, strict=True)) == split.test_pairs()
+    assert positions[0].tolist() == split.users.tolist()
+    assert positions[1].tolist() == split.items.tolist()
 
 
 @pytest.mark.parametrize("pairs", [[1, 2], 3.0, "ab", [("a", "b", "c")]])

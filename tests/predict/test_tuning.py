@@ -47,5 +47,5 @@ def test_parameters_at_their_defaults_are_tuned(larger):
 
 def test_too_few_ratings(larger):
     few = larger.with_ratings(larger.ratings.take(users=[0, 1, 2]))
-    with pytest.raises(InputError, match=names(few.ratings.n_ratings, "tune")):
+    with pytest.raises(InputError, match=names(few.ratings.n_ratings, "tuning")):
         Recommender().fit(few, tune=True)

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
 from prefmover.errors import InputError
 from prefmover.measures import weight
 from prefmover.predict.user_kernel import UserKernel, choose_landmarks, normalized_weights
+
+
+def rated(counts):
+    """Ratings of users who have as many."""
+    dense = np.arange(max(counts)) < np.asarray(counts)[:, None]
+    return Ratings.from_csr(csr_array(dense * 3.0), scale=Scale(1, 5, 1))
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(1, 12))
@@ -17,7 +26,7 @@ def test_user_kernel_is_a_covariance(seed, n, m):
     rng = np.random.default_rng(seed)
     weights = rng.uniform(-1, 1, size=(n, n))
     np.fill_diagonal(weights, 1)
-    landmarks = choose_landmarks(np.ones(n), m, seed)
+    landmarks = choose_landmarks(rated(np.ones(n)), m, seed)
     kernel = UserKernel.from_weights(weights[:, landmarks], landmarks)
     diagonal = (kernel.features.astype(float) ** 2).sum(axis=1) + kernel.rest
     assert diagonal == pytest.approx(np.ones(n), abs=1e-4)
@@ -38,12 +47,12 @@ def test_damaged_kernels(name, value):
 
 
 def test_landmarks():
-    counts = np.array([3, 0, 1, 2, 5])
-    assert choose_landmarks(counts, 2, 0).tolist() == [0, 2, 3, 4]
-    assert len(choose_landmarks(counts, 1, 0)) == 1
-    many = np.arange(50) % 3
+    few = rated([3, 0, 1, 2, 5])
+    assert choose_landmarks(few, 2, 0).tolist() == [0, 2, 3, 4]
+    assert len(choose_landmarks(few, 1, 0)) == 1
+    many = rated(np.arange(50) % 3)
     assert choose_landmarks(many, 10, 7).tolist() == choose_landmarks(many, 10, 7).tolist()
-    assert (many[choose_landmarks(many, 10, 7)] > 0).all()
+    assert (choose_landmarks(many, 10, 7) % 3 > 0).all()
     assert len(set(choose_landmarks(many, 10, 7).tolist())) == 10
 
 

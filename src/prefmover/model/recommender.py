@@ -24,7 +24,7 @@ from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base import BaseRecommender, check_whole_number
-from prefmover.predict.kernel import KernelPredictor, LandmarkValues
+from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
@@ -113,7 +113,7 @@ class Recommender(BaseRecommender):
             raise InputError(f"covariance is {settings['covariance']!r}; give a prefmover.predict.Covariance")
 
     def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> LandmarkValues:
-        return LandmarkValues.compute(similarity, self.landmarks, self.seed, progress)
+        return compare_with_landmarks(similarity, self.landmarks, self.seed, progress)
 
     def _build(
         self, similarity: UserSimilarity, settings: Settings, prepared: LandmarkValues

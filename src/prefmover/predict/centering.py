@@ -16,7 +16,7 @@ name            baseline of (u, i)            residual
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from prefmover.errors import InputError
 __all__ = ["CENTERINGS", "Centering", "CenteringName", "biases", "check_centering"]
 
 CenteringName: TypeAlias = Literal["none", "mean", "z-score", "baseline"]
-CENTERINGS: tuple[CenteringName, ...] = ("none", "mean", "z-score", "baseline")
+CENTERINGS: tuple[CenteringName, ...] = get_args(CenteringName)
 
 USER_SHRINKAGE, ITEM_SHRINKAGE = 5.0, 2.0
 """Shrinkage of biases, in ratings: the ratio of the variance of ratings to that of biases.
@@ -73,24 +73,24 @@ class Centering:
     spread: Floats
 
     @classmethod
-    def fit(cls, ratings: Ratings, name: str = "baseline") -> Self:
+    def fit(cls, ratings: Ratings, name: CenteringName = "baseline") -> Self:
         """Return the centering of some ratings."""
-        rule = check_centering(name)
+        check_centering(name)
         mean = float(ratings.matrix.data.mean())
         n = np.diff(ratings.matrix.indptr)
         ones, zeros = np.ones(ratings.n_users), np.zeros(ratings.n_items)
-        if rule == "none":
-            return cls(rule, mean, np.full(ratings.n_users, -mean), zeros, ones)
-        if rule == "baseline":
-            return cls(rule, mean, *biases(ratings, mean), ones)
+        if name == "none":
+            return cls(name, mean, np.full(ratings.n_users, -mean), zeros, ones)
+        if name == "baseline":
+            return cls(name, mean, *biases(ratings, mean), ones)
         rows = ratings.rows()
         offsets = np.bincount(rows, ratings.matrix.data - mean, ratings.n_users) / np.maximum(n, 1)
-        if rule == "z-score":
+        if name == "z-score":
             squares = np.bincount(rows, (ratings.matrix.data - mean - offsets[rows]) ** 2, ratings.n_users)
             deviation = np.sqrt(squares / np.maximum(n, 1))
             # A user who gives the same rating to everything has no unit.
             ones = np.where(deviation > 1e-9 * max(1.0, ratings.scale.highest), deviation, 1.0)
-        return cls(rule, mean, offsets, zeros, ones)
+        return cls(name, mean, offsets, zeros, ones)
 
     def baseline(self, users: Ints, items: Ints) -> Floats:
         """Return the baseline of pairs of positions; -1 is an unknown user or item, whose offset is 0."""
@@ -104,8 +104,7 @@ class Centering:
         """Return the residual of each rating, in the order of ``ratings.matrix.data``."""
         rows = ratings.rows()
         baseline = self.baseline(rows, ratings.matrix.indices.astype(np.int64))
-        residuals: Floats = (ratings.matrix.data - baseline) / self.spread[rows]
-        return residuals
+        return (ratings.matrix.data - baseline) / self.spread[rows]
 
     def new_user(self, items: Ints, values: Floats) -> tuple[float, float]:
         """Return the offset and the spread of one more user, from the user's ratings."""
@@ -120,12 +119,7 @@ class Centering:
         return float(rest.mean()), spread if spread > 0 else 1.0
 
 
-def biases(
-    ratings: Ratings,
-    mean: float,
-    user_shrinkage: float = USER_SHRINKAGE,
-    item_shrinkage: float = ITEM_SHRINKAGE,
-) -> tuple[Floats, Floats]:
+def biases(ratings: Ratings, mean: float) -> tuple[Floats, Floats]:
     r"""Return the biases b_u and b_i, shrunk toward 0.
 
     They minimize
@@ -140,18 +134,16 @@ def biases(
     rows, rest = ratings.rows(), matrix.data - mean
     user, item = np.zeros(ratings.n_users), np.zeros(ratings.n_items)
     for _ in range(ROUNDS):
-        item = np.bincount(matrix.indices, rest - user[rows], ratings.n_items) / (item_shrinkage + n_i)
+        item = np.bincount(matrix.indices, rest - user[rows], ratings.n_items) / (ITEM_SHRINKAGE + n_i)
         before = user
-        user = np.bincount(rows, rest - item[matrix.indices], ratings.n_users) / (user_shrinkage + n_u)
+        user = np.bincount(rows, rest - item[matrix.indices], ratings.n_users) / (USER_SHRINKAGE + n_u)
         if np.abs(user - before).max(initial=0.0) <= CONVERGED:
             break
     return user, item
 
 
-def check_centering(name: Any) -> CenteringName:
-    """Return the name of a centering, or raise an error that lists the names."""
-    for known in CENTERINGS:
-        if name == known:
-            return known
-    choices = ", ".join(f'"{known}"' for known in CENTERINGS)
-    raise InputError(f"centering is {name!r}; choose one of {choices}")
+def check_centering(name: object) -> None:
+    """Raise an error that lists the names, unless this is one of them."""
+    if name not in CENTERINGS:
+        choices = ", ".join(f'"{known}"' for known in CENTERINGS)
+        raise InputError(f"centering is {name!r}; choose one of {choices}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,45 +12,27 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
 
-__all__ = ["PairColumns", "guest_ratings", "pair_columns"]
+__all__ = ["guest_ratings", "pair_columns"]
 
 
-class PairColumns(NamedTuple):
-    """(user, item) pairs: ids, and positions in the ratings; -1 for an unknown id."""
-
-    users: list[Any]
-    items: list[Any]
-    user_positions: Ints
-    item_positions: Ints
-
-
-def pair_columns(pairs: Any, known: Ratings) -> PairColumns:
-    """Return pairs as columns.
+def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints, Ints]:
+    """Return the user and item ids of pairs, and their positions in the known ratings; -1 if unknown.
 
     Parameters
     ----------
     pairs
-        A list or array of (user, item), a frame with columns user and item, a :class:`Ratings` or a
-        :class:`~prefmover.data.splits.Split`, of which the test pairs are taken.
-    known
-        The ratings in which positions are looked up.
+        As in :meth:`prefmover.model.Recommender.predict`.
     """
-    if isinstance(pairs, Ratings):
-        return _from_positions(pairs, pairs.rows(), pairs.matrix.indices.astype(np.int64), known)
+    if not isinstance(pairs, Ratings | Split):
+        user_ids, item_ids = _id_columns(pairs)
+        return user_ids, item_ids, known.find_users(user_ids), known.find_items(item_ids)
     if isinstance(pairs, Split):
-        return _from_positions(pairs.train, pairs.users, pairs.items, known)
-    users, items = _id_columns(pairs)
-    return PairColumns(users, items, known.find_users(users), known.find_items(items))
-
-
-def _from_positions(table: Ratings, users: Ints, items: Ints, known: Ratings) -> PairColumns:
-    """Return pairs that are positions in another table; each id is looked up once."""
-    return PairColumns(
-        table.users[users].tolist(),
-        table.items[items].tolist(),
-        known.find_users(table.users)[users],
-        known.find_items(table.items)[items],
-    )
+        table, users, items = pairs.train, pairs.users, pairs.items
+    else:
+        table, users, items = pairs, pairs.rows(), pairs.matrix.indices.astype(np.int64)
+    user_positions, item_positions = known.find_users(table.users), known.find_items(table.items)
+    ids = table.users[users].tolist(), table.items[items].tolist()
+    return *ids, user_positions[users], item_positions[items]
 
 
 def _id_columns(pairs: Any) -> tuple[list[Any], list[Any]]:

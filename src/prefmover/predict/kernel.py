@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from prefmover.predict.regression import Covariance, Regression, UserCoefficient
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import UserKernel, check_array, choose_landmarks, normalized_weights
 
-__all__ = ["KernelPredictor", "LandmarkValues"]
+__all__ = ["KernelPredictor", "LandmarkValues", "compare_with_landmarks"]
 
 N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
@@ -31,28 +31,20 @@ NONE = np.empty(0, np.int64)
 KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
 REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
 
+LandmarkValues: TypeAlias = tuple[Ints, Floats]
+"""Landmarks, and the measure between all users and them, (n_users, landmarks)."""
 
-class LandmarkValues(NamedTuple):
-    """Landmarks, and the measure between all users and them, (n_users, landmarks)."""
 
-    landmarks: Ints
-    values: Floats
-
-    @classmethod
-    def compute(
-        cls, similarity: UserSimilarity, limit: int, seed: int, progress: Progress | None = None
-    ) -> Self:
-        """Choose up to twice ``limit`` landmarks and compare all users with them."""
-        ratings = similarity.data.ratings
-        landmarks = choose_landmarks(np.diff(ratings.matrix.indptr), limit, seed)
-        require_room(ratings.n_users, ratings.n_items, len(landmarks))
-        everyone = np.arange(ratings.n_users)
-        if len(landmarks) == len(everyone):
-            return cls(landmarks, similarity.values(everyone, everyone, progress))
-        if similarity.measure.symmetric:
-            values = similarity.values(landmarks, everyone, progress)
-            return cls(landmarks, np.ascontiguousarray(values.T))
-        return cls(landmarks, similarity.values(everyone, landmarks, progress))
+def compare_with_landmarks(
+    similarity: UserSimilarity, limit: int, seed: int, progress: Progress | None = None
+) -> LandmarkValues:
+    """Choose up to twice ``limit`` landmarks and compare all users with them."""
+    ratings = similarity.data.ratings
+    landmarks, everyone = choose_landmarks(ratings, limit, seed), np.arange(ratings.n_users)
+    require_room(ratings.n_users, ratings.n_items, len(landmarks))
+    if similarity.measure.symmetric and len(landmarks) < len(everyone):
+        return landmarks, np.ascontiguousarray(similarity.values(landmarks, everyone, progress).T)
+    return landmarks, similarity.values(everyone, landmarks, progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -240,13 +240,16 @@ class KNNPredictor(Predictor):
                 slice(0, len(users)), indptr, entries, nearest.values[slot], nearest.stats.solved
             )
         elif self.similarity.searches_by_bounds:  # only the pairs of users that matter are solved
-            for low, high in _portions(first):
+            low = 0
+            while low < len(queries):
+                high = max(int(np.searchsorted(first, first[low] + PAIRS_AT_ONCE, "right")) - 1, low + 1)
                 pairs = slice(first[low], first[high])
 
                 def report(done: int, _: int, before: int = low) -> None:
                     if progress is not None:
                         progress(before + done, len(queries))
 
+                low = high
                 lists = self.similarity.raters(users[pairs], items[pairs], k, guest, report)
                 entries = self._entries(lists.neighbors, np.repeat(items[pairs], lists.counts))
                 yield NeighborRatings(pairs, lists.indptr, entries, lists.values, lists.stats.solved)
@@ -315,13 +318,3 @@ class KNNPredictor(Predictor):
                     Contribution(users[e], w, float(ratings[e]), residual, value, float(values[e]))
                 )
         return out
-
-
-def _portions(first: Ints) -> Iterator[tuple[int, int]]:
-    """Yield ranges of users with a bounded number of pairs together, at least one user each."""
-    low, n = 0, len(first) - 1
-    while low < n:
-        high = int(np.searchsorted(first, first[low] + PAIRS_AT_ONCE, "right")) - 1
-        high = min(max(high, low + 1), n)
-        yield low, high
-        low = high

@@ -163,15 +163,7 @@ class Regression:
             raise InputError(f"mean is damaged: {self.mean!r} is not a finite number")
 
     def baseline(self, offsets: Floats, items: Ints) -> Floats:
-        """Return the ratings to expect before neighbors contribute; -1 is an unknown item.
-
-        Parameters
-        ----------
-        offsets
-            (n,) the offsets of the users.
-        items
-            (n,) positions of items.
-        """
+        """Return the ratings to expect before neighbors contribute; -1 is an unknown item."""
         item_offsets = self.item + self.similar_items
         return self.mean + offsets + np.where(items >= 0, item_offsets[items], 0.0)
 
@@ -190,15 +182,7 @@ class Regression:
         )
 
     def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
-        """Return the coefficients of one more user, given those of all others.
-
-        Parameters
-        ----------
-        items, values
-            Positions of the rated items, and the ratings.
-        features
-            The projection of the user's weights to the landmarks.
-        """
+        """Return the coefficients of one more user with these ratings, given those of all others."""
         s = self.covariance
         expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
         similarity = _item_kernel(self.geometry, s.item_rate, items, items)
@@ -209,8 +193,7 @@ class Regression:
     def personal(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return the sum of the contributions of similar users and of the user's taste to items."""
         neighbors = (self.item_factors[items] @ user.features).astype(np.float64)
-        personal: Floats = neighbors + self.taste(user, items)
-        return personal
+        return neighbors + self.taste(user, items)
 
     def taste(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return the contribution of a user's own ratings to items, without the part in the features."""
@@ -228,8 +211,7 @@ class Regression:
         weights = np.empty((len(everything), len(items)))  # no columns for a user who has rated everything
         for k, item in enumerate(items.tolist()):
             weights[:, k] = self.item_weights(item, everything)
-        residuals: Floats = np.asarray(_like(self.ratings.matrix, self.alpha) @ weights)
-        return residuals
+        return np.asarray(_like(self.ratings.matrix, self.alpha) @ weights)
 
     def item_weights(self, item: int, items: Ints) -> Floats:
         """Return how much a rating of each of ``items`` counts for ``item``: s_n δ + s_s k_I."""
@@ -259,15 +241,13 @@ class Regression:
         """Return which users have a residual for each item, (n_users, items)."""
         if self._reaches_all_items:
             return np.repeat(self._has_any_residual[:, None], len(items), axis=1)
-        rated: Bools = self._rated_residuals[:, items].toarray() > 0
-        return rated
+        return self._rated_residuals[:, items].toarray() > 0
 
     def count_residuals(self, chosen: Bools, items: Ints) -> Ints | int:
         """Return how many of the chosen users, a mask, have a residual for each item."""
         if self._reaches_all_items:
             return int(np.count_nonzero(chosen & self._has_any_residual))
-        counts: Ints = (self._rated_residuals.T @ chosen.astype(np.int64))[items]
-        return counts
+        return (self._rated_residuals.T @ chosen.astype(np.int64))[items]
 
 
 def solve(
@@ -325,8 +305,9 @@ class _System:
 
     def sums(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the sums of values, one for each rating, by user and by item."""
-        n, m = self.matrix.shape
-        return _sums(self.rows, values, n), _sums(self.columns, values, m)
+        by = zip((self.rows, self.columns), self.matrix.shape, strict=True)
+        per_user, per_item = (np.bincount(at, values, n).astype(np.float64, copy=False) for at, n in by)
+        return per_user, per_item
 
     def over_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values (..., n_items) times k_I: spread over similar items."""
@@ -337,8 +318,7 @@ class _System:
         coefficients = _like(self.matrix, alpha.astype(np.float32))
         sums = np.ascontiguousarray((coefficients.T @ self.kernel.features).T)
         whole = self.covariance.neighbors * sums + self.covariance.shared_taste * self.over_items(sums)
-        factors: Singles = whole.astype(np.float32, copy=False)
-        return factors
+        return whole.astype(np.float32, copy=False)
 
     def multiply(self, alpha: Floats) -> Floats:
         """Return (k + 1) α."""
@@ -424,8 +404,7 @@ def _conjugate_gradients(system: _System, target: Floats, start: Floats | None) 
             f"the regression did not converge: residual {left:.1e} after {ITERATIONS} steps; "
             "lower the variances in `covariance`"
         )
-    coefficients: Floats = alpha
-    return coefficients
+    return alpha
 
 
 def _like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
@@ -433,11 +412,6 @@ def _like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
     from scipy.sparse import csr_array
 
     return csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _sums(positions: Ints, values: Floats, n: int) -> Floats:
-    out: Floats = np.bincount(positions, values, n).astype(np.float64, copy=False)
-    return out
 
 
 def _item_kernel(geometry: ItemGeometry | None, rate: float, rows: Ints, columns: Ints) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures.weights import Weight
 
@@ -111,8 +112,7 @@ class UserKernel:
 
     def between(self, features: Singles) -> Floats:
         """Return K between a user with these features, (rank,), and all users of the kernel."""
-        row: Floats = (self.features @ features).astype(np.float64)
-        return row
+        return (self.features @ features).astype(np.float64)
 
     def mean(self) -> float:
         """Return the mean of K over pairs of different users."""
@@ -136,19 +136,9 @@ def check_array(
         raise InputError(f"{name} is damaged: a number is missing or infinite")
 
 
-def choose_landmarks(counts: Ints, limit: int, seed: int) -> Ints:
-    """Return the positions of users with ratings: all if they are up to twice ``limit``, else a sample.
-
-    Parameters
-    ----------
-    counts
-        (n_users,) numbers of ratings.
-    limit
-        Size of the sample.
-    seed
-        Seed of the sample.
-    """
-    eligible = np.flatnonzero(counts > 0)
+def choose_landmarks(ratings: Ratings, limit: int, seed: int) -> Ints:
+    """Return users with ratings by position: all if they are up to twice ``limit``, else a sample."""
+    eligible = np.flatnonzero(np.diff(ratings.matrix.indptr))
     if len(eligible) <= 2 * limit:
         return eligible
     return np.sort(np.random.default_rng(seed).choice(eligible, limit, replace=False))
@@ -168,7 +158,7 @@ def normalized_weights(
     self_values, landmark_self_values
         The measure between each user, and each landmark, and itself.
     """
-    users, landmarks = _self_weights(weight(self_values)), _self_weights(weight(landmark_self_values))
+    users, landmarks = (_self_weights(weight(some)) for some in (self_values, landmark_self_values))
     scale = np.sqrt(users)[:, None] * np.sqrt(landmarks)[None, :]
     out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / scale, -1.0, 1.0)
     return out
