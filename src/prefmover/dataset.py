@@ -27,9 +27,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Ids
 from prefmover.data.columns import read_columns
-from prefmover.data.ids import IdIndex
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Duplicates, Ratings, Scale
 from prefmover.data.splits import Split
@@ -111,7 +109,8 @@ class Dataset:
             all_items = geometry.items
         else:
             all_items = ratings.items if items is None else items.ids
-        ratings = ratings.with_items(_rated_first(ratings.items, all_items))
+        unrated = all_items[ratings.find_items(all_items) < 0]
+        ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
@@ -290,9 +289,3 @@ def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> 
         raise InputError(f"{report}. {ADD_OR_DROP}", argument="missing")
     warnings.warn(f"{report}. Their ratings are dropped", MissingItemsWarning, stacklevel=3)
     return ratings.take(items=known)
-
-
-def _rated_first(rated: Ids, all_items: Ids) -> Ids:
-    """Return all ids, first the rated ones and then the others, each in their order."""
-    rest = all_items[IdIndex("item", rated).get(all_items) < 0]
-    return np.concatenate([rated, rest]) if len(rest) else rated

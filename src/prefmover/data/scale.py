@@ -18,17 +18,8 @@ MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The scale of ratings.
+    """The scale of ratings: its ends, and the step from one level to the next, 0 if it is continuous.
 
-    Parameters
-    ----------
-    lowest, highest : float
-        The ends of the scale.
-    step : float
-        Distance from one level to the next; 0 if the scale is continuous.
-
-    Examples
-    --------
     >>> Scale(0.5, 5.0, 0.5).middle
     2.75
     """

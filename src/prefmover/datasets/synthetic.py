@@ -71,7 +71,10 @@ def synthetic(
     from scipy.sparse import csr_array
 
     fewest, most = ratings
-    _check(users=users, items=items, tastes=tastes, features=features, ratings=fewest)
+    sizes = {"users": users, "items": items, "tastes": tastes, "features": features, "ratings": fewest}
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {size!r}")
     if not fewest <= most <= items:
         remedy = "give the smallest and the largest number of items that a user rates"
         raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
@@ -196,9 +199,3 @@ def _stars(
     chance = 0.6 * random.standard_normal(seen.shape, np.float32)
     stars = 3.3 + 0.4 * suits + leniency + catalog.quality[seen] + chance
     return np.asarray(np.clip(np.rint(2 * stars) / 2, 1.0, 5.0), np.float64)
-
-
-def _check(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, not {size!r}")
