@@ -32,17 +32,11 @@ ARRAYS = {
 
 
 def save(folder, number=1.0, users=("ann", "bob")):
-    return storage.write(
-        folder,
-        kind="knn",
-        parameters={"k": 3},
-        facts={"number": number},
-        arrays={**ARRAYS, "number": np.array([number])},
-        users=as_ids(list(users), "user"),
-        items=Catalog(
-            [3, 1, 2], ["Alien", "Heat", "Émile"], [1979, 1995, 0], [["Horror", "Sci-Fi"], [], ["x"]]
-        ),
-    )
+    about = {"kind": "knn", "parameters": {"k": 3}, "facts": {"number": number}}
+    arrays = {**ARRAYS, "number": np.array([number])}
+    genres = [["Horror", "Sci-Fi"], [], ["x"]]
+    items = Catalog([3, 1, 2], ["Alien", "Heat", "Émile"], [1979, 1995, 0], genres)
+    return storage.write(folder, about, arrays, as_ids(list(users), "user"), items)
 
 
 def test_round_trip(tmp_path):

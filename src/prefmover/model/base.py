@@ -17,7 +17,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
-from prefmover.measures import Measure, Weight, find_measure, weight
+from prefmover.measures import Measure, find_measure, weight
 from prefmover.predict.base import (
     HOW,
     Contribution,
@@ -54,7 +54,6 @@ class BaseRecommender(ABC):
     """Whether the predictor itself uses the distances between items, whatever the measure does."""
 
     measure: str | Measure
-    weight: str | Weight | None
     convention: str | None
     n_threads: int | None
 
@@ -85,11 +84,7 @@ class BaseRecommender(ABC):
         return {}, {}
 
     def _restored(
-        self,
-        similarity: UserSimilarity,
-        settings: Settings,
-        facts: Mapping[str, Any],
-        arrays: Mapping[str, Any],
+        self, similarity: UserSimilarity, settings: Settings, facts: Mapping[str, Any], arrays: Arrays
     ) -> Predictor:
         """Return the predictor of a saved model, checked."""
         return self._build(similarity, settings, None)
@@ -106,11 +101,8 @@ class BaseRecommender(ABC):
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; they take effect with the next :meth:`fit`."""
         names = self._defaults()
-        for name in parameters:
-            if name not in names:
-                raise InputError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}"
-                )
+        for name in parameters.keys() - names.keys():
+            raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
         vars(self).update(parameters)
         return self
 
@@ -263,39 +255,20 @@ class BaseRecommender(ABC):
 
         Contributions in favor of the item come first, largest first; if there are fewer than n, those
         against it follow. This is cheaper than :meth:`explain_recommendation`, which lists all neighbors.
-
-        Parameters
-        ----------
-        user
-            Id or :class:`UserState`.
-        items
-            Ids.
-        n
-            Number of neighbors for each item.
+        The user is an id or a :class:`UserState`; items are ids.
         """
         state = self._state(user, known=True)
         return self._fitted().contributions(state, self.data_.ratings.item_positions(items), n)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
-        """Return the state of somebody who is not in the data, from a few ratings. Nothing is refitted.
+        """Return the state of somebody who is not in the data, from ``{item: rating}``. Nothing is refitted.
 
-        Parameters
-        ----------
-        ratings
-            Item id to rating.
-        name
-            Name of the guest in results; not the id of a user.
+        The name, which appears in results, must not be the id of a user.
         """
         return self._fitted().guest_state(guest_ratings(self.data_.ratings, ratings, name))
 
     def add_users(self, ratings: Ratings) -> Self:
-        """Add users to the fitted model and return it. The present users are not compared again.
-
-        Parameters
-        ----------
-        ratings
-            The new users' ratings, of items of the model.
-        """
+        """Add users, by their ratings of items of the model. The present users are not compared again."""
         predictor, known = self._fitted(), self.data_.ratings
         present = np.flatnonzero(known.find_users(ratings.users) >= 0)
         if present.size:

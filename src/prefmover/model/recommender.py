@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base import BaseRecommender, check_whole_number
+from prefmover.model.base import Arrays, BaseRecommender, check_whole_number
 from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
@@ -125,11 +125,7 @@ class Recommender(BaseRecommender):
         return {"mean": self.predictor_.regression.mean}, self.predictor_.to_arrays()
 
     def _restored(
-        self,
-        similarity: UserSimilarity,
-        settings: Settings,
-        facts: Mapping[str, Any],
-        arrays: Mapping[str, Any],
+        self, similarity: UserSimilarity, settings: Settings, facts: Mapping[str, Any], arrays: Arrays
     ) -> KernelPredictor:
         rule, covariance = weight(settings["weight"]), settings["covariance"]
         return KernelPredictor.from_arrays(similarity, rule, covariance, facts["mean"], arrays)

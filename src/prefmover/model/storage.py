@@ -166,15 +166,8 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
         arrays |= {name: array for name, array in stored.items() if array is not None}
     more_facts, more_arrays = model._stored()
-    write(
-        folder,
-        kind=model.kind,
-        parameters=parameters,
-        facts={**facts, **more_facts},
-        arrays={**arrays, **more_arrays},
-        users=ratings.users,
-        items=data.items,
-    )
+    about = {"kind": model.kind, "parameters": parameters, "facts": facts | more_facts}
+    write(folder, about, arrays | more_arrays, ratings.users, data.items)
 
 
 def load(
@@ -254,16 +247,14 @@ def _from_json(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(
-    folder: str | PathLike[str],
-    *,
-    kind: str,
-    parameters: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    arrays: Arrays,
-    users: Ids,
-    items: Catalog,
+    folder: str | PathLike[str], about: Mapping[str, Any], arrays: Arrays, users: Ids, items: Catalog
 ) -> Path:
     """Write a model, over an older one if there is one, and return the folder.
+
+    Parameters
+    ----------
+    about
+        Kind, parameters and facts of the :class:`Header`.
 
     Raises
     ------
@@ -291,8 +282,7 @@ def write(
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
         files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
-        content = {"kind": kind, "parameters": dict(parameters), "facts": dict(facts), "files": files}
-        header = Header.model_validate({"written_by": version("prefmover"), **content})
+        header = Header.model_validate({"written_by": version("prefmover"), **about, "files": files})
         with _temporary(path) as file:
             file.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
             _sync(file)

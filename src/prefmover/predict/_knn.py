@@ -10,9 +10,7 @@ from prefmover.execution.jit import kernel
 
 
 @kernel
-def nearest_raters(
-    values, larger_is_closer, users, first, items, item_indptr, raters, nearest, counts
-):  # fmt: skip
+def nearest_raters(values, larger_is_closer, users, first, items, item_indptr, raters, nearest, counts):
     """Find the nearest raters of items in rows of a measure.
 
     Parameters

@@ -43,8 +43,6 @@ class AllK(NamedTuple):
 
     Attributes
     ----------
-    ks
-        Numbers of neighbors, ascending.
     values
         (pairs, len(ks)) predictions, not clipped to the scale.
     used
@@ -55,7 +53,6 @@ class AllK(NamedTuple):
         The number of pairs of users whose value was computed.
     """
 
-    ks: tuple[int, ...]
     values: Floats
     used: npt.NDArray[np.int32]
     n_neighbors: npt.NDArray[np.int32]
@@ -166,21 +163,20 @@ class KNNPredictor(Predictor):
 
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
-        known = np.array([item] if item >= 0 and state.is_known else [], np.int64)
-        all_contributions = self._all_contributions(state, known)
-        contributions = [one for some in all_contributions for one in some]
-        contributions.sort(key=lambda one: -abs(one.value))
-        centering = self.centering
+        centering, one = self.centering, np.array([item])
+        is_known = item >= 0 and state.is_known
+        parts_of_item = self._all_contributions(state, one)[0] if is_known else []
+        contributions = tuple(sorted(parts_of_item, key=lambda part: -abs(part.value)))
         if centering.name == "none" or not contributions:
-            value = float(self.scores(state, np.array([item])).baselines[0])
-            return (Baseline("baseline", value, "rating to expect"),), tuple(contributions)
+            value = float(self.scores(state, one).baselines[0])
+            return (Baseline("baseline", value, "rating to expect"),), contributions
         parts = [
             Baseline("mean", centering.mean, "mean of all ratings"),
             Baseline("user", self._offset_and_spread(state)[0], "offset of the user"),
         ]
         if centering.name == "baseline":
             parts.append(Baseline("item", float(centering.item[item]), "offset of the item"))
-        return tuple(parts), tuple(contributions)
+        return tuple(parts), contributions
 
     def with_users(self, data: Dataset) -> Self:
         """Return the predictor over more users, with means and biases brought up to date."""
@@ -222,23 +218,24 @@ class KNNPredictor(Predictor):
         values += baselines[:, None]
         if self.centering.name == "none":
             values[used == 0] = self.centering.mean
-        return AllK(tuple(ks), values, used, contributing, solved)
+        return AllK(values, used, contributing, solved)
 
     def _neighbors(
         self, users: Ints, items: Ints, k: int, guest: Ratings | None, progress: Progress | None = None
     ) -> Iterator[NeighborRatings]:
         """Yield the k nearest users for portions of the pairs, which are sorted by user."""
         queries, first, query = np.unique(users, return_index=True, return_inverse=True)
-        first, n_users = np.append(first, len(users)), self.ratings.n_users
+        first = np.append(first, len(users))
         if self.neighborhood == "global":
             nearest = self.similarity.nearest(queries, k, guest, progress)
             counts = nearest.counts[query]
             indptr = np.concatenate(([0], np.cumsum(counts)))
             slot = np.arange(indptr[-1]) + np.repeat(nearest.indptr[query] - indptr[:-1], counts)
-            entries = self._entries(nearest.neighbors[slot], np.repeat(items, counts))
-            yield NeighborRatings(
-                slice(0, len(users)), indptr, entries, nearest.values[slot], nearest.stats.solved
+            entries, pairs = (
+                self._entries(nearest.neighbors[slot], np.repeat(items, counts)),
+                slice(0, len(users)),
             )
+            yield NeighborRatings(pairs, indptr, entries, nearest.values[slot], nearest.stats.solved)
         elif self.similarity.searches_by_bounds:  # only the pairs of users that matter are solved
             low = 0
             while low < len(queries):
@@ -259,11 +256,9 @@ class KNNPredictor(Predictor):
                 begin = first[done : done + len(positions) + 1]
                 pairs, row = slice(begin[0], begin[-1]), query[begin[0] : begin[-1]] - done
                 indptr, entries = self._raters_in_rows(values, positions, begin - begin[0], items[pairs], k)
-                row = np.repeat(row, np.diff(indptr))
-                solved = len(positions) * (n_users - 1)
-                yield NeighborRatings(
-                    pairs, indptr, entries, values[row, self._by_item.raters[entries]], solved
-                )
+                near = values[np.repeat(row, np.diff(indptr)), self._by_item.raters[entries]]
+                solved = len(positions) * (self.ratings.n_users - 1)
+                yield NeighborRatings(pairs, indptr, entries, near, solved)
                 done += len(positions)
                 if progress is not None:
                     progress(done, len(queries))

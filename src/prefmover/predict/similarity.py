@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ __all__ = ["UserSimilarity"]
 BLOCK_USERS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class UserSimilarity:
     """A measure between the users of a data set.
 
@@ -44,23 +45,20 @@ class UserSimilarity:
     measure: Measure
     convention: str | None = None
     n_threads: int | None = None
-    _cache: dict[str, NeighborIndex] = field(default_factory=dict, init=False, repr=False)
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return UserSimilarity(data, self.measure, self.convention, self.n_threads)
+        return replace(self, data=data)
 
     @property
     def searches_by_bounds(self) -> bool:
         """Whether a search computes only a few of the values."""
         return self.measure.searches_by_bounds(self.convention)
 
-    @property
+    @cached_property
     def _index(self) -> NeighborIndex | None:
-        """The search index, made on first use; None for measures that are searched without one."""
-        if self.searches_by_bounds and "index" not in self._cache:
-            self._cache["index"] = NeighborIndex(self.data)
-        return self._cache.get("index")
+        """The search index; None for measures that are searched without one."""
+        return NeighborIndex(self.data) if self.searches_by_bounds else None
 
     def values(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
