@@ -144,11 +144,8 @@ def distances(
 def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
     """PMD: the least cost of moving u's preferences onto v's over the items' distances.
 
-    Parameters
-    ----------
-    transport
-        ``"exact"``: the paper's definition, with the distances of the geometry. ``"entropic"``: Sinkhorn's
-        plan at ε = .05 with costs 1 - s, which the paper's Table 1 turns out to show.
+    ``transport="exact"`` is the paper's definition, with the distances of the geometry. ``"entropic"`` is
+    Sinkhorn's plan at ε = .05 with costs 1 - s, which the paper's Table 1 turns out to show.
     """
     data, others = pairs.data, pairs.others
     geometry = data.require_geometry("PMD")
@@ -173,9 +170,8 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
     data = pair.data
     for user in (pair.u, pair.v):
         if not (pair.values[user] > 0).any():
-            return PairTerms(
-                nan, [], [], f"user {data.ratings.users[[user]].tolist()[0]!r} has no rating above 0"
-            )
+            (name,) = data.ratings.users[[user]].tolist()
+            return PairTerms(nan, [], [], f"user {name!r} has no rating above 0")
     if transport == "entropic":
         value = _entropic_cost(data, pair.u, pair.v)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")

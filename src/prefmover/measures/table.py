@@ -48,14 +48,8 @@ CUSTOM_STYLE = Style(PURPLE, "-", "x")
 class Convention:
     """A named choice where a measure's definition leaves one, or where publications differ.
 
-    Attributes
-    ----------
-    summary
-        One line.
-    options
-        Keyword arguments of the measure's kernel and of its breakdown.
-    practical
-        Whether it is fast enough for whole data sets.
+    ``options`` are keyword arguments of the measure's kernel and of its breakdown. ``practical`` says whether
+    it is fast enough for whole data sets.
     """
 
     summary: str
@@ -103,7 +97,8 @@ class Measure:
     task_rows
         Number of rows that a thread computes at a time.
     weight
-        The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`.
+        The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`. By
+        default ``"as-is"`` for a similarity and ``"exponential(1)"`` for a distance.
     """
 
     name: str
@@ -125,15 +120,17 @@ class Measure:
     default: str = PUBLISHED
     halves: bool = False
     task_rows: int = 64
-    weight: str = "as-is"
+    weight: str = ""
 
     def __post_init__(self) -> None:
-        """Check the name, and add the conventions that every measure has."""
+        """Check the name, and add the conventions and the weight that every measure has."""
         if not self.name or self.name != self.name.strip().lower():
             raise InputError(f"measure name {self.name!r}: use lower case without surrounding spaces")
         conventions = {PUBLISHED: Convention("as defined"), **self.conventions}
         conventions.setdefault(TABLE_1, Convention("the same", conventions[PUBLISHED].options))
         object.__setattr__(self, "conventions", MappingProxyType(conventions))
+        default = "as-is" if self.larger_is_closer else "exponential(1)"
+        object.__setattr__(self, "weight", self.weight or default)
 
     def __repr__(self) -> str:
         return f"Measure({self.name!r}, a {self.value_name}: {self.summary})"
@@ -198,11 +195,8 @@ class Measure:
             Called with two dictionaries from item id to rating. Returns a number, or None (or NaN) where
             the measure is undefined. It is not called for users without ratings. It runs as Python: fast
             enough for some users against thousands, slow for all pairs.
-        symmetric
-            Whether f(u, v) = f(v, u).
-        weight
-            The rule that turns values into weights; by default ``"as-is"`` for a similarity and
-            ``"exponential(1)"`` for a distance.
+        larger_is_closer, symmetric, range, weight, summary
+            As in :class:`Measure`.
 
         Examples
         --------
@@ -214,9 +208,9 @@ class Measure:
         array([[2., 1.],
                [1., 1.]])
         """
-        return cls._custom(
-            name, _FunctionKernel(name, function), larger_is_closer, weight,
-            summary=summary, range=range, symmetric=symmetric,
+        return cls(
+            name, name, summary, _FunctionKernel(name, function), range=range,
+            larger_is_closer=larger_is_closer, symmetric=symmetric, weight=weight or "",
         )  # fmt: skip
 
     @classmethod
@@ -237,8 +231,7 @@ class Measure:
         matrix
             (n, n) values, NaN where undefined; rows are the queries. Not copied.
         users
-            The n user ids of its rows and columns, in any order. Users that are not among them have no
-            values.
+            The n user ids of its rows and columns, in any order. The data may have no other users.
 
         Examples
         --------
@@ -252,7 +245,7 @@ class Measure:
         ids = as_ids(users, "user")
         if values.shape != (len(ids), len(ids)):
             raise InputError(
-                f"measure {name!r}: a matrix of shape {values.shape} does not fit {len(ids):,} user ids"
+                f"measure {name!r}: a matrix of {values.shape} does not fit {len(ids):,} user ids"
             )
         if np.isinf(values).any():
             u, v = np.argwhere(np.isinf(values))[0]
@@ -265,16 +258,10 @@ class Measure:
         )
         symmetric = np.array_equal(values, values.T, equal_nan=True)
         kernel = _MatrixKernel(name, values, IdIndex("user", ids))
-        return cls._custom(
-            name, kernel, larger_is_closer, weight, summary=summary, range=ends, symmetric=symmetric
-        )
-
-    @classmethod
-    def _custom(
-        cls, name: str, kernel: Kernel, larger_is_closer: bool, weight: str | None, **others: Any
-    ) -> Self:
-        rule = weight or ("as-is" if larger_is_closer else "exponential(1)")
-        return cls(name, name, kernel=kernel, larger_is_closer=larger_is_closer, weight=rule, **others)
+        return cls(
+            name, name, summary, kernel, range=ends,
+            larger_is_closer=larger_is_closer, symmetric=symmetric, weight=weight or "",
+        )  # fmt: skip
 
 
 def register_measure(measure: Measure, *, replace: bool = False) -> Measure:
@@ -319,16 +306,14 @@ class _FunctionKernel:
     function: Callable[[dict[Any, float], dict[Any, float]], float | None]
 
     def __call__(self, pairs: Pairs) -> Rows:
-        ids, others = pairs.ratings.users, pairs.ratings.users[pairs.others].tolist()
-        rows_of_others = [pairs.ratings[v] for v in others]
+        ids = pairs.ratings.users
+        rows_of_others = [(v, pairs.ratings[v]) for v in ids[pairs.others].tolist()]
 
         def rows(users: Ints) -> Floats:
-            out = np.empty((len(users), len(others)))
+            out = np.empty((len(users), len(rows_of_others)))
             for k, u in enumerate(ids[users].tolist()):
                 row = pairs.ratings[u]
-                out[k] = [
-                    self._value(u, row, v, other) for v, other in zip(others, rows_of_others, strict=True)
-                ]
+                out[k] = [self._value(u, row, v, other) for v, other in rows_of_others]
             return out
 
         return rows

@@ -174,24 +174,21 @@ class _Block:
     lists: NeighborPositions
 
 
+@dataclass
 class _BlockSearch:
     """One search in blocks."""
 
-    def __init__(
-        self,
-        index: NeighborIndex,
-        queries: Queries,
-        rows: Ints,
-        k: int,
-        executor: Executor,
-        progress: Progress | None,
-    ) -> None:
-        self.index, self.queries, self.rows, self.k = index, queries, rows, k
-        self.executor, self.progress = executor, progress
-        many = rows.size >= MANY and index.has_room_for_table(1)
-        self.table = many and (
-            executor.shard_bytes is not None or index.has_room_for_table(index.data.n_users)
-        )
+    index: NeighborIndex
+    queries: Queries
+    rows: Ints
+    k: int
+    executor: Executor
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        rows, index, executor = self.rows, self.index, self.executor
+        n = index.data.n_users if executor.shard_bytes is None else 1
+        self.table = rows.size >= MANY and index.has_room_for_table(n)
         self.table_bytes = 4 * index.data.n_items if self.table else 0
         self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
@@ -247,11 +244,9 @@ class _BlockSearch:
                 in_progress[number] = self._begin(blocks[number], number)
             block = in_progress[number]
             at = block.left[0]
-            arguments = geometry, shards[at], tables[at], block.queries, block.lists, self.k
-
-            return Task(
-                (number, at), search_block, (*arguments, known.take(number, at)), partial(report, finished)
-            )
+            here = geometry, shards[at], tables[at]
+            arguments = *here, block.queries, block.lists, self.k, known.take(number, at)
+            return Task((number, at), search_block, arguments, partial(report, finished))
 
         for done in executor.run(next_task):
             number, at = done.key
@@ -316,9 +311,7 @@ class _KnownPairs:
         order = np.lexsort(tasks)
         tasks = tasks[:, order]
         edges = np.flatnonzero(np.any(np.diff(tasks, axis=1), axis=0)) + 1
-        for part in np.split(np.arange(order.size), edges):
-            if not part.size:
-                continue
+        for part in np.split(np.arange(order.size), edges) if order.size else ():
             key = int(tasks[0, part[0]]), int(tasks[1, part[0]])
             size = PAIR_BYTES * part.size
             if key[0] >= 0 and key not in self.taken and self.bytes + size <= KNOWN_BYTES:

@@ -47,15 +47,11 @@ def exhaustive(request: Request) -> NeighborPositions:
     for number, u in enumerate(queries.tolist()):
         numbers_of.setdefault(u, []).append(number)
     lists, undefined = [(everyone[:0], np.empty(0))] * queries.size, 0
-    for positions, block in value_blocks(
-        compared,
-        measure,
-        request.convention,
-        rows,
-        everyone,
-        n_threads=request.n_threads,
-        progress=request.progress,
-    ):
+    blocks = value_blocks(
+        compared, measure, request.convention, rows, everyone,
+        n_threads=request.n_threads, progress=request.progress,
+    )  # fmt: skip
+    for positions, block in blocks:
         for u, line in zip(positions.tolist(), block, strict=True):
             undefined += int(np.isnan(line[everyone != u]).sum())
             for number in numbers_of[u]:

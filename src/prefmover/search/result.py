@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.ids import IdIndex
@@ -26,10 +27,9 @@ class SearchStats:
     ----------
     rwmd, prices, abandoned
         Pairs ruled out by RWMD, by prices shared by many users, and by dual steps on the pair.
-    solved
-        Pairs whose distance was computed exactly.
-    known
-        Pairs whose distance had been computed from the other side.
+    solved, known
+        Pairs whose distance was computed exactly, and pairs for which it had been computed from the other
+        side.
     undefined
         Pairs without a value: a user has no distribution, or the measure needs an overlap.
     pivots
@@ -189,10 +189,8 @@ class Neighbors:
 
     Attributes
     ----------
-    users
-        Ids of the queries.
-    reference
-        Ids of the users that were searched.
+    users, reference
+        Ids of the queries, and of the users that were searched.
     indptr, neighbors, values
         CSR: the neighbors of query k are ``neighbors[indptr[k]:indptr[k + 1]]`` (positions in
         ``reference``), with distances or similarities ``values[...]``.
@@ -243,16 +241,12 @@ class Neighbors:
     @property
     def ids(self) -> Ids:
         """(n, longest) neighbor ids; None where a list is shorter."""
-        out = np.full((len(self.users), int(self.counts.max(initial=0))), None, dtype=object)
-        out[self._cells()] = self.reference[self.neighbors]
-        return out
+        return self._table(None, self.reference[self.neighbors], object)
 
     @property
     def values_table(self) -> Floats:
         """(n, longest) distances or similarities; NaN where a list is shorter."""
-        out = np.full((len(self.users), int(self.counts.max(initial=0))), np.nan)
-        out[self._cells()] = self.values
-        return out
+        return self._table(np.nan, self.values, np.float64)
 
     def __len__(self) -> int:
         return len(self.users)
@@ -311,6 +305,11 @@ class Neighbors:
         part = slice(self.indptr[k], self.indptr[k + 1])
         user = self.users[k : k + 1].tolist()[0]
         return NeighborList(user, self.reference[self.neighbors[part]], self.values[part], self.value_name)
+
+    def _table(self, empty: Any, content: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+        out = np.full((len(self.users), int(self.counts.max(initial=0))), empty, dtype)
+        out[self._cells()] = content
+        return out
 
     def _cells(self) -> tuple[Ints, Ints]:
         rows = np.repeat(np.arange(len(self.users)), self.counts)

@@ -265,11 +265,10 @@ def nearest_item_table(
     assert geometry.grid is not None
     table, p, n = np.empty((geometry.n_items, shard.n_users), np.int32), shard.preferences, shard.n_users
     strips = [(a, min(a + 8 * STRIP, n)) for a in range(0, n, 8 * STRIP)]
-    run(
-        lambda strip: nearest_table(p.indptr, shard.items, geometry.grid, *strip, table),
-        strips,
-        n_threads=n_threads,
-        progress=progress,
-    )
+
+    def work(strip: tuple[int, int]) -> None:
+        nearest_table(p.indptr, shard.items, geometry.grid, *strip, table)
+
+    run(work, strips, n_threads=n_threads, progress=progress)
     table.flags.writeable = False
     return table
