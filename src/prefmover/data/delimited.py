@@ -320,9 +320,10 @@ class Schema:
     def _open(self, data: bytes, file: str) -> Delimited:
         """Open text after checking its first line."""
         encoding: str = self.encoding
-        with suppress(UnicodeDecodeError):
-            data.decode()
-            encoding = "utf-8"
+        if encoding != "utf-8":  # no second copy of a long file
+            with suppress(UnicodeDecodeError):
+                data.decode()
+                encoding = "utf-8"
         expected, quotes = self.separator.join(self.columns), self.separator == ","
         table = Delimited.open(
             data, file, encoding=encoding, separator=self.separator, quotes=quotes, expected=expected
