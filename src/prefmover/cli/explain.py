@@ -58,8 +58,8 @@ def explain(
     data, model = source.open(threads)
     explanation: UserExplanation | RecommendationExplanation
     if item:
-        model = fitted(data, model, options, threads)
-        explanation = model.explain_recommendation(user_id(data, user), item_id(data, item))
+        ids = user_id(data, user), item_id(data, item)  # unknown ones are refused before a model is fitted
+        explanation = fitted(data, model, options, threads).explain_recommendation(*ids)
         lines = rating_lines(explanation, n)
     else:
         row, convention = measure_of(model, options.measure, options.convention)
