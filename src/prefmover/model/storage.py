@@ -103,11 +103,11 @@ class StoredFiles(BaseModel):
 
 
 class Stamp(BaseModel):
-    """The part of ``header.json`` that all versions of the layout have."""
+    """The part of ``header.json`` that all versions of the layout have; a version of prefmover wrote it."""
 
-    format: Literal["prefmover-model"] = "prefmover-model"
-    version: int = FORMAT_VERSION
-    written_by: str = "unknown"
+    format: Literal["prefmover-model"]
+    version: int
+    written_by: str
 
 
 class Header(Stamp):
@@ -115,18 +115,10 @@ class Header(Stamp):
 
     Attributes
     ----------
-    format, version
-        Always ``"prefmover-model"``; the version of this layout.
-    written_by
-        The version of prefmover.
-    kind
-        The kind of model.
     parameters
         The parameters of the model when it was fitted, as its constructor takes them.
     facts
         Everything else that is not an array: settings, scale, properties of the geometry.
-    files
-        The other files of the folder.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -267,9 +259,7 @@ def write(
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file; a model is a folder")
-    user_ids, item_ids = (
-        pa.array(ids.tolist() if ids.dtype == object else ids) for ids in (users, items.ids)
-    )
+    user_ids, item_ids = pa.array(users.tolist()), pa.array(items.ids.tolist())
     titles, years = pa.array(items.titles, pa.string()), pa.array(items.years.tolist(), pa.int64())
     genres = pa.array([list(genres) for genres in items.genres], pa.list_(pa.string()))
     writers = {
@@ -282,7 +272,8 @@ def write(
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
         files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
-        header = Header.model_validate({"written_by": version("prefmover"), **about, "files": files})
+        stamp = {"format": "prefmover-model", "version": FORMAT_VERSION, "written_by": version("prefmover")}
+        header = Header.model_validate({**stamp, **about, "files": files})
         with _temporary(path) as file:
             file.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
             _sync(file)

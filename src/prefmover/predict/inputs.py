@@ -18,10 +18,7 @@ __all__ = ["guest_ratings", "pair_columns"]
 def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints, Ints]:
     """Return the user and item ids of pairs, and their positions in the known ratings; -1 if unknown.
 
-    Parameters
-    ----------
-    pairs
-        As in :meth:`prefmover.model.Recommender.predict`.
+    The pairs have one of the forms of :meth:`prefmover.model.Recommender.predict`.
     """
     if not isinstance(pairs, Ratings | Split):
         user_ids, item_ids = _id_columns(pairs)

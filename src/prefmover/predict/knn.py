@@ -88,19 +88,7 @@ class NeighborRatings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KNNPredictor(Predictor):
-    """The neighbor average over a fitted data set.
-
-    Attributes
-    ----------
-    centering
-        Baselines and residuals.
-    k
-        Number of neighbors.
-    neighborhood
-        ``"raters"`` or ``"global"``.
-    shrinkage
-        λ.
-    """
+    """The neighbor average over a fitted data set; the attributes are those of the formula above."""
 
     centering: Centering
     k: int
@@ -112,14 +100,10 @@ class KNNPredictor(Predictor):
         matrix = self.ratings.matrix
         order = np.argsort(matrix.indices, kind="stable")
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        raters = self.ratings.rows()[order]
-        return RatingsByItem(
-            np.concatenate(([0], np.cumsum(counts))),
-            raters,
-            self.centering.residuals(self.ratings)[order],
-            matrix.data[order],
-            matrix.indices[order].astype(np.int64) * self.ratings.n_users + raters,
-        )
+        indptr, raters = np.concatenate(([0], np.cumsum(counts))), self.ratings.rows()[order]
+        keys = matrix.indices[order].astype(np.int64) * self.ratings.n_users + raters
+        residuals = self.centering.residuals(self.ratings)[order]
+        return RatingsByItem(indptr, raters, residuals, matrix.data[order], keys)
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs of positions; -1 is an unknown user or item."""
@@ -231,10 +215,8 @@ class KNNPredictor(Predictor):
             counts = nearest.counts[query]
             indptr = np.concatenate(([0], np.cumsum(counts)))
             slot = np.arange(indptr[-1]) + np.repeat(nearest.indptr[query] - indptr[:-1], counts)
-            entries, pairs = (
-                self._entries(nearest.neighbors[slot], np.repeat(items, counts)),
-                slice(0, len(users)),
-            )
+            entries = self._entries(nearest.neighbors[slot], np.repeat(items, counts))
+            pairs = slice(0, len(users))
             yield NeighborRatings(pairs, indptr, entries, nearest.values[slot], nearest.stats.solved)
         elif self.similarity.searches_by_bounds:  # only the pairs of users that matter are solved
             low = 0

@@ -172,14 +172,10 @@ class Regression:
         if user < 0:
             nothing = np.empty(0, np.int64), np.empty(0), np.zeros(self.kernel.rank, np.float32)
             return UserCoefficients(*nothing, 0.0, 0.0)
-        span = slice(self.ratings.matrix.indptr[user], self.ratings.matrix.indptr[user + 1])
-        return UserCoefficients(
-            self.ratings.matrix.indices[span].astype(np.int64),
-            self.alpha[span],
-            self.kernel.features[user],
-            float(self.kernel.rest[user]),
-            float(self.user[user]),
-        )
+        items, _ = self.ratings.row(user)
+        first, last = self.ratings.matrix.indptr[user : user + 2]
+        rest, offset = float(self.kernel.rest[user]), float(self.user[user])
+        return UserCoefficients(items, self.alpha[first:last], self.kernel.features[user], rest, offset)
 
     def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
         """Return the coefficients of one more user with these ratings, given those of all others."""
@@ -263,18 +259,12 @@ def solve(
     mean = float(ratings.matrix.data.mean())
     alpha = _conjugate_gradients(system, ratings.matrix.data - mean, start)
     per_user, per_item = system.sums(alpha)
-    return Regression(
-        ratings,
-        geometry,
-        kernel,
-        covariance,
-        mean + covariance.level * float(alpha.sum()),
-        alpha,
-        covariance.user * per_user,
-        covariance.item * per_item,
-        covariance.similar_items * system.over_items(per_item),
-        np.ascontiguousarray(system.item_factors(alpha).T),
-    )
+    intercept = mean + covariance.level * float(alpha.sum())
+    user, item = covariance.user * per_user, covariance.item * per_item
+    similar_items = covariance.similar_items * system.over_items(per_item)
+    factors = np.ascontiguousarray(system.item_factors(alpha).T)
+    solved = intercept, alpha, user, item, similar_items, factors
+    return Regression(ratings, geometry, kernel, covariance, *solved)
 
 
 def require_room(n_users: int, n_items: int, n_landmarks: int) -> None:
@@ -390,14 +380,9 @@ def _conjugate_gradients(system: _System, target: Floats, start: Floats | None) 
     from scipy.sparse.linalg import LinearOperator, cg
 
     shape = (len(target), len(target))
-    alpha, failed = cg(
-        LinearOperator(shape, matvec=system.multiply, dtype=np.float64),
-        target,
-        start,
-        rtol=TOLERANCE,
-        maxiter=ITERATIONS,
-        M=LinearOperator(shape, matvec=system.precondition, dtype=np.float64),
-    )
+    multiply = LinearOperator(shape, matvec=system.multiply, dtype=np.float64)
+    precondition = LinearOperator(shape, matvec=system.precondition, dtype=np.float64)
+    alpha, failed = cg(multiply, target, start, rtol=TOLERANCE, maxiter=ITERATIONS, M=precondition)
     if failed:
         left = np.linalg.norm(target - system.multiply(alpha)) / np.linalg.norm(target)
         raise NotOptimalError(
@@ -415,12 +400,10 @@ def _like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
 
 
 def _item_kernel(geometry: ItemGeometry | None, rate: float, rows: Ints, columns: Ints) -> Floats:
-    similarity: Floats = (
-        (rows[:, None] == columns[None, :]).astype(np.float64)
-        if geometry is None
-        else np.exp(-rate * geometry.block(rows, columns))
-    )
-    return similarity
+    if geometry is None:
+        same: Bools = rows[:, None] == columns[None, :]
+        return same.astype(np.float64)
+    return np.exp(-rate * geometry.block(rows, columns))
 
 
 def _dense_item_kernel(geometry: ItemGeometry, rate: float) -> Singles:

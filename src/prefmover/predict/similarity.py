@@ -118,12 +118,7 @@ class UserSimilarity:
         )
 
     def raters(
-        self,
-        users: Ints,
-        items: Ints,
-        k: int,
-        guest: Ratings | None = None,
-        progress: Progress | None = None,
+        self, users: Ints, items: Ints, k: int, guest: Ratings | None = None, progress: Progress | None = None
     ) -> NeighborPositions:
         """Return the k nearest among the raters of each item, of ``users`` or of a guest."""
         if not len(items):

@@ -61,14 +61,10 @@ def tuned(
 
     Parameters
     ----------
-    similarity
-        The measure over all training ratings.
     settings, names
         The settings to begin with, and the names of those to tune.
     prepare, build
         Fit a predictor: the part that does not depend on settings, and the rest.
-    seed
-        Seed of the split.
     """
     data = similarity.data
     if round((1 - TRAIN_SHARE) * data.ratings.n_ratings) < MIN_HELD_OUT:
