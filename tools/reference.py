@@ -13,7 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -179,9 +179,11 @@ def class_entry(name: str, cls: type) -> Iterator[str]:
     """Yield the documentation of a class: description, properties, methods."""
     init = vars(cls).get("__init__")
     node = definition(init) if isinstance(init, FunctionType) else None
+    doc = inspect.getdoc(cls) or ""
+    if is_dataclass(cls) and re.search(r"^Parameters\n---", doc, re.MULTILINE):
+        node = constructor_from_fields(cls)
     if isinstance(node, ast.FunctionDef):
         yield fenced("text", signature(name, node, constructor=True))
-    doc = inspect.getdoc(cls) or ""
     yield from markdown(doc)
     fields = [] if re.search(r"^(Parameters|Attributes)\n---", doc, re.MULTILINE) else [*field_list(cls)]
     if fields:
@@ -198,6 +200,16 @@ def class_entry(name: str, cls: type) -> Iterator[str]:
             heading = f"{name}[...]" if key == "__getitem__" else f"{name}.{key}"
             yield f"\n#### {heading}\n"
             yield from function_entry(f"{name}.{key}", inspect.unwrap(unbound(member)))
+
+
+def constructor_from_fields(cls: type) -> Any:
+    """Return the definition of the constructor that ``@dataclass`` makes."""
+    body = getattr(definition(cls), "body", ())
+    fields = [
+        one for one in body if isinstance(one, ast.AnnAssign) and "ClassVar" not in source(one.annotation)
+    ]
+    args = ["*" if source(one.annotation) == "KW_ONLY" else ast.unparse(one) for one in fields]
+    return ast.parse(f"def __init__(self, {', '.join(args)}): ...").body[0]
 
 
 def public_members(cls: type) -> Iterator[tuple[str, Any]]:
