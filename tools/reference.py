@@ -180,7 +180,7 @@ def class_entry(name: str, cls: type) -> Iterator[str]:
     init = vars(cls).get("__init__")
     node = definition(init) if isinstance(init, FunctionType) else None
     doc = inspect.getdoc(cls) or ""
-    if is_dataclass(cls) and re.search(r"^Parameters\n---", doc, re.MULTILINE):
+    if node is None and is_dataclass(cls) and re.search(r"^Parameters\n---", doc, re.MULTILINE):
         node = constructor_from_fields(cls)
     if isinstance(node, ast.FunctionDef):
         yield fenced("text", signature(name, node, constructor=True))
