@@ -9,8 +9,6 @@ from pathlib import Path
 
 from prefmover.errors import InputError
 
-__all__ = ["clear", "write", "writing"]
-
 UNFINISHED = re.compile(r"^\..+\.unfinished-(?P<host>.*)-(?P<process>\d+)$")
 
 

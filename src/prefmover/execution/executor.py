@@ -12,7 +12,6 @@ many tasks read are shared once.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,8 +21,6 @@ from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 from prefmover.execution.threads import resolve_threads
-
-__all__ = ["Done", "Executor", "LocalExecutor", "Summary", "Task", "opened"]
 
 
 class Task(NamedTuple):
@@ -81,7 +78,6 @@ class Summary:
     solved: int = 0
     nodes_lost: int = 0
     seconds: dict[str, dict[str, float]] = field(default_factory=dict)
-    started: float = field(default_factory=time.monotonic, repr=False)
 
     def record(self, node: str, stages: Mapping[str, float], solved: int = 0) -> None:
         """Add a finished task."""

@@ -1,7 +1,5 @@
 """Numbers for people: counts, durations and sizes."""
 
-__all__ = ["counted", "duration", "size"]
-
 
 def counted(n: int, noun: str) -> str:
     """Return a count with its noun.

@@ -12,8 +12,6 @@ from pathlib import Path
 from prefmover.errors import InputError
 from prefmover.execution.format import size
 
-__all__ = ["available", "require"]
-
 SMALL = 2**26
 """Bytes that are not checked: reading the free memory takes longer than most small jobs."""
 

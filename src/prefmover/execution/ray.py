@@ -21,8 +21,6 @@ from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 from prefmover.execution.executor import Done, Summary, Task
 from prefmover.execution.format import counted, size
 
-__all__ = ["RayExecutor"]
-
 logger = logging.getLogger("prefmover")
 
 SHARD_BYTES = 2**29
@@ -169,7 +167,7 @@ class RayExecutor:
                         value, node = ray.get(reference)
                     except self._losses as error:
                         lost[task.key] += 1
-                        self._lost(task, lost[task.key], error)
+                        self._lost(lost[task.key], error)
                         again.append(task)
                         continue
                     except ray.exceptions.RayTaskError as error:  # ours is raised unchanged
@@ -184,7 +182,7 @@ class RayExecutor:
         e = self._ray.exceptions
         return (e.WorkerCrashedError, e.NodeDiedError, e.ObjectLostError, e.OutOfMemoryError)
 
-    def _lost(self, task: Task, times: int, error: Exception) -> None:
+    def _lost(self, times: int, error: Exception) -> None:
         self.summary.retries += 1
         self._look()
         if times > self.retries:

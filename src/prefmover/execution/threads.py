@@ -13,8 +13,6 @@ from typing import TypeVar
 from prefmover._typing import Progress
 from prefmover.errors import InputError
 
-__all__ = ["resolve_threads", "run"]
-
 Block = TypeVar("Block")
 
 

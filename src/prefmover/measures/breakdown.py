@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from prefmover.measures.table import Measure
     from prefmover.ot import Certificate
 
-__all__ = ["Breakdown", "Factor", "Flow", "PairBreakdown", "PairTerms", "UserPair", "breakdown", "sigmoid"]
-
 
 class Flow(NamedTuple):
     """One term of the sum that a measure consists of: a rating of the first user meets one of the second.
@@ -133,6 +131,9 @@ class UserPair:
         self.common = [i for i in self.first if i in self.second]
         self.n = len(self.common)
         self.jaccard = self.n / max(1, len(self.first) + len(self.second) - self.n)
+        self.n_factor = Factor("n", self.n, "items that both rated")
+        self.jaccard_factor = Factor("J", self.jaccard, "n over the items that either rated")
+        self.pairs_factor = Factor("|I_u||I_v|", len(self.first) * len(self.second), "pairs of ratings")
 
     @cached_property
     def item_means(self) -> Floats:
@@ -189,21 +190,9 @@ class UserPair:
             for (i, j, a, b, s), term in zip(pairs, terms, strict=True)
         ]
 
-    def n_factor(self) -> Factor:
-        """Return the number of co-rated items."""
-        return Factor("n", self.n, "items that both rated")
-
-    def jaccard_factor(self) -> Factor:
-        """Return Jaccard's J."""
-        return Factor("J", self.jaccard, "n over the items that either rated")
-
-    def pairs_factor(self) -> Factor:
-        """Return |I_u||I_v|."""
-        return Factor("|I_u||I_v|", len(self.first) * len(self.second), "pairs of ratings")
-
     def without_common_items(self) -> PairTerms:
         """Return the breakdown of users without a co-rated item, where a measure needs one."""
-        return PairTerms(nan, [self.n_factor()], [], "they have no rated item in common")
+        return PairTerms(nan, [self.n_factor], [], "they have no rated item in common")
 
 
 Breakdown = Callable[..., PairTerms]

@@ -13,17 +13,6 @@ from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.distribution import user_means
 from prefmover.measures.pairs import Pairs, Rows
 
-__all__ = [
-    "MOST_STEPS",
-    "cosine",
-    "cosine_breakdown",
-    "mean_squared_difference",
-    "msd_breakdown",
-    "pearson",
-    "pearson_breakdown",
-    "squared_differences",
-]
-
 MOST_STEPS = 1000
 """On scales of up to this many steps, sums of products over 90,000 co-rated items are exact in floats."""
 
@@ -41,17 +30,11 @@ def cosine(pairs: Pairs) -> Rows:
 def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     """PCC: the correlation of co-rated ratings.
 
-    Parameters
-    ----------
-    means
-        ``"all-rated"``: each user's ratings are centered on the mean of all their ratings (the usual
-        definition in collaborative filtering). ``"co-rated"``: on the mean over the co-rated items of
-        the pair (Pearson's definition; Surprise's ``pearson``).
-
-    Notes
-    -----
-    Undefined where a user's centered co-rated ratings are all zero: always for a single co-rated item
-    with co-rated means, and for users who give the same rating to everything.
+    With ``means="all-rated"``, each user's ratings are centered on the mean of all their ratings (the usual
+    definition in collaborative filtering); with ``"co-rated"``, on the mean over the co-rated items of the
+    pair (Pearson's definition; Surprise's ``pearson``). Undefined where a user's centered co-rated ratings
+    are all zero: always for a single co-rated item with co-rated means, and for users who give the same
+    rating to everything.
     """
     from prefmover.measures._corated import cosine_rows, pearson_rows, whole_pearson_rows
 
@@ -155,7 +138,7 @@ def msd_breakdown(pair: UserPair) -> PairTerms:
     flows = pair.co_rated_flows(lambda i, a, b: ((a - b) / width) ** 2)
     value = sum(flow.value for flow in flows) / pair.n
     mean = Factor("MSD", value, f"mean of ((r_u - r_v) / {width:g})² over the co-rated items")
-    return PairTerms(value, [pair.n_factor(), mean], flows)
+    return PairTerms(value, [pair.n_factor, mean], flows)
 
 
 def _normalized(
@@ -166,7 +149,7 @@ def _normalized(
     xy = sum(flow.value for flow in flows)
     xx, yy = sum(a * a for a, _ in sides), sum(b * b for _, b in sides)
     factors = [
-        pair.n_factor(),
+        pair.n_factor,
         Factor(f"Σ{symbol}{symbol}", xy, "sum of products over the co-rated items"),
         Factor(f"Σ{symbol}²_u", xx, "first user's sum of squares"),
         Factor(f"Σ{symbol}²_v", yy, "second user's sum of squares"),

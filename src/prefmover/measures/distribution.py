@@ -6,17 +6,6 @@ from prefmover._typing import Floats, Ints
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
 from prefmover.measures.pairs import Pairs, Rows
 
-__all__ = [
-    "MOST_LEVELS",
-    "levels",
-    "nhsm",
-    "nhsm_breakdown",
-    "urp",
-    "urp_breakdown",
-    "user_deviations",
-    "user_means",
-]
-
 MOST_LEVELS = 64
 """Up to this many levels of the scale, PSS is tabulated; above, ratings are treated as continuous."""
 
@@ -44,10 +33,7 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
 
     PSS(a, b, μ) = (1 - sig|a - b|) · sig(|a - r_med| |b - r_med|) · (1 - sig|(a + b)/2 - μ|).
 
-    Parameters
-    ----------
-    overlap
-        ``"product"``: J' = n / (|I_u| |I_v|), as published; ``"union"``: Jaccard's J.
+    With ``overlap="product"``, J' = n / (|I_u| |I_v|), as published; with ``"union"``, it is Jaccard's J.
     """
     from prefmover.measures._corated import pss_rows
     from prefmover.measures.overlap import jaccard_from_counts
@@ -133,7 +119,7 @@ def nhsm_breakdown(pair: UserPair, overlap: str) -> PairTerms:
         product = pair.n / (len(pair.first) * len(pair.second))
         overlap_factor = Factor("J'", product, "n / (|I_u| |I_v|)")
     else:
-        overlap_factor = pair.jaccard_factor()
+        overlap_factor = pair.jaccard_factor
     pss = Factor("ΣPSS", total, "proximity · significance · singularity, over the co-rated items")
     value = total * overlap_factor.value * urp_value
-    return PairTerms(value, [pair.n_factor(), pss, overlap_factor, *urp_factors], flows)
+    return PairTerms(value, [pair.n_factor, pss, overlap_factor, *urp_factors], flows)

@@ -18,8 +18,6 @@ from prefmover.measures.distribution import levels, urp, urp_breakdown, user_dev
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows, entries_of_rows
 
-__all__ = ["STRIPE_BYTES", "bcf", "bcf_breakdown", "husm", "husm_breakdown"]
-
 STRIPE_BYTES = 2**28
 """Item similarities are held for all items if they fit in this; otherwise computed a stripe at a time."""
 
@@ -142,7 +140,6 @@ def _pss_sum(pairs: Pairs) -> Rows:
     row_of_item[stripes.rows] = np.arange(len(stripes.rows))
     items = row_of_item[matrix.indices]
     kinds = data.astype(np.int64) if tabulated else data
-
     if tabulated:
         gap = np.abs(values[:, None] - values)
         away = np.abs(values - middle)
@@ -153,20 +150,17 @@ def _pss_sum(pairs: Pairs) -> Rows:
         from prefmover.measures._item_aware import husm_pairs, husm_rows
 
         out = np.zeros((len(users), len(pairs.others)))
-        starts, stops = pairs.spans(users)
+        mine = *pairs.spans(users), items, kinds
         for first, last, similarity in stripes:
             part = theirs[:, first:last] if last - first < theirs.shape[1] else theirs
             columns = stripes.columns[first:last]
             if tabulated:
                 cells = part.data.astype(np.int64) * (last - first) + part.indices
                 lifts = lift[:, stripes.rows], lift[:, columns]
-                husm_rows(
-                    starts, stops, items, kinds, similarity, factor, *lifts, part.indptr, cells, out
-                )  # fmt: skip
+                husm_rows(*mine, similarity, factor, *lifts, part.indptr, cells, out)
             else:
-                theirs_part = part.indptr, part.indices, part.data, means[columns]
-                mine = starts, stops, items, kinds, means[stripes.rows]
-                husm_pairs(*mine, similarity, *theirs_part, middle, out)
+                ratings = part.indptr, part.indices, part.data, means[columns]
+                husm_pairs(*mine, means[stripes.rows], similarity, *ratings, middle, out)
         return out
 
     return rows
@@ -215,10 +209,10 @@ def bcf_breakdown(
     else:
         flows = pair.all_flows(lambda i, j, a, b: loc_u[i] * loc_v[j])
     total = sum(flow.value for flow in flows)
-    factors = [pair.n_factor(), pair.jaccard_factor(), Factor("Σs·loc", total, "over all pairs of ratings")]
+    factors = [pair.n_factor, pair.jaccard_factor, Factor("Σs·loc", total, "over all pairs of ratings")]
     if not normalized:
         return PairTerms(pair.jaccard + total, factors, flows)
-    count = pair.pairs_factor()
+    count = pair.pairs_factor
     return PairTerms(pair.jaccard + total / count.value, [*factors, count], flows)
 
 
@@ -249,11 +243,11 @@ def husm_breakdown(pair: UserPair, normalized: bool) -> PairTerms:
     value = total * overlap * urp_value
     factors = [
         Factor("Σs·PSS", total, "over all pairs of ratings"),
-        pair.n_factor(),
+        pair.n_factor,
         Factor("sig(n/|I_u|)", overlap, "sigmoid of the share of the first user's items that both rated"),
         *urp_factors,
     ]
     if not normalized:
         return PairTerms(value, factors, flows)
-    count = pair.pairs_factor()
+    count = pair.pairs_factor
     return PairTerms(value / count.value, [*factors, count], flows)

@@ -7,15 +7,6 @@ from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.corated import msd_breakdown, squared_differences
 from prefmover.measures.pairs import Pairs, Rows
 
-__all__ = [
-    "co_rated_counts",
-    "jaccard",
-    "jaccard_breakdown",
-    "jaccard_from_counts",
-    "jaccard_msd",
-    "jmsd_breakdown",
-]
-
 
 def jaccard(pairs: Pairs) -> Rows:
     """Jaccard: J = n / |I_u ∪ I_v|; 0 for users without a co-rated item."""
@@ -64,11 +55,11 @@ def jaccard_from_counts(n: Floats, of_users: Ints, of_others: Ints) -> Floats:
 def jaccard_breakdown(pair: UserPair) -> PairTerms:
     """Break Jaccard down into its two counts."""
     union = len(pair.first) + len(pair.second) - pair.n
-    return PairTerms(pair.jaccard, [pair.n_factor(), Factor("union", union, "items that either rated")], [])
+    return PairTerms(pair.jaccard, [pair.n_factor, Factor("union", union, "items that either rated")], [])
 
 
 def jmsd_breakdown(pair: UserPair) -> PairTerms:
     """Break JMSD down into Jaccard and MSD."""
     terms = msd_breakdown(pair)
-    factors = [terms.factors[0], pair.jaccard_factor(), *terms.factors[1:]]
+    factors = [terms.factors[0], pair.jaccard_factor, *terms.factors[1:]]
     return terms._replace(value=pair.jaccard * (1 - terms.value), factors=factors)

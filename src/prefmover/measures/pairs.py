@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Kernel", "Pairs", "Rows", "compute", "entries_of_rows"]
-
 Rows: TypeAlias = Callable[[Ints], Floats]
 """Takes user positions, (k,), and returns (k, others) values, NaN where undefined."""
 

@@ -11,8 +11,6 @@ from prefmover.execution.memory import require
 from prefmover.measures.pairs import Pairs, Rows, compute
 from prefmover.measures.table import Measure, find_measure
 
-__all__ = ["BLOCK_ROWS", "similarities", "value_blocks", "values"]
-
 BLOCK_ROWS = 256
 """Rows of a block: on MovieLens-1M, 256 users x 6,040 others x 8 bytes = 12 MB."""
 

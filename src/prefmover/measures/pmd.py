@@ -179,7 +179,7 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
     answer = _pmd_at(data, pair.u, pair.v)
     stays = sum(flow.mass or 0.0 for flow in answer.flows if flow.source == flow.target)
     factors = [
-        pair.n_factor(),
+        pair.n_factor,
         Factor("stays", stays, "share of the preference that stays on its item"),
         Factor("moves", 1 - stays, "share of the preference that moves to another item"),
         Factor("D", answer.distance, "cost of all flows: Σ mass · distance"),

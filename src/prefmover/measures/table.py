@@ -23,8 +23,6 @@ from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 
-__all__ = ["MEASURES", "Convention", "Measure", "Style", "find_measure", "register_measure"]
-
 PUBLISHED = "published"
 TABLE_1 = "table-1"
 
@@ -275,9 +273,7 @@ def register_measure(measure: Measure, *, replace: bool = False) -> Measure:
     >>> del MEASURES["common"]
     """
     if measure.name in MEASURES and not replace:
-        raise InputError(
-            f"there is already a measure {measure.name!r}; choose another name, or pass replace=True"
-        )
+        raise InputError(f"measure {measure.name!r} exists already; use another name, or pass replace=True")
     MEASURES[measure.name] = measure
     return measure
 

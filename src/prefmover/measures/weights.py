@@ -26,8 +26,6 @@ import numpy.typing as npt
 from prefmover._typing import Floats
 from prefmover.errors import InputError
 
-__all__ = ["WEIGHTS", "Weight", "weight"]
-
 
 @dataclass(frozen=True, slots=True)
 class Weight:

@@ -20,8 +20,6 @@ from prefmover._typing import Ints
 from prefmover.search import _cascade as kernels
 from prefmover.search._cascade import Candidates, Query, Scratch, TopLists
 
-__all__ = ["CROWD_ITEMS", "WidePairError", "cascade"]
-
 CROWD = 256  # likeliest users that form the crowd
 CROWD_ITEMS = 512  # items on which the crowd's prices are solved
 PAYS = 16  # users that new prices must rule out for another round
@@ -38,21 +36,10 @@ class WidePairError(Exception):
 def cascade(
     query: Query, users: Candidates, lists: TopLists, solve_first: int, s: Scratch
 ) -> tuple[int, list[int], dict[str, float]]:
-    """Fill the lists with the query's nearest users.
+    """Fill the lists with the query's nearest users; solve some pairs before the survivors are counted.
 
-    Parameters
-    ----------
-    solve_first
-        Number of pairs to solve before the survivors are counted.
-
-    Returns
-    -------
-    solved
-        Number of solved pairs; they are left in the scratch, for the other side's query.
-    counts
-        Users by the step that dealt with them, as in :class:`~prefmover.search.SearchStats`.
-    seconds
-        Time by stage.
+    Returns the number of solved pairs (they are left in the scratch, for the other side's query), the counts
+    of :class:`~prefmover.search.SearchStats`, and the seconds by stage.
     """
     begin = time.perf_counter()
     counts = np.zeros(kernels.PIVOTS + 1, np.int64)

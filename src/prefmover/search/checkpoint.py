@@ -24,8 +24,6 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.execution import atomic
 from prefmover.search.result import NeighborPositions, SearchStats
 
-__all__ = ["Checkpoint"]
-
 FORMAT = 2
 
 
@@ -63,12 +61,8 @@ class Checkpoint:
 
     def load(self, blocks: list[Ints]) -> dict[int, NeighborPositions]:
         """Return the finished parts, by number."""
-        parts = {}
-        for number, rows in enumerate(blocks):
-            file = self._file(number)
-            if file.exists():
-                parts[number] = self._read(file, rows)
-        return parts
+        files = [self._file(number) for number in range(len(blocks))]
+        return {n: self._read(file, blocks[n]) for n, file in enumerate(files) if file.exists()}
 
     def save(self, number: int, part: NeighborPositions, rows: Ints) -> None:
         """Write a finished part: the lists of the users at positions ``rows``."""
@@ -103,6 +97,8 @@ class Checkpoint:
             lists, distances = (table[name].combine_chunks() for name in ("neighbors", "distances"))
             if lists.value_lengths() != distances.value_lengths():
                 raise ValueError("it has not as many distances as neighbors")
+            if len(stats["counts"]) != len(SearchStats().counts):
+                raise ValueError("its statistics are not complete")
             counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
             part = NeighborPositions(
                 np.concatenate(([0], np.cumsum(counts))),

@@ -20,7 +20,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +45,6 @@ from prefmover.search.shard import (
     nearest_item_table,
 )
 
-__all__ = ["divide_queries", "divide_users", "search_block", "search_blocks"]
-
 logger = logging.getLogger("prefmover")
 
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
@@ -54,13 +52,6 @@ LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end to
 BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 PAIR_BYTES = 24
 KNOWN_BYTES = 2**29  # memory for solved pairs that wait for the other side's task
-
-
-class BlockResult(NamedTuple):
-    """The result of a task: the lists, with the statistics of this task, and the pairs that were solved."""
-
-    lists: NeighborPositions
-    solved: SolvedPairs
 
 
 def search_block(
@@ -74,10 +65,11 @@ def search_block(
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
-) -> BlockResult:
+) -> tuple[NeighborPositions, SolvedPairs]:
     """Search one shard for the k nearest users of a block of queries, starting from the lists so far.
 
-    Workers run this. It depends on its arguments alone.
+    Workers run this. It depends on its arguments alone, and returns the lists, with the statistics of this
+    task, and the pairs that it solved.
     """
     shard = replace(shard, table=table)
     n = queries.positions.size
@@ -95,7 +87,7 @@ def search_block(
     search = ShardSearch(shard, geometry, queries, lists_for, k, np.inf, exchange)
     results, stats = search.run(np.arange(n), n_threads, progress)
     joined = NeighborPositions.from_lists((results[row].row(0) for row in range(n)), stats)
-    return BlockResult(joined, SolvedPairs.concatenate(exchange.recorded or []))
+    return joined, SolvedPairs.concatenate(exchange.recorded or [])
 
 
 def search_blocks(
@@ -250,11 +242,10 @@ class _BlockSearch:
 
         for done in executor.run(next_task):
             number, at = done.key
-            block, result = in_progress[number], cast(BlockResult, done.value)
-            stats = result.lists.stats
-            executor.summary.record(done.node, stats.seconds, stats.solved)
-            known.add(result.solved)
-            block.lists = result.lists._replace(stats=block.lists.stats + stats)
+            block, (lists, solved) = in_progress[number], done.value
+            executor.summary.record(done.node, lists.stats.seconds, lists.stats.solved)
+            known.add(solved)
+            block.lists = lists._replace(stats=block.lists.stats + lists.stats)
             block.left.remove(at)
             finished += blocks[number].size
             if block.left:

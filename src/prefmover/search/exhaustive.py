@@ -11,8 +11,6 @@ from prefmover.measures import value_blocks
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, SearchStats
 
-__all__ = ["exhaustive", "rank"]
-
 
 def rank(values: Floats, candidates: Ints, k: int, larger_is_closer: bool) -> Ints:
     """Return the k closest candidates by their values: ties in user order, never those without a value.

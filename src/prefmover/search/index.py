@@ -33,8 +33,6 @@ from prefmover.search.shard import (
     nearest_item_table,
 )
 
-__all__ = ["NeighborIndex"]
-
 TABLE_BUDGET = 2**28
 MANY = 64  # queries from which the table pays
 _TABLE_LOCK = threading.Lock()  # of the module: an index with a lock could not be pickled

@@ -15,8 +15,6 @@ from prefmover.search.index import NeighborIndex
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors
 
-__all__ = ["nearest", "nearest_positions", "nearest_raters", "raters_positions", "within"]
-
 
 def nearest(
     data: Dataset,

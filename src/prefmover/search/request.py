@@ -12,8 +12,6 @@ from prefmover.execution.memory import require
 from prefmover.measures import Measure, find_measure
 from prefmover.search.result import NeighborPositions, Neighbors
 
-__all__ = ["Request"]
-
 
 @dataclass(slots=True, eq=False)
 class Request:

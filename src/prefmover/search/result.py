@@ -14,8 +14,6 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Neighbor", "NeighborList", "NeighborPositions", "Neighbors", "SearchStats"]
-
 ValueName = Literal["distance", "similarity"]
 
 

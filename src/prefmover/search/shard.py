@@ -23,18 +23,6 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import query_major, wide_distance
 from prefmover.search.result import NeighborPositions, SearchStats
 
-__all__ = [
-    "Exchange",
-    "ListsFor",
-    "Queries",
-    "Scratches",
-    "Shard",
-    "ShardSearch",
-    "SolvedPairs",
-    "empty_lists",
-    "nearest_item_table",
-]
-
 Table = npt.NDArray[np.int32]
 NO_TABLE: Table = np.empty((0, 0), np.int32)
 NO_TABLE.flags.writeable = False
