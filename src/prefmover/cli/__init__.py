@@ -13,12 +13,12 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prefmover import __version__
 from prefmover.cli.interrupt import INTERRUPTED, prompt_interrupts
 from prefmover.cli.terminal import STATE, error_line, note
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
@@ -123,7 +123,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:
     if show:
-        typer.echo(f"prefmover {__version__}")
+        typer.echo(f"prefmover {metadata.version('prefmover')}")
         raise typer.Exit
 
 

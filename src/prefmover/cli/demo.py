@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation import evaluate
 from prefmover.evaluation.experiment import share_name
-from prefmover.execution.format import counted
+from prefmover.execution.format import counted, duration
 from prefmover.explain.plan import explain_users
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, reasons, user_lines
@@ -54,15 +55,23 @@ def demo(
     """
     data = datasets.load("cinema")
     user, folder = data.user_position(viewer), check_folder(out)
+    nearest(data, 1, [viewer], n_threads=threads)  # compiles, so that the time below does not include it
+    start = time.perf_counter()
     with progress("finding neighbors") as callback:
         table = nearest(data, 8, n_threads=threads, progress=callback)
+    search = (
+        f"The search for all neighbors took {duration(time.perf_counter() - start)} and solved "
+        f"{table.stats.solved / table.stats.pairs:.1%} of all pairs of viewers. The result is exact."
+    )
     rated, label = data.ratings[viewer], partial(item_label, data)
     neighbors = [
         DemoNeighbor(one.user, one.distance, n_common(data, rated, one.user)) for one in table[viewer]
     ]
     # The neighbor with the least in common: other measures cannot find such a one.
     stranger = min(neighbors, key=lambda one: (one.n_common, one.distance))
+    start = time.perf_counter()
     model = fitted(data, None, ModelOptions(), threads)
+    fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
     best = model.recommend(viewer, 5)
     why = model.contributions(viewer, [one.item for one in best])
     page = Demo(
@@ -79,7 +88,6 @@ def demo(
         errors=_errors(data, folder, threads),
         notes=[NOTE, "docs/guide/experiments.md has results on real data."],
     )
-    solved = table.stats.solved / table.stats.pairs
     report = _write(page, folder)
     answer = {
         "viewer": viewer,
@@ -89,7 +97,7 @@ def demo(
         "errors": dict(page.errors),
         "report": str(report),
     }
-    return Output(answer, [*_lines(page, data.n_users, solved), str(report)])
+    return Output(answer, [*_lines(page, data.n_users, search, fit), str(report)])
 
 
 def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, list[float]]]:
@@ -106,7 +114,7 @@ def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str,
     return [(label, [by_share[share] for share in SHARES]) for label, by_share in errors.items()]
 
 
-def _lines(page: Demo, n_users: int, solved: float) -> Iterator[str]:
+def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
     yield from (page.about, "", f"{page.user} rated {len(page.ratings)} films, best first:")
     yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
     if len(page.ratings) > 8:
@@ -115,12 +123,12 @@ def _lines(page: Demo, n_users: int, solved: float) -> Iterator[str]:
     for one in page.neighbors:
         common = f"{counted(one.n_common, 'film')} in common" if one.n_common else "no film in common"
         yield f"  {one.distance:.4f}  {one.user:<12} {common}"
-    yield f"The result is exact. Bounds excluded {1 - solved:.1%} of all pairs of viewers."
+    yield search
     yield f"\nWhy is {page.explanation.other} near?"
     yield from user_lines(page.explanation, 8)
     if page.explanation.certificate:
         yield proof_text(page.explanation.certificate)
-    yield "\nThe default model recommends:"
+    yield f"\n{fit}"
     for film in page.recommendations:
         yield f"  {film.rating:.2f}  {film.title}"
         yield from (f"          {reason}" for reason in film.reasons)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typer import Option
 
-from prefmover.cli.options import Address, DatasetName, ExecutorName, Threads, open_executor
+from prefmover.cli.options import DatasetName, ExecutorOptions, Threads
 from prefmover.cli.output import Output
 from prefmover.cli.source import library_errors
 from prefmover.cli.terminal import note, resumable
@@ -61,10 +61,10 @@ Settings = make_dataclass("Settings", [_option(name) for name in Experiment.mode
 def evaluate(
     settings: Settings,  # type: ignore[valid-type]
     out: Out,
+    *,
     threads: Threads = None,
     report: Report = True,
-    executor: ExecutorName = "threads",
-    address: Address = "",
+    cluster: ExecutorOptions,
 ) -> Output:
     """Compare the prediction errors of recommenders on the same splits.
 
@@ -76,8 +76,8 @@ def evaluate(
     if "panels" in chosen:
         chosen["panels"] = json.loads(chosen["panels"])
     experiment = Experiment(**chosen)
-    with open_executor(executor, address, threads) as cluster:
-        return run(experiment, out, threads, report, cluster)
+    with cluster.open(threads) as executor:
+        return run(experiment, out, threads, report, executor)
 
 
 def run(

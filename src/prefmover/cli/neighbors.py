@@ -7,16 +7,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from prefmover.cli.options import (
-    Address,
-    Convention,
-    ExecutorName,
-    Measure,
-    Rated,
-    TableFile,
-    Threads,
-    open_executor,
-)
+from prefmover.cli.options import Convention, ExecutorOptions, Measure, Rated, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, guest_name, measure_of, n_common, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
@@ -36,6 +27,7 @@ EXAMPLES = (
 
 def neighbors(
     source: SourceOptions,
+    *,
     user: Annotated[
         list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
     ] = None,
@@ -46,8 +38,7 @@ def neighbors(
     measure: Measure = None,
     convention: Convention = None,
     threads: Threads = None,
-    executor: ExecutorName = "threads",
-    address: Address = "",
+    cluster: ExecutorOptions,
 ) -> Output:
     """Find the nearest neighbors of users, exactly, nearest first.
 
@@ -59,7 +50,7 @@ def neighbors(
     if all_users and not out:
         raise InputError("--all needs a file: add --out neighbors.parquet (or .csv)")
     file = check_writable(out)
-    if executor != "threads" and not all_users:
+    if cluster.executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
     data, model = source.open(threads)
     row, convention = measure_of(model, measure, convention)
@@ -68,14 +59,14 @@ def neighbors(
     in_parts = all_users and row.searches_by_bounds(convention)
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     with (
-        open_executor(executor, address, threads) as cluster,
+        cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,
         resumable(parts),
     ):
         new = guest_ratings(data.ratings, guest, guest_name(data)) if guest else None
         table = nearest(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
-            progress=callback, checkpoint=parts, executor=cluster,
+            progress=callback, checkpoint=parts, executor=executor,
         )  # fmt: skip
     if file:
         write_table(table.to_frame(), file)

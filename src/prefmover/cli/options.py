@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from typer import Option
@@ -40,20 +41,25 @@ Convention = Annotated[
 TableFile = Annotated[
     str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")
 ]
-ExecutorName = Annotated[
-    Literal["threads", "ray"], Option("--executor", help="Threads of this machine, or a Ray cluster.")
-]
-Address = Annotated[
-    str, Option(metavar="HOST:PORT", help="Ray cluster, or auto; a new local one by default.")
-]
 
 
-def open_executor(executor: str, address: str, threads: int | None) -> AbstractContextManager[Any]:
-    """Open the executor of ``--executor`` and ``--address``; None means threads of this process."""
-    if executor == "ray":
-        from prefmover.execution import RayExecutor
+@dataclass(slots=True)
+class ExecutorOptions:
+    """Where the work runs."""
 
-        return RayExecutor(address or None, n_threads=threads)
-    if address:
-        raise InputError("--address names a Ray cluster; add --executor ray")
-    return nullcontext()
+    executor: Annotated[
+        Literal["threads", "ray"], Option(help="Threads of this machine, or a Ray cluster.")
+    ] = "threads"
+    address: Annotated[
+        str, Option(metavar="HOST:PORT", help="Ray cluster, or auto; a new local one by default.")
+    ] = ""
+
+    def open(self, threads: int | None) -> AbstractContextManager[Any]:
+        """Open the executor; None means threads of this process."""
+        if self.executor == "ray":
+            from prefmover.execution import RayExecutor
+
+            return RayExecutor(self.address or None, n_threads=threads)
+        if self.address:
+            raise InputError("--address names a Ray cluster; add --executor ray")
+        return nullcontext()
