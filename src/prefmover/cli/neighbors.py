@@ -73,7 +73,8 @@ def neighbors(
         if parts:
             rmtree(parts, ignore_errors=True)
         n_users, n_rows = len(table.users), len(table.neighbors)
-        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}")
+        solved = f"; {table.stats.solved / table.stats.pairs:.1%} of the pairs solved" if parts else ""
+        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{solved}")
         return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
     users, lines, heading = [], [], ""
     n_others = counted(data.n_users - (guest is None), "user")
@@ -86,7 +87,7 @@ def neighbors(
         users.append({"user": None if guest else one, "neighbors": rows})
         name = "you" if guest else one
         if len(table.users) > 1:
-            lines.append(f"{name}:")
+            lines.append(f"{name}, {counted(len(ratings), 'rating')}:")
         elif rows:
             heading = f"{name}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
         width = max((len(str(other["user"])) for other in rows), default=0)

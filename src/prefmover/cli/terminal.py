@@ -56,9 +56,9 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
     elif sys.stderr.isatty():
         from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress
+        from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
-        columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+        columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -302,7 +302,7 @@ class _Run:
         at = record.ks.index(40) if 40 in record.ks else -1
         named = record.label + (f" ({record.convention})" if record.convention else "")
         error = f"MAE {record.mae[at]:.4f}" + (f" at K = {record.ks[at]}" if record.ks[at] else "")
-        left = f"; about {duration(self._seconds_left(todo))} left" if todo else ""
+        left = f"; about {duration(max(round(self._seconds_left(todo)), 1))} left" if todo else ""
         return (
             f"[{n_done}/{total}] train:test {share_name(record.share)}, repeat {record.repeat + 1}, {named}: "
             f"{error}, {record.run.seconds:.1f} s{left}"
