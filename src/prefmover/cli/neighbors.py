@@ -87,7 +87,7 @@ def neighbors(
         users.append({"user": None if guest else one, "neighbors": rows})
         name = "you" if guest else one
         if len(table.users) > 1:
-            lines.append(f"{name}, {counted(len(ratings), 'rating')}:")
+            lines.append(f"{name}:")
         elif rows:
             heading = f"{name}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
         width = max((len(str(other["user"])) for other in rows), default=0)
