@@ -72,6 +72,7 @@ def test_means_over_repeats(finished):
     evaluation, _ = finished
     rows = evaluation.summary().to_pylist()
     assert len(rows) == 2 * 1 + 2 * 2 + 7 * 2
+    assert list(dict.fromkeys(row["recommender"] for row in rows)) == list(evaluation.experiment.recommenders)
     row = next(row for row in rows if row["recommender"] == "knn:pmd" and row["k"] == 40)
     errors = [record.mae[1] for record in evaluation if record.recommender == "knn:pmd"]
     assert row["repeats"] == 2

@@ -82,7 +82,8 @@ class Evaluation:
         groups = self.to_frame().group_by(keys, use_threads=False)  # in the order of the records
         table = groups.aggregate([("repeat", "count"), *aggregates])
         columns = [column for name in names for column in (name, f"{name}_std")]
-        return table.rename_columns([*keys, "repeats", *columns]).sort_by([("share", "descending")])
+        order = np.argsort(-table["share"].to_numpy(), kind="stable")  # Arrow's sort is not stable
+        return table.rename_columns([*keys, "repeats", *columns]).take(order)
 
     def __str__(self) -> str:
         lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]
