@@ -36,7 +36,9 @@ def test_exports_are_sorted_and_there(file):
     module = importlib.import_module(module_of(file))
     exported = getattr(module, "__all__", [])
     # CONSTANTS, then Classes, then functions, as ruff sorts them; lazy_loader sorts by character.
-    assert module is prefmover or list(exported) == sorted(exported, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
+    assert module is prefmover or list(exported) == sorted(
+        exported, key=lambda n: (not n.isupper(), not n[0].isupper(), n)
+    )
     for name in exported:
         assert getattr(module, name) is not None
 
