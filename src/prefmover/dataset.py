@@ -63,7 +63,8 @@ class Dataset:
         of the ratings can be given; it is called when distances are first needed, and again for the training
         ratings of a split.
     items
-        Titles, years and genres; by default ids are the titles.
+        Titles: ``{item: title}``, a frame with columns item and title (and year and genres, if known), or a
+        :class:`~prefmover.items.catalog.Catalog`. By default ids are the titles.
     missing
         What to do about rated items that the geometry lacks: ``"error"``, or ``"drop"`` their ratings with a
         :class:`~prefmover.errors.MissingItemsWarning`.
@@ -92,7 +93,7 @@ class Dataset:
         self,
         ratings: Ratings,
         geometry: ItemGeometry | MakeGeometry | None = None,
-        items: Catalog | None = None,
+        items: Any = None,
         *,
         missing: Missing = "error",
         name: str = "",
@@ -104,6 +105,7 @@ class Dataset:
             raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
+        items = None if items is None else Catalog.from_items(items)
         if isinstance(geometry, ItemGeometry):
             ratings = _known_items(ratings, geometry, missing)
             all_items = geometry.items

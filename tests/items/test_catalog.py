@@ -1,9 +1,12 @@
 """Titles: splitting, comparing and searching them."""
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.catalog import Catalog, plain_title, split_year
 from tests.messages import names
@@ -63,3 +66,31 @@ def test_a_year_at_the_end_is_split_off(title, year):
     title = title.strip()
     if title:
         assert split_year(f"{title} ({year})") == (title, year)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"b": "Bound", "a": "Alien"},
+        pa.table({"item": ["b", "a"], "title": ["Bound", "Alien"]}),
+        Catalog(["b", "a"], ["Bound", "Alien"]),
+    ],
+    ids=["mapping", "frame", "catalog"],
+)
+def test_items_of_a_dataset_in_every_form(items):
+    data = Dataset(Ratings.from_arrays(["u", "u"], ["a", "c"], [5, 3]), items=items)
+    assert data.items.labels == ["Alien", "c", "Bound"]  # an item without a title goes by its id
+
+
+def test_years_and_genres_of_a_frame():
+    frame = pa.table({"item": [7], "title": ["Alien"], "year": [1979], "genres": [["Horror"]]})
+    catalog = Catalog.from_items(frame)
+    assert (catalog.label(0), catalog.genres) == ("Alien (1979)", (("Horror",),))
+
+
+@pytest.mark.parametrize(
+    ("items", "named"), [(["Alien"], "list"), (pa.table({"item": [7], "name": ["Alien"]}), "'title'")]
+)
+def test_items_in_no_known_form(items, named):
+    with pytest.raises(InputError, match=named):
+        Catalog.from_items(items)

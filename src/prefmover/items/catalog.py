@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Ids, Ints
+from prefmover.data.columns import find_column
 from prefmover.data.ids import IdIndex, as_ids, close_names, frozen
 from prefmover.errors import InputError, UnknownIdError
 
@@ -54,9 +55,9 @@ class Catalog:
         Ids, all different.
     titles : sequence of str
         Titles without the year.
-    years : sequence of int
+    years : sequence of int, optional
         Years of release; 0 for an unknown year.
-    genres : sequence of sequences of str
+    genres : sequence of sequences of str, optional
         Genres of each item, possibly none.
 
     Examples
@@ -73,8 +74,14 @@ class Catalog:
     _index: IdIndex = field(repr=False)
 
     def __init__(
-        self, ids: Any, titles: Sequence[str], years: Sequence[int] | Ints, genres: Sequence[Sequence[str]]
+        self,
+        ids: Any,
+        titles: Sequence[str],
+        years: Sequence[int] | Ints | None = None,
+        genres: Sequence[Sequence[str]] | None = None,
     ) -> None:
+        years = [0] * len(ids) if years is None else years
+        genres = [()] * len(ids) if genres is None else genres
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
             raise InputError(f"ids, titles, years and genres differ in length: {sorted(sizes)}")
@@ -85,7 +92,35 @@ class Catalog:
     @classmethod
     def from_ids(cls, ids: Ids) -> Catalog:
         """Return a catalog in which the id of an item is its title."""
-        return cls(ids, [str(item) for item in ids.tolist()], [0] * len(ids), [()] * len(ids))
+        return cls(ids, [str(item) for item in ids.tolist()])
+
+    @classmethod
+    def from_items(cls, items: Any) -> Catalog:
+        """Return a catalog from ``{item: title}``, or from a frame with columns item and title.
+
+        Columns year and genres (lists of text) are used if they are there. A catalog is returned as it is.
+
+        >>> Catalog.from_items({7: "Alien", 9: "Fargo"}).labels
+        ['Alien', 'Fargo']
+        """
+        import narwhals as nw
+
+        if isinstance(items, Catalog):
+            return items
+        if isinstance(items, Mapping):
+            return cls(list(items), [str(title) for title in items.values()])
+        try:
+            frame: Any = nw.from_native(items, eager_only=True)
+        except TypeError:
+            raise InputError(
+                f"expected {{item: title}} or a data frame of items, got {type(items).__name__}"
+            ) from None
+        for name in ("item", "title"):
+            find_column(name, frame.columns, name, "the frame of items")
+        columns = {name: frame[name].to_list() for name in ("year", "genres") if name in frame.columns}
+        years = columns.get("year") and [int(year or 0) for year in columns["year"]]
+        genres = columns.get("genres") and [() if some is None else some for some in columns["genres"]]
+        return cls(frame["item"].to_list(), [str(title) for title in frame["title"].to_list()], years, genres)
 
     def aligned(self, ids: Ids) -> Catalog:
         """Return the catalog of these items, in this order; the title of an unknown item is its id."""
