@@ -238,9 +238,9 @@ def test_objects_match_names(cinema):
 
 
 def test_objects_resume_in_a_folder(tmp_path, cinema):
-    first = evaluate(cinema, [Recorder(), "bias"], folder=tmp_path, train=0.3)
+    first = evaluate(cinema, {"Recorder": Recorder(), "bias": "bias"}, folder=tmp_path, train=0.3)
     Recorder.seen.clear()
-    again = evaluate(cinema, [Recorder(), "bias"], folder=tmp_path, train=0.3)
+    again = evaluate(cinema, {"Recorder": Recorder(), "bias": "bias"}, folder=tmp_path, train=0.3)
     assert not Recorder.seen
     assert [record.mae for record in again] == [record.mae for record in first]
     assert RunFolder(tmp_path).content().settings.recommenders == ("object:Recorder", "bias")
@@ -251,3 +251,29 @@ def test_bad_arguments(cinema):
         evaluate(cinema, "bias", repeat=2)
     with pytest.raises(InputError, match="executor"):
         evaluate(cinema, "bias", executor="slurm")
+
+
+class Nameless:
+    """A recommender without a repr of its own."""
+
+    def fit(self, data):
+        return self
+
+    def predict(self, pairs):
+        return [3.0] * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [({"geometry": "genres"}, "geometry"), ({"scale": "1:5:1"}, "scale"), ({"dataset": "cinema"}, "dataset")],
+)
+def test_settings_of_the_data_are_refused_next_to_a_dataset(settings, named):
+    with pytest.raises(InputError, match=names(named)):
+        evaluate(datasets.load("cinema"), "bias", **settings)
+
+
+def test_objects_in_a_folder_need_a_label(tmp_path):
+    with pytest.raises(InputError, match=names("Nameless")):
+        evaluate(datasets.load("cinema"), [Nameless()], folder=tmp_path)
+    (record,) = evaluate(datasets.load("cinema"), {"three": Nameless()}, folder=tmp_path)
+    assert record.label == "three"

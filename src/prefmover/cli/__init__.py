@@ -132,9 +132,9 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Version of prefmover.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Error tracebacks.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Results and errors only, without notes and progress.")
+        bool, typer.Option("--quiet", "-q", help="Results and errors only; no notes, no progress.")
     ] = False,
 ) -> None:
     STATE.debug, STATE.quiet = debug, quiet

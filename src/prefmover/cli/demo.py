@@ -44,7 +44,7 @@ NOTE = (
 def demo(
     viewer: Annotated[str, Option(metavar="ID", help="Viewer in the built-in data.")] = "petra-h",
     out: Annotated[
-        str, Option("--out", "-o", metavar="FOLDER", help="Folder of the report.")
+        str, Option("--out", "-o", metavar="FOLDER", help="Folder to write the report to.")
     ] = "prefmover-demo",
     threads: Threads = None,
 ) -> Output:

@@ -36,7 +36,7 @@ def distance(
 ) -> Output:
     """Compute the distance or similarity between two users.
 
-    PMD is exact, and comes with a proof: the dual prices show that no plan is cheaper.
+    PMD is exact, and comes with a proof: the dual potentials show that no plan is cheaper.
     """
     data, model = source.open()
     pair = user_id(data, user), user_id(data, other)

@@ -31,7 +31,7 @@ class ModelOptions:
     convention: Convention = None
     weight: Annotated[
         str | None,
-        Option(metavar="RULE", help='Weight of a neighbor by distance, such as "exponential(2.5)".'),
+        Option(metavar="RULE", help='Rule that turns a distance into a weight, such as "exponential(2.5)".'),
     ] = None
     landmarks: Annotated[
         int | None,
@@ -45,7 +45,7 @@ class ModelOptions:
     ] = None
     centering: Annotated[
         Literal["none", "mean", "z-score", "baseline"] | None,
-        Option(help="knn: reference point of ratings; baseline by default."),
+        Option(help="knn: what ratings are centered on; baseline by default."),
     ] = None
     neighborhood: Annotated[
         Literal["raters", "global"] | None,

@@ -24,10 +24,8 @@ EXAMPLES = (
     "prefmover evaluate --config experiment.toml --out again",
 )
 
-Out = Annotated[
-    str, Option("--out", "-o", metavar="FOLDER", help="Folder of the records; an unfinished run resumes.")
-]
-Report = Annotated[bool, Option("--report/--no-report", help="Report at the end.")]
+Out = Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Run folder; an unfinished run resumes.")]
+Report = Annotated[bool, Option("--report/--no-report", help="Report with figures and tables at the end.")]
 
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}

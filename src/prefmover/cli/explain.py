@@ -38,8 +38,10 @@ def explain(
         str | None, Option(metavar="ITEM", help="Id or title of an item, to explain its predicted rating.")
     ] = None,
     n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of rows.")] = 12,
-    picture: Annotated[str, Option(metavar="FILE", help="Picture of the plan: .png, .svg or .pdf.")] = "",
-    html: Annotated[str, Option(metavar="FILE", help="HTML page.")] = "",
+    picture: Annotated[
+        str, Option(metavar="FILE", help="File to draw the plan to: .png, .svg or .pdf.")
+    ] = "",
+    html: Annotated[str, Option(metavar="FILE", help="HTML file to write the explanation to.")] = "",
     threads: Threads = None,
 ) -> Output:
     """Explain the distance between two users, or a predicted rating.

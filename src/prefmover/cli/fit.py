@@ -23,13 +23,14 @@ EXAMPLES = (
 
 def fit(
     source: SourceOptions,
-    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Folder of the model.")],
+    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Folder to save the model in.")],
     options: ModelOptions,
     threads: Threads = None,
 ) -> Output:
     """Fit a model to ratings and save it, with its data, in a folder.
 
-    Every other verb takes the folder as --model. A model that is already there is replaced in one step.
+    The verbs neighbors, recommend, predict, explain, distance, items and serve take the folder as --model. A
+    model that is already there is replaced in one step.
     """
     if source.model is not None:
         raise InputError("--model is already fitted; fit a new model to --dataset or --ratings")

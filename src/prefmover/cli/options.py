@@ -24,7 +24,9 @@ else:  # the choices come from the tables
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
 
-MEASURE = Option("--measure", case_sensitive=False, help="Similarity measure; pmd or the model's by default.")
+MEASURE = Option(
+    "--measure", case_sensitive=False, help="Measure between users; the model's, or pmd, by default."
+)
 USER = Option("--user", "-u", metavar="ID", help="Id of the user.")
 
 Threads = Annotated[
@@ -36,7 +38,7 @@ Rated = Annotated[
 ]
 Measure = Annotated[MeasureName | None, MEASURE]
 Convention = Annotated[
-    ConventionName | None, Option(help="Variant of the measure; published or the model's by default.")
+    ConventionName | None, Option(help="Variant of the measure; the model's, or published, by default.")
 ]
 TableFile = Annotated[
     str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")

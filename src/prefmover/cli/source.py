@@ -32,28 +32,28 @@ class SourceOptions:
         DatasetName | None, Option("--dataset", "-d", case_sensitive=False, help="Data set by name.")
     ] = None
     ratings: Annotated[
-        str | None, Option("--ratings", "-r", metavar="FILE", help="File of ratings: CSV, TSV or Parquet.")
+        str | None, Option("--ratings", "-r", metavar="FILE", help="Ratings file: CSV, TSV or Parquet.")
     ] = None
     items: Annotated[
         list[str] | None,
         Option("--items", "-i", metavar="FILE", help="File of tags, genres, texts or vectors; repeatable."),
     ] = None
-    user_column: Annotated[str | None, Option(metavar="NAME", help="Column of users.")] = None
-    item_column: Annotated[str | None, Option(metavar="NAME", help="Column of items.")] = None
-    rating_column: Annotated[str | None, Option(metavar="NAME", help="Column of ratings.")] = None
+    user_column: Annotated[str | None, Option(metavar="NAME", help="Name of the user column.")] = None
+    item_column: Annotated[str | None, Option(metavar="NAME", help="Name of the item column.")] = None
+    rating_column: Annotated[str | None, Option(metavar="NAME", help="Name of the rating column.")] = None
     separator: Annotated[
         str | None, Option(metavar="TEXT", help="Column separator of the ratings; detected by default.")
     ] = None
     encoding: Annotated[str, Option(metavar="NAME", help="Encoding of the files.")] = "utf-8"
     duplicates: Annotated[
-        Literal["error", "last", "mean"], Option(help="Treatment of an item that a user rated twice.")
+        Literal["error", "last", "mean"], Option(help="What to do if a user rated an item twice.")
     ] = "error"
     scale: Annotated[
         str | None,
         Option(metavar="LOW:HIGH:STEP", help="Rating scale; the range of the ratings by default."),
     ] = None
     missing: Annotated[
-        Literal["error", "drop", "far"], Option(help="Treatment of rated items without a description.")
+        Literal["error", "drop", "far"], Option(help="What to do with rated items that no file describes.")
     ] = "error"
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:

@@ -3,7 +3,7 @@
 ::
 
     Experiment ── run.py ──┬── a split, and its training data (a Dataset)
-    (experiment.py)        ├── each recommender                  recommenders.py, baselines.py, peers.py
+    (experiment.py)        ├── each recommender                  recommenders.py, controls.py, peers.py
                            ├── fit, predict, score: a Record     compute.py, metrics.py, record.py
                            └── the folder of the run             folder.py
 """

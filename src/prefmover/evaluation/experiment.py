@@ -154,28 +154,26 @@ class Experiment(FrozenModel):
     """
 
     dataset: str = Field(default="", description="Data set by name, such as cinema or ml-100k")
-    ratings: str = Field(default="", description="File of ratings, instead of a data set")
-    items: Files = Field(default=(), description="Files that describe the items of a file of ratings")
-    user_column: str = Field(default="", description="Column of users in the file of ratings")
-    item_column: str = Field(default="", description="Column of items in the file of ratings")
-    rating_column: str = Field(default="", description="Column of ratings in the file of ratings")
-    separator: str = Field(default="", description="Separator of columns in the file of ratings; detected")
+    ratings: str = Field(default="", description="Ratings file, instead of a data set")
+    items: Files = Field(default=(), description="Files that describe the items of the ratings file")
+    user_column: str = Field(default="", description="Name of the user column")
+    item_column: str = Field(default="", description="Name of the item column")
+    rating_column: str = Field(default="", description="Name of the rating column")
+    separator: str = Field(default="", description="Column separator of the ratings; detected by default")
     encoding: str = Field(default="utf-8", description="Encoding of the files")
-    duplicates: Duplicates = Field(
-        default="error", description="Treatment of an item that a user rates twice"
-    )
+    duplicates: Duplicates = Field(default="error", description="What to do if a user rated an item twice")
     scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
     missing: Literal["error", "drop", "far"] = Field(
-        default="error", description="Treatment of rated items without a description"
+        default="error", description="What to do with rated items that no file describes"
     )
     geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
-        description="Item distances: the best of the data, from genres, or from the training ratings",
+        description="Item distances: the best available, from genres, or from the training ratings",
     )
     recommenders: Names = Field(
         default=("default",),
         min_length=1,
-        description="Recommenders, such as default, knn:pmd, knn:all, controls, surprise:SVD",
+        description="Recommenders to compare, such as knn:pmd, knn:all, controls, surprise:SVD",
     )
     protocol: Literal["random", "k-fold", "published"] = Field(
         default="random",
@@ -185,16 +183,16 @@ class Experiment(FrozenModel):
     repeats: int = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
     stratify: Literal["", "user"] = Field(
-        default="", description="Same share of training ratings for each user (user)"
+        default="", description="user: the same share of training ratings for every user"
     )
     ks: Ks = Field(
         default=tuple(range(5, 61, 5)),
-        description="Numbers of neighbors (10,40 or 5:60:5); one run gives all",
+        description="Numbers of neighbors (10,40 or 5:60:5), all computed in one run",
     )
     centering: CenteringName = Field(default="mean", description="Centering of the neighbor averages")
     shrinkage: Number = Field(default=0.0, description="Shrinkage of the neighbor averages")
     top_n: Whole = Field(
-        default=0, description="Length of the ranked lists of test items to score; 0 for none"
+        default=0, description="Length of top-N lists of test items to score too; 0 for none"
     )
     panels: tuple[Panel, ...] = Field(
         default=(), description="Pictures in the report; chosen from the records by default"

@@ -1,4 +1,4 @@
-"""Recommenders by name, and what an experiment asks of a recommender.
+"""Recommenders by name, and the interface of a recommender.
 
 ==========================  =====================================================================
 name                        recommender
@@ -6,7 +6,7 @@ name                        recommender
 default                     :class:`~prefmover.Recommender`, the kernel model
 knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neighbor average, for every K;
                             ``all`` stands for every measure, or for every convention that differs
-user-mean, bias, uniform,   controls, see :mod:`prefmover.evaluation.baselines`; ``controls`` for all
+user-mean, bias, uniform,   controls, see :mod:`prefmover.evaluation.controls`; ``controls`` for all
 mean-vector
 surprise:MODEL              a model of scikit-surprise, see :mod:`prefmover.evaluation.peers`;
                             ``surprise`` for all
@@ -114,17 +114,11 @@ def expand(names: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _conventions(measure: str) -> list[str]:
-    """Return a measure under each of its conventions that differ, the published one first.
-
-    PMD stands for the paper's definition only: the entropic variant of Table 1 is no distance to search by.
-    """
+    """Return a measure under each practical convention that differs, the published one first."""
     row = find_measure(measure)
-    if row.name == "pmd":
-        return ["knn:pmd"]
-    distinct: dict[str, str] = {}
-    for name in sorted(row.conventions, key=lambda name: name != row.default):
-        distinct.setdefault(repr(sorted(row.conventions[name].options.items())), name)
-    return [f"knn:{row.name}:{name}" for name in distinct.values()]
+    return [
+        f"knn:{row.name}:{name}" for name in row.distinct_conventions() if row.conventions[name].practical
+    ]
 
 
 def name_objects(
@@ -133,7 +127,7 @@ def name_objects(
     """Return the names of recommenders, and the objects among them by full name.
 
     A mapping gives objects their labels; otherwise a label is the object's ``repr``, or the name of its class
-    where that is only an address.
+    where that is only an address. Recommenders by name keep the labels of their names.
 
     >>> class Constant:
     ...     def fit(self, data): ...
@@ -176,7 +170,7 @@ def _label(recommender: Any) -> str:
 
 def create(method: Method, experiment: Experiment, seed: int, n_threads: int | None) -> FitPredict:
     """Return a new, unfitted recommender by its name."""
-    from prefmover.evaluation import baselines, peers
+    from prefmover.evaluation import controls, peers
     from prefmover.model import KNNRecommender, Recommender
 
     e, name = experiment, method.method
@@ -187,10 +181,10 @@ def create(method: Method, experiment: Experiment, seed: int, n_threads: int | N
         return peers.SurpriseRecommender(name, seed=seed)
     if method.kind == "control":
         if name == "uniform":
-            return baselines.uniform(seed, k=e.ks[-1], **average)
+            return controls.uniform(seed, k=e.ks[-1], **average)
         if name == "mean-vector":
-            return baselines.mean_vector(k=e.ks[-1], **average)
-        return baselines.BaselineRecommender(name)
+            return controls.mean_vector(k=e.ks[-1], **average)
+        return controls.ControlRecommender(name)
     if method.recommender == "default":
         return Recommender(n_threads=n_threads)
     raise InputError(

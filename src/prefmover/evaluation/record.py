@@ -94,7 +94,7 @@ class Record(FrozenModel):
     share: float = Field(description="Share of the ratings to train on", gt=0, lt=1)
     repeat: int = Field(description="Number of the split, from 0", ge=0)
     seed: int = Field(description="Seed of the split")
-    stratify: str = Field(default="", description="Whether each user has the same share")
+    stratify: str = Field(default="", description="user if every user has the same share of training ratings")
     n_train: int = Field(description="Training ratings")
     n_test: int = Field(description="Test ratings")
     new_users: int = Field(description="Users of the test part without a training rating")

@@ -26,7 +26,7 @@ from prefmover.data.splits import Split, k_fold, random_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.compute import TrainTest, compute_record
-from prefmover.evaluation.experiment import Experiment, share_name
+from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table
 from prefmover.evaluation.recommenders import FitPredict, Method, name_objects
 from prefmover.evaluation.record import DataInfo, Record, record_key
@@ -116,7 +116,7 @@ def evaluate(
     recommenders
         Names, such as ``"default"``, ``"knn:pmd"``, ``"bias"`` or ``"surprise:SVD"`` (the table of names is
         in :mod:`prefmover.evaluation.recommenders`), or objects with ``fit(data)`` and ``predict(pairs)``, or
-        a mapping from labels to these. Objects are copied for each split.
+        a mapping from labels to these (names keep their own labels). Objects are copied for each split.
     folder
         Folder for the records. A run that was stopped goes on there, and ``prefmover report`` reads it. In
         memory by default.
@@ -146,7 +146,14 @@ def evaluate(
     >>> [(row["label"], row["k"], round(row["mae"], 2)) for row in evaluation.summary().to_pylist()]
     [('Constant', None, 0.72), ('bias', None, 0.61), ('Jaccard', 5, 0.6), ('Jaccard', 40, 0.6)]
     """
+    for name in ("dataset", "ratings", "geometry", *FILE_SETTINGS):
+        if name in settings:
+            raise InputError(f"{name} is a setting of files and named data sets; change the Dataset instead")
     names, objects = name_objects(recommenders)
+    if folder is not None and not isinstance(recommenders, Mapping):
+        for one in objects.values():
+            if " at 0x" in repr(one):  # another object of the class would get the records of this one
+                raise InputError(f"give {type(one).__name__} a label, {{'label': ...}}, to save its records")
     settings = {"dataset": data.name or "data", "repeats": 1, **settings, "recommenders": names}
     return run_experiment(
         Experiment(**settings), folder, data=data, objects=objects,

@@ -25,7 +25,7 @@ class RecommendationExplanation:
     prediction
         The rating, and how it was made.
     baseline
-        The parts that no neighbor is behind, in order: the mean of all ratings, the offsets of the user and
+        The parts that do not come from neighbors, in order: the overall mean, the offsets of the user and
         the item, and so on.
     contributions
         What each neighbor adds, largest first.

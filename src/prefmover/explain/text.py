@@ -78,8 +78,8 @@ def user_html(explanation: UserExplanation, n: int = 15) -> str:
 def proof_text(certificate: Certificate) -> str:
     """Return the proof of optimality as a sentence."""
     return (
-        f"No plan is cheaper: this one costs {certificate.primal:.9f}, and the dual prices prove that none "
-        f"costs less than {certificate.dual:.9f}."
+        f"No plan is cheaper: this one costs {certificate.primal:.9f}, and the dual potentials prove that "
+        f"none costs less than {certificate.dual:.9f}."
     )
 
 

@@ -265,7 +265,7 @@ def _entropic_cost(data: Dataset, u: int, v: int) -> float:
     if not len(i) or not len(j):
         return nan
     # Groups of items that are far apart in terms of ε exchange mass slowly: marginals to the default 1e-9
-    # would take very long, and the cost does not change any more.
+    # would take very long, and the cost no longer changes.
     cost = 1.0 - data.require_geometry("PMD").similarity(i, j)
     plan = sinkhorn(p, q, cost, TABLE_1_EPSILON, tolerance=1e-5)
     if not plan.converged:

@@ -1,6 +1,6 @@
 """The proof that a transport plan is optimal.
 
-A plan W with marginals p and q, and prices f, g with f_i + g_j ≤ c_ij, prove each other optimal if
+A plan W with marginals p and q, and potentials f, g with f_i + g_j ≤ c_ij, prove each other optimal if
 Σ W c = Σ p f + Σ q g, by weak duality. All three conditions are checked from the numbers in the result,
 independently of the solver.
 """
@@ -27,7 +27,7 @@ class Certificate:
     Attributes
     ----------
     primal, dual
-        Cost of the plan, and value of the prices.
+        Cost of the plan, and value of the potentials.
     gap
         primal - dual.
     marginal_error
@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def valid(self) -> bool:
-        """Whether optimality is proved: exact marginals, feasible prices, no gap (1e-9)."""
+        """Whether optimality is proved: exact marginals, feasible potentials, no gap (1e-9)."""
         slack = TOLERANCE * max(self.scale, sys.float_info.min)
         return self.marginal_error == 0 and self.violation <= slack and abs(self.gap) <= slack
 
@@ -65,7 +65,7 @@ def certificate(
     f: Floats,
     g: Floats,
 ) -> Certificate:
-    """Check a plan (integer masses ``units`` from ``rows`` to ``columns``) and prices f, g."""
+    """Check a plan (integer masses ``units`` from ``rows`` to ``columns``) and potentials f, g."""
     cost = problem.costs
     left_p, left_q = problem.p.copy(), problem.q.copy()
     np.subtract.at(left_p, rows, units)

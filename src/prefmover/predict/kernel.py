@@ -112,7 +112,7 @@ class KernelPredictor(Predictor):
         """Return the baselines and contributions that sum to the score of an item."""
         r = self.regression
         parts = [
-            Baseline("mean", r.mean, "mean of all ratings"),
+            Baseline("mean", r.mean, "overall mean, fitted with the offsets"),
             Baseline("user", self._coefficients(state).offset, "offset of the user"),
         ]
         if item >= 0:

@@ -128,7 +128,14 @@ def report_page(name: str, results: Results, tables: list[PanelTable], pictures:
             lists = f"Top {e.top_n} of each user's test items"
             heading = f"{lists}, train:test {share_name(share)}, K = {results.k}"
             sections.append({"heading": heading, "paragraphs": [], "tables": [_ranking_table(rankings)]})
-    notes = render("notes.txt.j2", e=e, n_groups=len(results.records[0].groups.n), level=LEVEL)
+    notes = render(
+        "notes.txt.j2",
+        e=e,
+        kinds=dict.fromkeys((record.kind for record in results.records), True),
+        head_to_head=any(_head_to_head_tables(table) for table in tables),
+        n_groups=len(results.records[0].groups.n),
+        level=LEVEL,
+    )
     return render(
         f"{name}.j2",
         title=e.title or f"User similarity measures on {e.data_name}",
@@ -136,7 +143,7 @@ def report_page(name: str, results: Results, tables: list[PanelTable], pictures:
         captions=CAPTIONS,
         summary=text.summary_text(results, tables),
         sections=sections,
-        notes=notes.strip().split("\n\n"),
+        notes=[note for note in map(str.strip, notes.split("\n\n")) if note],
         commands=text.commands(results),
         provenance=text.provenance(results),
     )

@@ -30,7 +30,7 @@ def summary_text(results: Results, tables: list[PanelTable]) -> list[str]:
     name = results.experiment.data_name
     tables = [table for table in tables if OURS in table.by_method]
     if not tables:
-        return [f"PMD is not among the records of {name}, so there is no verdict on it."]
+        return [f"PMD is not among the records of {name}, so it is not compared."]
     points = sum(len(table.heads) for table in tables)
     won = sum(table.best_measures().count(OURS) for table in tables)
     n = max(len(table.of_kind("measure")) for table in tables)
@@ -171,7 +171,7 @@ def provenance(results: Results) -> list[str]:
     versions = {", ".join(f"{name} {n}" for name, n in sorted(one.run.versions.items())) for one in records}
     software = " / ".join(sorted(versions))
     source = f"{results.experiment.data_name} (digest of the ratings {data.ratings})"
-    brackets = "in brackets: users and items of the first repeat without a training rating"
+    brackets = "in parentheses: users and items of the first repeat without a training rating"
     return [
         f"Data: {source}. Item geometry: {data.geometry} (digest {data.distances or 'of each split'}).",
         f"Splits, as training + test ratings ({brackets}): {'; '.join(splits)}.",

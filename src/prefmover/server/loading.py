@@ -42,11 +42,12 @@ def fitted(data: Dataset, *, refit: bool = False, progress: Progress | None = No
 
 
 def stored_folder(data: Dataset) -> Path:
-    """Return the folder of a data set's model in the cache, by version, ratings, titles and geometry."""
+    """Return the folder of a data set's model in the cache, by version and content."""
     from platformdirs import user_cache_path
 
     geometry = data.require_geometry("the default model")
     digest = hashlib.sha256()
-    for part in (version("prefmover"), data.ratings.digest(), geometry.digest(), *data.items.labels):
+    ratings, scale = data.ratings.digest(), repr(data.ratings.scale)
+    for part in (version("prefmover"), ratings, scale, geometry.digest(), *data.items.labels):
         digest.update(part.encode() + b"\0")
     return user_cache_path("prefmover") / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"

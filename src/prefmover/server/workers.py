@@ -119,4 +119,4 @@ class Workers:
     def _release(self, job: asyncio.Task[Result]) -> None:
         self.active -= 1
         if not job.cancelled():
-            job.exception()  # nobody may be waiting for it any more; asyncio would complain
+            job.exception()  # nobody may be waiting for it anymore; asyncio would complain

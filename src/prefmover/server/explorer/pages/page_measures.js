@@ -29,7 +29,7 @@ export function draw(route, context) {
   ];
   if (!two) return [...opening, ...suggestions(route, context)];
   if (same(route.person, route.other)) return [...opening, empty(`Choose two different ${userNoun()}s.`)];
-  const table = region({ label: "twelve measures", lines: 12, room: 44, signal: context.signal });
+  const table = region({ label: "twelve measures", lines: 12, room: 60, signal: context.signal });
   table.show(
     (stop) => api.comparison(route.person, route.other, stop),
     (answer) => {

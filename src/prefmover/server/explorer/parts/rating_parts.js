@@ -77,7 +77,7 @@ function stacked(parts) {
   });
 }
 
-/** The first part, the mean of all ratings, is most of the sum: the picture begins just below the others. */
+/** The first part, the overall mean, is most of the sum: the picture begins just below the others. */
 function shownRange(ends) {
   const inner = ends.length > 1 ? ends : [0, ...ends];
   const [least, most] = [Math.min(...inner), Math.max(...inner)];

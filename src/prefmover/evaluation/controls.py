@@ -33,19 +33,19 @@ from prefmover.model import KNNRecommender
 from prefmover.predict.base import clip
 from prefmover.predict.centering import Centering, CenteringName
 
-__all__ = ["BaselineRecommender", "mean_vector", "uniform"]
+__all__ = ["ControlRecommender", "mean_vector", "uniform"]
 
 CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
 
 
 @dataclass
-class BaselineRecommender:
+class ControlRecommender:
     """Predict the user's mean (``"user-mean"``), or the biases of user and item (``"bias"``).
 
     >>> from prefmover import Ratings
     >>> data = Dataset(Ratings.from_arrays([1, 1, 2], list("aba"), [5, 2, 3]))
-    >>> BaselineRecommender("user-mean").fit(data).predict([(1, "b"), (2, "b")])
+    >>> ControlRecommender("user-mean").fit(data).predict([(1, "b"), (2, "b")])
     array([3.5, 3. ])
     """
 

@@ -5,7 +5,7 @@ from prefmover import Dataset
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
-from prefmover.evaluation.baselines import BaselineRecommender, mean_vector
+from prefmover.evaluation.controls import ControlRecommender, mean_vector
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import similarities
@@ -55,8 +55,8 @@ def test_mean_vectors_need_a_geometry():
 def test_without_neighbors():
     split, data = small(2)
     pairs = split.test_pairs()
-    mean = BaselineRecommender("user-mean").fit(data).predict(pairs)
-    bias = BaselineRecommender("bias").fit(data).predict(pairs)
+    mean = ControlRecommender("user-mean").fit(data).predict(pairs)
+    bias = ControlRecommender("bias").fit(data).predict(pairs)
     centering = Centering.fit(split.train, "mean")
     np.testing.assert_allclose(mean, centering.baseline(split.users, split.items))
     assert not np.allclose(mean, bias)
