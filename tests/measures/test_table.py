@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefmover import Dataset, ItemGeometry, Ratings, Scale
+from prefmover import Dataset, ItemGeometry, Ratings, Scale, nearest
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
 from tests.measures.conftest import small_worlds
@@ -130,3 +130,10 @@ def test_only_exact_pmd_is_searched_by_bounds():
 def test_unknown_convention_lists_the_known():
     with pytest.raises(InputError, match=names("published", "median", "table-1")):
         MEASURES["bcf"].convention("medain")
+
+
+def test_a_new_user_with_the_id_of_a_user_in_the_data():
+    data = Dataset(Ratings.from_arrays([1, 1, 2], [10, 20, 20], [5, 3, 4]))
+    new = Ratings.from_arrays([2], [10], [1])
+    common = Measure.from_function("common", lambda u, v: len(u.keys() & v.keys()))
+    assert nearest(data, 2, measure=common, new=new).values.tolist() == [1, 0]

@@ -64,6 +64,8 @@ def test_a_few_queries_make_a_few_rows(data):
     assert graph.indices[[0, 4]].tolist() == [5, 2]
     new = Ratings.from_arrays(["new"], items[:1], [5])
     assert nearest(data, 3, new=new).to_graph().nnz == 3
+    same_id = data.ratings.take(users=[4])
+    assert nearest(data, 3, new=same_id).to_graph().nnz == 3
 
 
 def test_similarities_are_no_graph_of_distances(data):

@@ -347,3 +347,13 @@ def test_movielens_is_pot(real_data, name, n_queries):
             cost = data.geometry.block(items_u, items_v)
             true.append(ot.emd2(values_u / values_u.sum(), values_v / values_v.sum(), cost))
         np.testing.assert_allclose(found.values_table[k], np.sort(true)[:10], rtol=0, atol=1e-9)
+
+
+def test_raters_by_pair(viewers):
+    users, items = viewers.ratings.users[[3, 3, 5]].tolist(), viewers.ratings.items[[0, 1, 0]].tolist()
+    found = nearest_raters(viewers, users, items, 2)
+    for one, pair in zip(found, zip(users, items, strict=True), strict=True):
+        assert found[pair].users.tolist() == one.users.tolist()
+    for unknown in ((3, 10**6), [3, 0]):
+        with pytest.raises(InputError, match=names(3)):
+            found[unknown]

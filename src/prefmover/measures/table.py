@@ -302,14 +302,22 @@ class _FunctionKernel:
     function: Callable[[dict[Any, float], dict[Any, float]], float | None]
 
     def __call__(self, pairs: Pairs) -> Rows:
-        ids = pairs.ratings.users
-        rows_of_others = [(v, pairs.ratings[v]) for v in ids[pairs.others].tolist()]
+        ratings = pairs.ratings
+
+        def rows_of(users: Ints) -> list[tuple[Any, dict[Any, float]]]:
+            """Return ids and ratings; found by position, since a new user may have the id of another."""
+            rows = zip(ratings.users[users].tolist(), map(ratings.row, users.tolist()), strict=True)
+            return [
+                (u, dict(zip(ratings.items[items].tolist(), values.tolist(), strict=True)))
+                for u, (items, values) in rows
+            ]
+
+        others = rows_of(pairs.others)
 
         def rows(users: Ints) -> Floats:
-            out = np.empty((len(users), len(rows_of_others)))
-            for k, u in enumerate(ids[users].tolist()):
-                row = pairs.ratings[u]
-                out[k] = [self._value(u, row, v, other) for v, other in rows_of_others]
+            out = np.empty((len(users), len(others)))
+            for k, (u, row) in enumerate(rows_of(users)):
+                out[k] = [self._value(u, row, v, other) for v, other in others]
             return out
 
         return rows

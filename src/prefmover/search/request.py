@@ -88,4 +88,4 @@ class Request:
         users = (ratings if self.new is None else self.new).users[self.users]
         items = None if self.items is None else ratings.items[self.items]
         larger = self.measure.larger_is_closer
-        return Neighbors(users, ratings.users, indptr, neighbors, values, larger, stats, items)
+        return Neighbors(users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None)

@@ -198,6 +198,8 @@ class Neighbors:
         The work that the search did.
     items
         For searches among the raters of an item: the item ids, one for each query.
+    new
+        Whether the queries are new users, even if some have the ids of searched users.
 
     Examples
     --------
@@ -221,7 +223,9 @@ class Neighbors:
     larger_is_closer: bool = False
     stats: SearchStats = field(default_factory=SearchStats)
     items: Ids | None = None
+    new: bool = False
     _index: IdIndex = field(init=False)
+    _numbers: dict[tuple[Any, Any], int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", IdIndex("user", self.users))
@@ -255,10 +259,17 @@ class Neighbors:
             k = self._index.position(query)
         else:
             try:
-                k = list(zip(self.users.tolist(), self.items.tolist(), strict=True)).index(query)
-            except ValueError:
+                k = self._by_pair(self.items)[query]
+            except (KeyError, TypeError):
                 raise InputError(f"{query!r} is not a (user, item) pair that was searched") from None
         return self._list(k)
+
+    def _by_pair(self, items: Ids) -> dict[tuple[Any, Any], int]:
+        """Return the number of each (user, item), the first if it occurs twice; built on first use."""
+        if not self._numbers:
+            for k, pair in enumerate(zip(self.users.tolist(), items.tolist(), strict=True)):
+                self._numbers.setdefault(pair, k)
+        return self._numbers
 
     def __iter__(self) -> Iterator[NeighborList]:
         """Iterate over the queries' lists."""
@@ -290,7 +301,7 @@ class Neighbors:
         if self.larger_is_closer:
             raise InputError("a graph needs distances; this measure is a similarity")
         position = IdIndex("user", self.reference).get(self.users)
-        first = (position >= 0) if include_self else np.zeros(len(position), bool)
+        first = (position >= 0) & (include_self and not self.new)
         indptr = self.indptr + np.concatenate(([0], np.cumsum(first)))
         indices, data = np.empty(indptr[-1], np.int64), np.zeros(indptr[-1])
         rest = np.ones(indptr[-1], bool)
