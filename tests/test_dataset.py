@@ -6,13 +6,15 @@ import pickle
 import numpy as np
 import pytest
 
-from prefmover import datasets
+from prefmover import datasets, distances, nearest, pmd, similarities
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.dataset import Dataset, geometry_from_ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.model import KNNRecommender, Recommender
+from prefmover.search import NeighborIndex
 from tests.messages import names
 
 
@@ -117,3 +119,48 @@ def test_pickle_and_copy():
     for twin in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
         assert twin.ratings.digest() == data.ratings.digest()
         assert twin.geometry.digest() == data.geometry.digest()
+
+
+def test_titles_of_other_items():
+    geometry = ItemGeometry.from_vectors(["a", "x"], np.eye(2))
+    for known in (None, geometry):
+        with pytest.raises(InputError, match=names(7, "'a'")):
+            Dataset(ratings_of(["a"]), known, {7: "Alien"})
+    assert Dataset(ratings_of(["a"]), geometry, {"x": "X-Men"}).items.labels == ["a", "X-Men"]
+
+
+def test_what_is_not_a_geometry():
+    with pytest.raises(InputError, match=names("str", "ItemGeometry")):
+        Dataset(ratings_of(["a"]), "geometry")
+    with pytest.raises(InputError, match=names("list", "ItemGeometry")):
+        _ = Dataset(ratings_of(["a"]), lambda _: [1]).geometry
+
+
+def test_a_geometry_without_some_items_that_nobody_rated():
+    data = Dataset(ratings_of(["a", "b"]), items={"a": "Alien", "x": "X-Men"})
+    other = data.with_geometry(ItemGeometry.from_vectors(["b", "a", "c"], np.eye(3)))
+    assert other.ratings.items.tolist() == other.geometry.items.tolist() == ["a", "b", "c"]
+    assert other.items.labels == ["Alien", "b", "c"]
+
+
+def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(ItemGeometry, "from_ratings", lambda _: pytest.fail("not needed"))
+    data = Dataset(Ratings.from_arrays([1, 1, 2, 2], [10, 20, 20, 30], [5, 3, 4, 1]), geometry_from_ratings)
+    assert pickle.loads(pickle.dumps(data)).geometry_follows_ratings
+    model = KNNRecommender("jaccard").fit(data)
+    guest = model.guest({10: 4})
+    model.recommend(guest)
+    model.explain(guest, 1)
+    model.predictor_.similarity.guest_values(guest.guest, np.arange(2))
+    model.save(tmp_path / "model")
+    assert KNNRecommender.load(tmp_path / "model").data_.geometry is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [nearest, similarities, distances, NeighborIndex, lambda data: pmd(data, 1, 2), Recommender().fit],
+    ids=["nearest", "similarities", "distances", "index", "pmd", "fit"],
+)
+def test_functions_take_a_dataset(call):
+    with pytest.raises(InputError, match=names("Dataset", "Ratings")):
+        call(ratings_of(["a"]))

@@ -27,7 +27,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from prefmover._typing import Ids
 from prefmover.data.columns import read_columns
+from prefmover.data.ids import show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Duplicates, Ratings, Scale
 from prefmover.data.splits import Split
@@ -35,7 +37,7 @@ from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Dataset", "geometry_from_ratings"]
+__all__ = ["Dataset", "check_dataset", "geometry_from_ratings"]
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Missing = Literal["error", "drop"]
@@ -45,6 +47,8 @@ DESCRIBE_OR_DROP = (
     'Describe them too, or pass missing="drop" to leave out their ratings, or missing="far" to keep them, '
     "unlike any other item"
 )
+
+EXPECTED = "give an ItemGeometry, or a function of the ratings that returns one"
 
 LOG = logging.getLogger(__name__)
 
@@ -105,12 +109,17 @@ class Dataset:
             raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
+        if not (geometry is None or isinstance(geometry, ItemGeometry) or callable(geometry)):
+            raise InputError(f"geometry is of type {type(geometry).__name__}; {EXPECTED}")
         items = None if items is None else Catalog.from_items(items)
         if isinstance(geometry, ItemGeometry):
             ratings = _known_items(ratings, geometry, missing)
             all_items = geometry.items
         else:
             all_items = ratings.items if items is None else items.ids
+        if items is not None:
+            present = geometry.items if isinstance(geometry, ItemGeometry) else ratings.items
+            _refuse_other_items(items, present)
         unrated = all_items[ratings.find_items(all_items) < 0]
         ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
         if isinstance(geometry, ItemGeometry):
@@ -187,7 +196,17 @@ class Dataset:
         if self._geometry is None or isinstance(self._geometry, ItemGeometry):
             return self._geometry
         geometry = self._geometry(self.ratings)
+        if not isinstance(geometry, ItemGeometry):
+            raise InputError(f"the function of the geometry returned {type(geometry).__name__}; {EXPECTED}")
         return geometry.take(geometry.positions(self.ratings.items))
+
+    def geometry_if(self, needed: bool) -> ItemGeometry | None:
+        """Return the geometry if it is needed, or is there already; else None, and none is made."""
+        return self.geometry if needed or self._has_made_geometry else None
+
+    @property
+    def _has_made_geometry(self) -> bool:
+        return "geometry" in vars(self) or not callable(self._geometry)
 
     def require_geometry(self, what: str) -> ItemGeometry:
         """Return the geometry, or raise an error that names what needs it."""
@@ -252,8 +271,9 @@ class Dataset:
         return self._geometry is geometry_from_ratings
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the geometry rather than the function that makes it; folds stay behind."""
-        return {**self.__dict__, "_geometry": self.geometry, "_folds": None}
+        """Pickle the geometry rather than a function of somebody that makes it; folds stay behind."""
+        later = self.geometry_follows_ratings and not self._has_made_geometry
+        return {**self.__dict__, "_geometry": self._geometry if later else self.geometry, "_folds": None}
 
     def folds(self) -> list[Split]:
         """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""
@@ -272,9 +292,28 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
     return ItemGeometry.from_ratings(ratings)
 
 
+def check_dataset(data: Any) -> None:
+    """Raise an error unless a public function was given a data set."""
+    if not isinstance(data, Dataset):
+        raise InputError(
+            f"expected a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
+        )
+
+
+def _refuse_other_items(catalog: Catalog, present: Ids) -> None:
+    """Raise an error if a catalog has titles of other items only."""
+    if len(catalog) and len(present) and not catalog.has(present).any():
+        ids = f"{show(catalog.ids[0])}, while the data have items such as {show(present[0])}"
+        mixed = " (integer and string ids do not match)" if catalog.ids.dtype != present.dtype else ""
+        raise InputError(f"no item with a title is in the data{mixed}: the titles are of items such as {ids}")
+
+
 def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> Ratings:
     """Return the ratings of the items in the geometry; others are an error, or are dropped."""
     known = geometry.has(ratings.items)
+    kept = known | (np.bincount(ratings.matrix.indices, minlength=ratings.n_items) > 0)
+    if not kept.all():  # items without ratings or distances
+        ratings, known = ratings.take(items=kept), known[kept]
     if known.all():
         return ratings
     unknown = ratings.items[~known]

@@ -4,6 +4,9 @@ Every error that a user can cause is an :class:`InputError`; the command line pr
 with code 2. Any other exception is a bug of prefmover.
 """
 
+from numbers import Integral
+from typing import Any
+
 __all__ = [
     "InputError",
     "MissingExtraError",
@@ -12,6 +15,7 @@ __all__ = [
     "PrefmoverError",
     "UndefinedDistanceError",
     "UnknownIdError",
+    "check_whole_number",
 ]
 
 
@@ -52,3 +56,9 @@ class MissingExtraError(PrefmoverError, ImportError):
 
 class MissingItemsWarning(UserWarning):
     """Ratings were dropped because the item geometry lacks their items."""
+
+
+def check_whole_number(name: str, value: Any, least: int = 1) -> None:
+    """Raise an error unless a parameter is a whole number from ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name} is {value!r}; give a whole number from {least}")

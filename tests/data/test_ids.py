@@ -120,3 +120,7 @@ def test_a_misspelled_id_is_not_compared_with_very_many():
 def test_a_single_id_is_not_a_list_of_ids():
     with pytest.raises(InputError, match=names("user")):
         IdIndex("user", as_ids(["a"], "user")).positions("a")
+
+
+def test_ids_that_cannot_be_ids_are_unknown():
+    assert IdIndex("user", as_ids([7, 9], "user")).get([9, [7], {}]).tolist() == [1, -1, -1]

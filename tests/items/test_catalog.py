@@ -1,5 +1,6 @@
 """Titles: splitting, comparing and searching them."""
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -94,3 +95,12 @@ def test_years_and_genres_of_a_frame():
 def test_items_in_no_known_form(items, named):
     with pytest.raises(InputError, match=named):
         Catalog.from_items(items)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_titles_years_and_genres(missing):
+    assert Catalog.from_items({7: "Alien", 9: missing}).labels == ["Alien", "9"]
+    frame = pd.DataFrame({"item": [7, 9], "title": ["Alien", missing], "year": [1979, missing]})
+    catalog = Catalog.from_items(frame.assign(genres=["Horror|Sci-Fi", missing]))
+    assert catalog.labels == ["Alien (1979)", "9"]
+    assert catalog.genres == (("Horror", "Sci-Fi"), ())

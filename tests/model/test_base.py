@@ -214,3 +214,41 @@ def test_tiny_data(users, items, values, kind):
         assert predicted.min() >= 1
         assert predicted.max() <= 5
     assert {one.item for one in model.recommend("a", 5)} == {"x", "y", "z"} - set(ratings["a"])
+
+
+@BOTH
+def test_users_that_a_matrix_lacks_are_not_added(data, kind):
+    ratings = data.ratings
+    friends = Measure.from_matrix("friends", np.eye(ratings.n_users), ratings.users)
+    model = kind(friends).fit(data)
+    with pytest.raises(InputError, match=names("'friends'", "'new'")):
+        model.add_users(Ratings.from_arrays(["new"], ["i01"], [3]))
+    assert model.data_.ratings is ratings
+    assert len(model.recommend("u00", 3)) == 3
+    with pytest.raises(InputError, match=names("dict")):
+        model.add_users({"new": {"i01": 3}})
+
+
+@pytest.mark.parametrize(
+    "model", [Recommender(seed=-1), Recommender(seed="a"), KNNRecommender(shrinkage="a")], ids=repr
+)
+def test_parameters_that_are_no_numbers(data, model):
+    (name, value), *_ = [(n, v) for n, v in model.get_params().items() if v in (-1, "a")]
+    with pytest.raises(InputError, match=names(name, repr(value))):
+        model.fit(data)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [None, "x", 2.0])
+def test_numbers_of_results(data, kind, n):
+    model = kind().fit(data)
+    with pytest.raises(InputError, match=names("n", repr(n))):
+        model.recommend("u00", n)
+    with pytest.raises(InputError, match=names("k", repr(n))):
+        model.neighbors("u00", n)
+
+
+def test_ids_that_cannot_be_ids(data):
+    model = Recommender().fit(data)
+    assert model.predict([(["u00"], {})])[0].how == "nothing known"
+    assert model.explain_recommendation("u00", ["i01"]).prediction.how == "unknown item"

@@ -251,3 +251,20 @@ def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     save(folder, 3.0)
     assert storage.read(folder).header.facts == {"number": 3.0}
     shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Recommender(landmarks=np.int64(9), seed=np.int32(1)),
+        KNNRecommender(k=np.int64(3), shrinkage=np.float32(0.5)),
+    ],
+    ids=["kernel", "knn"],
+)
+def test_numbers_of_numpy_are_saved(data, tmp_path, model):
+    model.fit(data).save(tmp_path / "model")
+    again = type(model).load(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    guests = [one.guest({"i01": 5, "i02": 2}) for one in (model, again)]
+    a, b = (one.recommend(guest, 10).to_dict() for one, guest in zip((model, again), guests, strict=True))
+    assert a == b  # to the last bit

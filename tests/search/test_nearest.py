@@ -357,3 +357,16 @@ def test_raters_by_pair(viewers):
     for unknown in ((3, 10**6), [3, 0]):
         with pytest.raises(InputError, match=names(3)):
             found[unknown]
+
+
+@pytest.mark.parametrize("k", [None, float("nan"), "a", 2.5])
+def test_k_that_is_no_whole_number(viewers, k):
+    for measure in ("pmd", "jaccard"):
+        with pytest.raises(InputError, match=names("k", repr(k))):
+            nearest(viewers, k, measure=measure)
+
+
+@pytest.mark.parametrize("radius", [None, float("nan"), "a"])
+def test_a_radius_that_is_no_number(viewers, radius):
+    with pytest.raises(InputError, match=names("radius", repr(radius))):
+        within(viewers, radius)

@@ -220,7 +220,7 @@ class IdIndex:
         """
         by_id = self._by_id()
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
-        return np.array([by_id.get(i, -1) for i in listed], dtype=np.int64)
+        return np.array([by_id[i] if i in self else -1 for i in listed], dtype=np.int64)
 
     def _unknown(self, id_: Any) -> str:
         sentence = f"there is no {self.kind} {show(id_)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from prefmover._typing import Ids, Ints
+from prefmover._typing import Bools, Ids, Ints
 from prefmover.data.columns import find_column
 from prefmover.data.ids import IdIndex, as_ids, close_names, frozen
 from prefmover.errors import InputError, UnknownIdError
@@ -98,7 +98,8 @@ class Catalog:
     def from_items(cls, items: Any) -> Catalog:
         """Return a catalog from ``{item: title}``, or from a frame with columns item and title.
 
-        Columns year and genres (lists of text) are used if they are there. A catalog is returned as it is.
+        Columns year and genres (lists, or text such as ``"Drama|War"``) are used if they are there. An item
+        without a title goes by its id. A catalog is returned as it is.
 
         >>> Catalog.from_items({7: "Alien", 9: "Fargo"}).labels
         ['Alien', 'Fargo']
@@ -108,7 +109,7 @@ class Catalog:
         if isinstance(items, Catalog):
             return items
         if isinstance(items, Mapping):
-            return cls(list(items), [str(title) for title in items.values()])
+            return cls(list(items), _titles(items, map(_value, items.values())))
         try:
             frame: Any = nw.from_native(items, eager_only=True)
         except TypeError:
@@ -117,10 +118,12 @@ class Catalog:
             ) from None
         for name in ("item", "title"):
             find_column(name, frame.columns, name, "the frame of items")
-        columns = {name: frame[name].to_list() for name in ("year", "genres") if name in frame.columns}
-        years = columns.get("year") and [int(year or 0) for year in columns["year"]]
-        genres = columns.get("genres") and [() if some is None else some for some in columns["genres"]]
-        return cls(frame["item"].to_list(), [str(title) for title in frame["title"].to_list()], years, genres)
+        ids, titles, years, genres = (
+            _values(frame[name]) if name in frame.columns else []
+            for name in ("item", "title", "year", "genres")
+        )
+        years, genres = [int(year or 0) for year in years], [_genres(some) for some in genres]
+        return cls(ids, _titles(ids, titles), years or None, genres or None)
 
     def aligned(self, ids: Ids) -> Catalog:
         """Return the catalog of these items, in this order; the title of an unknown item is its id."""
@@ -133,6 +136,10 @@ class Catalog:
             [int(self.years[k]) if k >= 0 else 0 for k in positions],
             [self.genres[k] if k >= 0 else () for k in positions],
         )
+
+    def has(self, ids: Ids) -> Bools:
+        """Return which ids are in the catalog."""
+        return self._index.get(ids) >= 0
 
     def __len__(self) -> int:
         """Return the number of items."""
@@ -195,6 +202,28 @@ class Catalog:
         close = close_names(text, self.titles)
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         raise UnknownIdError(f"no title among {len(self):,} items is, begins with or contains {text!r}{hint}")
+
+
+def _value(value: Any) -> Any:
+    """Return a value, or None in place of NaN."""
+    return None if isinstance(value, float) and value != value else value
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column of a frame, None where there is none."""
+    both = zip(column.to_list(), column.is_null().to_list(), strict=True)
+    return [None if missing else _value(value) for value, missing in both]
+
+
+def _titles(ids: Iterable[Any], titles: Iterable[Any]) -> list[str]:
+    return [str(id_ if title is None else title) for id_, title in zip(ids, titles, strict=True)]
+
+
+def _genres(genres: Any) -> list[str]:
+    """Return genres from a list, or from text such as "Drama|War"."""
+    if isinstance(genres, str):
+        return [genre.strip() for genre in genres.split("|") if genre.strip()]
+    return [] if genres is None else list(genres)
 
 
 def split_year(text: str) -> tuple[str, int]:

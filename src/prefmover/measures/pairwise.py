@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.execution.memory import require
 from prefmover.measures.pairs import Pairs, Rows, compute
 from prefmover.measures.table import Measure, find_measure
@@ -65,6 +65,7 @@ def similarities(
     >>> similarities(data, "cos", users=["ann"])  # ann and cid have no item in common
     array([[ 1.,  1., nan]])
     """
+    check_dataset(data)
     row, at = find_measure(measure), data.ratings.user_positions
     return values(data, row, convention, at(users), at(others), n_threads, progress)
 

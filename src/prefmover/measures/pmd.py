@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences, undefined_because
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
@@ -97,6 +97,7 @@ def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
     >>> answer.transport.certificate.valid
     True
     """
+    check_dataset(data)
     return _pmd_at(data, data.ratings.user_position(u), data.ratings.user_position(v))
 
 
@@ -129,6 +130,7 @@ def distances(
     >>> distances(datasets.load("cinema"), ["ada-b"], ["ada-b", "olga-r", "lina-r"]).round(4)
     array([[0.    , 0.6519, 0.6553]])
     """
+    check_dataset(data)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
     rows, columns = data.ratings.user_positions(users), data.ratings.user_positions(others)

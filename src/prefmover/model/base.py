@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Progress
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
@@ -36,7 +36,7 @@ from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings, tuned
 from prefmover.search import NeighborList
 
-__all__ = ["Arrays", "BaseRecommender", "check_whole_number"]
+__all__ = ["Arrays", "BaseRecommender"]
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -127,10 +127,7 @@ class BaseRecommender(ABC):
             Called with (steps done, steps in all).
         """
         row, settings = self._checked()
-        if not isinstance(data, Dataset):
-            raise InputError(
-                f"fit takes a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
-            )
+        check_dataset(data)
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
         params, defaults, trials = self.get_params(), self._defaults(), list[dict[str, Any]]()
@@ -243,8 +240,10 @@ class BaseRecommender(ABC):
     def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
         """Return the parts of a predicted rating: the baseline and the contribution of each neighbor."""
         state, data = self._state(user), self.data_
-        baseline, contributions = self.predictor_.explain(state, int(data.ratings.find_items([item])[0]))
-        shown = {item, *(one.item for contribution in contributions for one in contribution.evidence)}
+        position = int(data.ratings.find_items([item])[0])
+        baseline, contributions = self.predictor_.explain(state, position)
+        shown = {one.item for contribution in contributions for one in contribution.evidence}
+        shown |= {item} if position >= 0 else set()
         positions = zip(shown, data.ratings.find_items(shown).tolist(), strict=True)
         labels = {one: data.items.label(position) for one, position in positions if position >= 0}
         prediction, value_name = self.predict_one(state, item), self.predictor_.similarity.measure.value_name
@@ -270,6 +269,8 @@ class BaseRecommender(ABC):
     def add_users(self, ratings: Ratings) -> Self:
         """Add users, by their ratings of items of the model. The present users are not compared again."""
         predictor, known = self._fitted(), self.data_.ratings
+        if not isinstance(ratings, Ratings):
+            raise InputError(f"expected Ratings, got {type(ratings).__name__}; see Ratings.from_arrays")
         present = np.flatnonzero(known.find_users(ratings.users) >= 0)
         if present.size:
             user = ratings.users[present[:1]].tolist()[0]
@@ -324,9 +325,3 @@ class BaseRecommender(ABC):
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
         return user
-
-
-def check_whole_number(name: str, value: Any) -> None:
-    """Raise an error unless a parameter is a whole number from 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} is {value!r}; give a whole number from 1")

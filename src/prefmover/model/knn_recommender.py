@@ -9,13 +9,14 @@ Prediction('bob', 'y': 3.000 from 1 neighbor)
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from prefmover.errors import InputError
+from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base import BaseRecommender, check_whole_number
+from prefmover.model.base import BaseRecommender
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.similarity import UserSimilarity
@@ -82,8 +83,9 @@ class KNNRecommender(BaseRecommender):
         if self.neighborhood not in ("raters", "global"):
             raise InputError(f'neighborhood is {self.neighborhood!r}; choose "raters" or "global"')
         check_whole_number("k", settings["k"])
-        if not 0 <= settings["shrinkage"] < np.inf:
-            raise InputError(f"shrinkage is {settings['shrinkage']!r}; give a number from 0")
+        shrinkage = settings["shrinkage"]
+        if not isinstance(shrinkage, Real) or not 0 <= float(shrinkage) < np.inf:
+            raise InputError(f"shrinkage is {shrinkage!r}; give a number from 0")
 
     def _build(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> KNNPredictor:
         centering = Centering.fit(similarity.data.ratings, self.centering)

@@ -21,9 +21,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from prefmover._typing import Progress
-from prefmover.errors import InputError
+from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base import Arrays, BaseRecommender, check_whole_number
+from prefmover.model.base import Arrays, BaseRecommender
 from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
@@ -109,6 +109,7 @@ class Recommender(BaseRecommender):
 
     def _check(self, settings: Settings) -> None:
         check_whole_number("landmarks", self.landmarks)
+        check_whole_number("seed", self.seed, least=0)
         if not isinstance(settings["covariance"], Covariance):
             raise InputError(f"covariance is {settings['covariance']!r}; give a prefmover.predict.Covariance")
 

@@ -141,9 +141,10 @@ class StoredModel(NamedTuple):
 def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
     """Write a fitted model with its data. The parameters are those at the time of the fit."""
     data = model.data_
-    ratings, geometry, scale = data.ratings, data.geometry, data.ratings.scale
+    row, ratings, scale = find_measure(model.params_["measure"]), data.ratings, data.ratings.scale
+    geometry = data.geometry_if(row.needs_geometry or model.uses_geometry)
     parameters = {name: _to_json(value) for name, value in model.params_.items()}
-    parameters |= {"n_threads": None, "measure": find_measure(model.params_["measure"]).name}
+    parameters |= {"n_threads": None, "measure": row.name}
     matrix = ratings.matrix
     arrays: dict[str, Any] = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
     facts: dict[str, Any] = {
@@ -220,7 +221,9 @@ def _restored_data(stored: StoredModel) -> Dataset:
 
 def _to_json(value: Any) -> Any:
     if isinstance(value, Covariance):
-        return asdict(value)
+        return {name: _to_json(number) for name, number in asdict(value).items()}
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, Weight):
         try:
             weight(value.name)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.errors import InputError
+from prefmover.errors import check_whole_number
 from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Contribution(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """A part of a prediction that is made by no neighbor, such as the mean of all ratings."""
+    """A part of a prediction that does not come from neighbors, such as the overall mean."""
 
     name: str
     value: float
@@ -379,8 +379,7 @@ def best(scores: Floats, excluded: Ints, n: int) -> Ints:
     >>> best(np.array([3.0, 5.0, np.nan, 3.0, 1.0]), excluded=np.array([1]), n=2)
     array([0, 3])
     """
-    if n != int(n) or n < 1:
-        raise InputError(f"n is {n!r}; give a whole number from 1")
+    check_whole_number("n", n)
     eligible = ~np.isnan(scores)
     eligible[excluded] = False
     positions = np.flatnonzero(eligible)

@@ -164,8 +164,10 @@ class KNNPredictor(Predictor):
 
     def with_users(self, data: Dataset) -> Self:
         """Return the predictor over more users, with means and biases brought up to date."""
+        similarity, more = self.similarity.with_data(data), np.arange(self.ratings.n_users, data.n_users)
+        similarity.values(more, more[:1])  # a measure that cannot compare a new user is an error here
         centering = Centering.fit(data.ratings, self.centering.name)
-        return replace(self, similarity=self.similarity.with_data(data), centering=centering)
+        return replace(self, similarity=similarity, centering=centering)
 
     def _scores(self, all_k: AllK, baselines: Floats) -> Scores:
         """Return the scores for the one K; without neighbors and centering, the baseline is the mean."""

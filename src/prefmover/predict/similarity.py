@@ -87,7 +87,8 @@ class UserSimilarity:
         # Some measures use the means of items, which depend on all ratings.
         ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
         columns = others if self.measure.uses_others else np.arange(len(others))
-        whole = Dataset(ratings.stack(guest), self.data.geometry, self.data.items)
+        geometry = self.data.geometry_if(self.measure.needs_geometry)
+        whole = Dataset(ratings.stack(guest), geometry, self.data.items)
         query = np.array([ratings.n_users])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]

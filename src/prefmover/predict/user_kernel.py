@@ -83,9 +83,9 @@ class UserKernel:
         among = weights[landmarks]
         values, vectors = np.linalg.eigh((among + among.T) / 2)
         large = values > MIN_EIGENVALUE
-        whitening = vectors[:, large] / np.sqrt(values[large])
+        whitening = np.ascontiguousarray(vectors[:, large] / np.sqrt(values[large]), np.float32)
         no_features = np.empty((0, int(large.sum())), np.float32)
-        empty = cls(landmarks, whitening.astype(np.float32), no_features, np.empty(0))
+        empty = cls(landmarks, whitening, no_features, np.empty(0))
         return empty.extended(weights)
 
     @property

@@ -36,7 +36,7 @@ def exhaustive(request: Request) -> NeighborPositions:
     data, measure, new, radius = request.data, request.measure, request.new, request.radius
     compared, queries = data, request.users
     if new is not None:  # behind all others
-        geometry = data.geometry if measure.needs_geometry else None
+        geometry = data.geometry_if(measure.needs_geometry)
         compared = Dataset(data.ratings.stack(new), geometry, data.items)
         queries = queries + data.n_users
     everyone, rows = np.arange(data.n_users), np.unique(queries)

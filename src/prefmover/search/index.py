@@ -18,7 +18,7 @@ import numpy as np
 from prefmover._typing import Ints, Progress
 from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, opened
 from prefmover.search.request import Request
@@ -58,6 +58,7 @@ class NeighborIndex:
     """
 
     def __init__(self, data: Dataset, *, table_budget: int = TABLE_BUDGET) -> None:
+        check_dataset(data)
         self.data = data
         self.geometry = data.require_geometry("PMD")
         self.table_budget = table_budget

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 from prefmover._typing import Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
-from prefmover.errors import InputError
+from prefmover.dataset import Dataset, check_dataset
+from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.memory import require
 from prefmover.measures import Measure, find_measure
 from prefmover.search.result import NeighborPositions, Neighbors
@@ -43,11 +44,10 @@ class Request:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        if self.k is not None and (self.k != int(self.k) or self.k < 1):
-            raise InputError(f"k is {self.k!r}; pass a whole number from 1 up")
-        least = float("-inf" if self.measure.larger_is_closer else 0)
-        if self.radius is not None and not self.radius >= least:
-            raise InputError(f"radius is {self.radius!r}; pass a number from {least:g} up")
+        if self.radius is None:
+            check_whole_number("k", self.k)
+        else:
+            self._check_radius()
         if self.items is not None and self.items.size != self.users.size:
             raise InputError(
                 f"{self.users.size} users but {self.items.size} items; pass one item for each user"
@@ -57,6 +57,11 @@ class Request:
         if self.k is not None and self.items is None:
             what = f"the {self.most:,} nearest of each of {self.users.size:,} users"
             require(16 * self.users.size * self.most, what, "ask for a smaller k, or for fewer users")
+
+    def _check_radius(self) -> None:
+        least = float("-inf" if self.measure.larger_is_closer else 0)
+        if not isinstance(self.radius, Real) or not float(self.radius) >= least:
+            raise InputError(f"radius is {self.radius!r}; pass a number from {least:g} up")
 
     @classmethod
     def from_ids(
@@ -71,8 +76,11 @@ class Request:
         **options: Any,
     ) -> Self:
         """Return the search of queries and items by id; ``users=None`` means all."""
+        check_dataset(data)
         if new is not None and not isinstance(new, Ratings):
             raise InputError(f"new is of type {type(new).__name__}; pass Ratings (see Ratings.from_arrays)")
+        if options.get("radius", 0) is None:
+            raise InputError("radius is None; pass a number")
         queries = (data.ratings if new is None else new).user_positions(users)
         columns = None if items is None else data.ratings.item_positions(items)
         return cls(data, find_measure(measure), convention, queries, columns, new, **options)
@@ -88,4 +96,6 @@ class Request:
         users = (ratings if self.new is None else self.new).users[self.users]
         items = None if self.items is None else ratings.items[self.items]
         larger = self.measure.larger_is_closer
-        return Neighbors(users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None)
+        return Neighbors(
+            users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None
+        )
