@@ -37,7 +37,7 @@ from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["Dataset", "check_dataset", "geometry_from_ratings"]
+__all__ = ["Dataset", "geometry_from_ratings"]
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Missing = Literal["error", "drop"]

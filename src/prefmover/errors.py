@@ -15,7 +15,6 @@ __all__ = [
     "PrefmoverError",
     "UndefinedDistanceError",
     "UnknownIdError",
-    "check_whole_number",
 ]
 
 
