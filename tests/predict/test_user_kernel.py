@@ -64,3 +64,9 @@ def test_weights_to_oneself_are_one():
     assert out[0, 2] == 0
     assert out[0, 1] == pytest.approx(2 / 6)
     assert out.min() >= -1
+
+
+def test_the_layout_is_the_one_that_is_saved():
+    """Products of matrices in another layout differ in the last bit."""
+    kernel = UserKernel.from_weights(np.eye(5) / 2 + 0.5, np.arange(5))
+    assert kernel.whitening.flags.c_contiguous
