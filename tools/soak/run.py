@@ -82,7 +82,7 @@ def _search(rng, tally, largest):
     def reference(users=queries, **options):
         return exhaustive(Request.from_ids(data, users, n_threads=1, **options))
 
-    everything = reference().values
+    everything = reference(k=data.n_users).values
     # A radius that is one of the distances: a user at the edge is within.
     radius = float(rng.choice(everything)) if everything.size and rng.random() < 0.7 else rng.random()
     users, items = rng.choice(data.ratings.users, 12), rng.choice(data.ratings.items, 12)
