@@ -4,6 +4,8 @@ import re
 from math import inf, pi
 from pathlib import Path
 
+import pytest
+
 from prefmover.measures import MEASURES, WEIGHTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
@@ -61,6 +63,7 @@ def test_every_measure_convention_and_weight_is_explained():
         assert f"`{name}`" in PAGE
 
 
+@pytest.mark.slow
 def test_figures_of_table_1():
     """The rows of the page's table of 1-PMD, computed."""
     import numpy as np

@@ -80,6 +80,7 @@ def test_agreement_marks():
     assert agreement("-0.5", 0.5) == "differs"
 
 
+@pytest.mark.slow
 def test_command():
     from typer.testing import CliRunner
 
@@ -92,6 +93,7 @@ def test_command():
     assert "1-PMD     u1 & u2      0.892" in result.output
 
 
+@pytest.mark.slow
 def test_command_json():
     from typer.testing import CliRunner
 

@@ -18,6 +18,8 @@ from prefmover.server import loading
 from prefmover.server.settings import Settings
 from tests.server.conftest import wait_until_ready, with_title
 
+pytestmark = pytest.mark.slow
+
 
 def command(*arguments):
     return [sys.executable, "-m", "prefmover.cli", "serve", *map(str, arguments)]
@@ -40,7 +42,6 @@ def folder(data, tmp_path_factory):
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_starts_and_stops(folder, sent, code):
     process = subprocess.Popen(
@@ -64,7 +65,6 @@ def test_starts_and_stops(folder, sent, code):
     assert "Traceback" not in output[1]
 
 
-@pytest.mark.slow
 def test_files(tmp_path):
     (tmp_path / "stars.csv").write_text("user,item,rating\nann,x,5\nann,y,3\nbob,y,4\nbob,z,1\n")
     (tmp_path / "tags.csv").write_text("item,title,tags\nx,Ex,a b\ny,Why,a\nz,Zed,c\n")
