@@ -62,7 +62,7 @@ class ItemGeometry:
     grid
         (n, n) int32 distances in units, or None if they are computed from ``vectors`` on demand.
     vectors
-        (n, d) unit vectors, or None.
+        (n, d) unit vectors whose angles are the distances, or None if the distances came without vectors.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class ItemGeometry:
         if n_bytes > budget:
             return lazy
         require(n_bytes, f"the distances of {len(ids):,} items", "pass budget=0 to compute them on demand")
-        return replace(lazy, grid=frozen(lazy._dense(n_threads)), vectors=None)
+        return replace(lazy, grid=frozen(lazy._dense(n_threads)))
 
     @classmethod
     def from_similarity(
