@@ -131,6 +131,7 @@ def mend_checksums(folder: Path) -> None:
         for about in header["files"].values():
             content = (folder / about["name"]).read_bytes()
             about["size"], about["sha256"] = len(content), hashlib.sha256(content).hexdigest()
+        header["sha256"] = storage.header_sha256(header)
         (folder / "header.json").write_text(json.dumps(header))
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return

@@ -111,10 +111,54 @@ def test_damage_is_found(tmp_path, role, damage):
 )
 def test_headers(tmp_path, change, message):
     folder = save(tmp_path / "m")
-    header = json.loads((folder / "header.json").read_text())
-    change(header)
-    (folder / "header.json").write_text(json.dumps(header))
+    rewrite(folder, change, mend=False)
     with pytest.raises(InputError, match=message):
+        storage.read(folder)
+
+
+def rewrite(folder, change, *, mend):
+    """Edit the header, with or without the checksum that fits it."""
+    path = folder / "header.json"
+    header = json.loads(path.read_text())
+    change(header)
+    if mend:
+        header["sha256"] = storage.header_sha256(header)
+    path.write_text(json.dumps(header))
+
+
+def test_a_header_may_be_written_in_another_way(tmp_path):
+    folder = save(tmp_path / "m")
+    path = folder / "header.json"
+    path.write_text(json.dumps(dict(reversed(json.loads(path.read_text()).items()))))
+    assert storage.read(folder).header.facts == {"number": 1.0}
+
+
+EDITS = {
+    "unit": lambda h: h["facts"]["geometry"].update(unit=h["facts"]["geometry"]["unit"] * 2),
+    "scale": lambda h: h["facts"].update(scale=[0, 5, 1]),
+    "measure": lambda h: h["parameters"].update(measure="jaccard"),
+    "convention": lambda h: h["parameters"].update(convention="table-1"),
+    "settings": lambda h: h["facts"]["settings"].update(k=2),
+    "name": lambda h: h["facts"]["dataset"].update(name="another"),
+    "version of prefmover": lambda h: h.update(written_by="9.9"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_edited_header_is_refused(data, tmp_path, edit):
+    """These load without an error and change the answers, or what is said about them."""
+    KNNRecommender(k=3).fit(data).save(tmp_path / "m")
+    rewrite(tmp_path / "m", edit, mend=False)
+    with pytest.raises(InputError, match=names("header.json")):
+        KNNRecommender.load(tmp_path / "m")
+    assert KNNRecommender.load(tmp_path / "m", verify=False)
+
+
+def test_a_number_of_five_thousand_digits(tmp_path):
+    folder = save(tmp_path / "m")
+    text = (folder / "header.json").read_text()
+    (folder / "header.json").write_text(text.replace('"number": 1.0', f'"number": {"9" * 5000}'))
+    with pytest.raises(InputError, match=names("header.json")):
         storage.read(folder)
 
 
@@ -213,10 +257,7 @@ def test_a_loaded_model_is_pickled_whole(data, tmp_path):
 )
 def test_models_that_were_tampered_with(data, tmp_path, change, message):
     KNNRecommender().fit(data).save(tmp_path / "m")
-    path = tmp_path / "m" / "header.json"
-    header = json.loads(path.read_text())
-    change(header)
-    path.write_text(json.dumps(header))
+    rewrite(tmp_path / "m", change, mend=True)
     with pytest.raises(InputError, match=message):
         storage.load(tmp_path / "m")
 

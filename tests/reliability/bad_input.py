@@ -38,6 +38,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
 from prefmover.items.table import read_item_table
+from prefmover.model import storage
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 
@@ -536,6 +537,7 @@ def header(**changes: Any) -> Callable[[Path], object]:
             for part in path:
                 inner = inner[part]
             inner[last] = value
+        content["sha256"] = storage.header_sha256(content)
         (folder / "header.json").write_text(json.dumps(content))
 
     return damage
@@ -609,6 +611,13 @@ model(
     "the header of something else",
     ("model/header.json",),
     lambda folder: (folder / "header.json").write_text("{}"),
+)
+model(
+    "a header that was edited",
+    ("model/header.json",),
+    lambda folder: (folder / "header.json").write_text(
+        (folder / "header.json").read_text().replace('"seed": 0', '"seed": 1')
+    ),
 )
 model("a newer format", ("model", 99, 1), header(version=99))
 model("an unknown field in the header", ("model/header.json", "surprise"), header(surprise=1))

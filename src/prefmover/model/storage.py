@@ -3,7 +3,7 @@
 ::
 
     my-model/
-      header.json                kind of model, parameters, and the sizes and checksums of the other files
+      header.json                kind of model, parameters, checksums of the other files and its own
       arrays-3f9c….safetensors   mapped into memory when loaded, not read
       users-….parquet            ids
       items-….parquet            ids, titles, years and genres
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "load", "read", "save", "write"]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
 HEADER = "header.json"
 DATA_FILE = r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$"
@@ -119,6 +119,8 @@ class Header(Stamp):
         The parameters of the model when it was fitted, as its constructor takes them.
     facts
         Everything else that is not an array: settings, scale, properties of the geometry.
+    sha256
+        Checksum of all other fields; see :func:`header_sha256`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -127,6 +129,7 @@ class Header(Stamp):
     parameters: dict[str, Any]
     facts: dict[str, Any]
     files: StoredFiles
+    sha256: str
 
 
 class StoredModel(NamedTuple):
@@ -276,9 +279,11 @@ def write(
         path.mkdir(parents=True, exist_ok=True)
         files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
         stamp = {"format": "prefmover-model", "version": FORMAT_VERSION, "written_by": version("prefmover")}
-        header = Header.model_validate({**stamp, **about, "files": files})
+        header = Header.model_validate({**stamp, **about, "files": files, "sha256": ""})
+        content = json.loads(header.model_dump_json())
+        content["sha256"] = header_sha256(content)
         with _temporary(path) as file:
-            file.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             _sync(file)
             file.replace(path / HEADER)  # the one step from the old model to the new
         _sync(path)
@@ -287,6 +292,18 @@ def write(
             if old.name not in named and WRITTEN.match(old.name):
                 old.unlink(missing_ok=True)
     return path
+
+
+def header_sha256(content: Mapping[str, Any]) -> str:
+    """Return the checksum of a header: of its JSON with sorted keys, without the checksum itself.
+
+    A number that somebody edits (the unit of the distances, the scale) would change answers without a word.
+
+    >>> header_sha256({"version": 3, "kind": "knn"})[:16]
+    '23b18aeb876aa326'
+    """
+    others = {name: value for name, value in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
 
 
 def _write_file(folder: Path, role: str, writer: Callable[[Path], None]) -> StoredFile:
@@ -317,7 +334,8 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
     Parameters
     ----------
     verify
-        Compare checksums, which reads every byte once; otherwise only sizes are compared.
+        Compare checksums, which reads every byte once; otherwise only sizes are compared, and a header that
+        was edited is accepted.
 
     Raises
     ------
@@ -325,7 +343,7 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
         If the folder does not exist, is not a model, was written by another version, or is damaged.
     """
     path = Path(folder)
-    header = _read_header(path)
+    header = _read_header(path, verify)
     files = header.files
     arrays, users, items = (
         _checked_file(path, file, verify) for file in (files.arrays, files.users, files.items)
@@ -337,7 +355,7 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
     return StoredModel(header, _map_arrays(arrays), user_ids, _read_items(items))
 
 
-def _read_header(folder: Path) -> Header:
+def _read_header(folder: Path, verify: bool) -> Header:
     path = folder / HEADER
     if not folder.exists():
         raise InputError(f"there is no folder {folder}; save a model there first")
@@ -354,7 +372,13 @@ def _read_header(folder: Path) -> Header:
         content = path.read_bytes()
         stamp = Stamp.model_validate_json(content)
         if stamp.version == FORMAT_VERSION:
-            return Header.model_validate_json(content)
+            header = Header.model_validate_json(content)
+            if verify and not _is_intact(header, content):
+                raise InputError(
+                    f"{path} was changed after the model was saved (its checksum differs); copy it again, or "
+                    "save the model again"
+                )
+            return header
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error})") from None
     except ValidationError as error:
@@ -368,6 +392,13 @@ def _read_header(folder: Path) -> Header:
         f"{folder} was written by {age} prefmover ({stamp.written_by}, format {stamp.version}); this one "
         f"reads format {FORMAT_VERSION}: {remedy}"
     )
+
+
+def _is_intact(header: Header, content: bytes) -> bool:
+    try:
+        return header.sha256 == header_sha256(json.loads(content))
+    except ValueError:  # a number of thousands of digits
+        return False
 
 
 def _checked_file(folder: Path, file: StoredFile, verify: bool) -> Path:
