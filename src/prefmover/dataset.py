@@ -28,10 +28,9 @@ from typing import Any, Literal
 import numpy as np
 
 from prefmover._typing import Ids
-from prefmover.data.columns import read_columns
 from prefmover.data.ids import show
 from prefmover.data.preferences import Preferences, preferences
-from prefmover.data.ratings import Duplicates, Ratings, Scale
+from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
 from prefmover.data.splits import Split
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
@@ -141,6 +140,9 @@ class Dataset:
         encoding: str = "utf-8",
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
+        feedback: Feedback | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
         missing: Literal["error", "drop", "far"] = "error",
     ) -> Dataset:
         r"""Read a file of ratings, and files that describe the items if there are any.
@@ -153,7 +155,7 @@ class Dataset:
             Files that :func:`~prefmover.items.table.read_item_table` can read. Without any, items are
             compared by their ratings. That is good enough to find neighbors, but an experiment on the same
             ratings would know its answers.
-        user, item, rating, separator, encoding, duplicates, scale
+        user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros
             As in :meth:`prefmover.Ratings.read`; ``item`` and ``encoding`` apply to the files of items too.
         missing
             What to do about rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or
@@ -173,9 +175,10 @@ class Dataset:
         """
         if missing not in ("error", "drop", "far"):
             raise InputError(f'missing is {missing!r}; choose "error", "drop" or "far"')
-        columns = {"user": user, "item": item, "rating": rating}
-        text = read_columns(ratings, columns, separator=separator, encoding=encoding)
-        table = Ratings.from_columns(text, duplicates=duplicates, scale=scale)
+        table = Ratings.read(
+            ratings, user=user, item=item, rating=rating, separator=separator, encoding=encoding,
+            duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros,
+        )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         if not items:
             return cls(table, geometry_from_ratings, **about)

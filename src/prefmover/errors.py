@@ -15,6 +15,7 @@ __all__ = [
     "PrefmoverError",
     "UndefinedDistanceError",
     "UnknownIdError",
+    "ZeroRatingsWarning",
 ]
 
 
@@ -55,6 +56,10 @@ class MissingExtraError(PrefmoverError, ImportError):
 
 class MissingItemsWarning(UserWarning):
     """Ratings were dropped because the item geometry lacks their items."""
+
+
+class ZeroRatingsWarning(UserWarning):
+    """Many ratings are 0, which may mean that there is no rating."""
 
 
 def check_whole_number(name: str, value: Any, least: int = 1) -> None:

@@ -176,7 +176,7 @@ H = "user,item,rating\n"
         ("a,1,5\n", {"user": 3}, names(3)),
         ("a,1,5\n", {"user": 1}, names("user", "item", "rating")),
         ("a,1,5\n", {"user": "a", "header": False}, names("'a'")),
-        ("a,1\nb,2\n", {}, names("separator")),
+        ("a,1\nb,2\n", {"feedback": "explicit"}, names("separator")),
         ("a,1,5\n", {"separator": ";"}, names("ratings.csv", "'a,1,5'")),
         ("a,1,5\n", {"separator": ":::"}, names("separator")),
         ("a,1,5\n", {"separator": '"'}, names("separator")),

@@ -154,7 +154,12 @@ text("blank lines", ("ratings.csv",), "\n" * 70_000 + "1,2,3\n")
 text("a header and nothing else", ("ratings.csv",), "user,item,rating\n")
 text("no separator", ("ratings.csv", "hello", "separator"), "hello\nworld\n")
 text("a separator of three characters", ("separator", "':::'"), "1:::2:::3\n", separator=":::")
-text("two columns", ("ratings.csv", "user,item", "separator"), "user,item\na,b\n")
+text(
+    "no ratings where ratings are wanted",
+    ("ratings.csv", "'rating'", "rating=", "'item'"),
+    "user,item\na,b\n",
+    feedback="explicit",
+)
 text(
     "a column under another name",
     ("ratings.csv", "'rating'", "rating=", "'opinion'"),
@@ -253,6 +258,43 @@ text(
 )
 
 
+IMPLICIT = {"feedback": "implicit"}
+text(
+    "a negative count",
+    ("plays.csv", 3, "'plays'", -2, "'y'", "'b'"),
+    "user,item,plays\na,x,5\nb,y,-2\n",
+    name="plays.csv",
+)
+text(
+    "a count that is missing",
+    ("plays.csv", 3, "'plays'", "'y'", "'b'"),
+    "user,item,plays\na,x,5\nb,y,\n",
+    name="plays.csv",
+)
+text("counts that are all 0", ("plays.csv", 2, 0), "user,item,plays\na,x,0\nb,y,0\n", name="plays.csv")
+text("damping of ratings", ("damping=", "'log'", "feedback="), "user,item,rating\na,x,5\n", damping="log")
+text("an unknown damping", ("damping", "'cubic'", "log", "sqrt"), "user,item\na,x\n", damping="cubic")
+text("a scale for counts", ("scale=", "feedback="), "user,item\na,x\n", scale=Scale(1, 5, 1))
+text("a rule for duplicates of counts", ("duplicates=",), "user,item\na,x\n", duplicates="last")
+text(
+    "times in place of ratings",
+    ("ratings.csv", 3, 978300760, "rating=", "damping="),
+    "1,2,978300760\n1,3,978300761\n",
+)
+text(
+    "times in place of counts",
+    ("ratings.csv", 3, 978300760, "count", "damping="),
+    "1,2,978300760\n1,3,978300761\n",
+    **IMPLICIT,
+)
+text(
+    "ratings that are all 0, which means none",
+    ("ratings.csv", 1, 0),
+    "user,item,rating\na,x,0\n",
+    zeros="missing",
+)
+
+
 def parquet(**columns: Any) -> bytes:
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out)
@@ -265,6 +307,7 @@ text(
     "Parquet without a column of ratings",
     ("ratings.csv", "'rating'", "rating=", "'item'"),
     parquet(user=["a"], item=[1]),
+    feedback="explicit",
 )
 text(
     "Parquet with ratings that are text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -52,6 +53,18 @@ class SourceOptions:
         str | None,
         Option(metavar="LOW:HIGH:STEP", help="Rating scale; the range of the ratings by default."),
     ] = None
+    feedback: Annotated[
+        Literal["explicit", "implicit"] | None,
+        Option(help="Ratings, or clicks, plays, purchases and their counts; recognized by default."),
+    ] = None
+    damping: Annotated[
+        Literal["log", "sqrt", "none", "binary"] | None,
+        Option(help="What becomes of a count of implicit feedback; log by default."),
+    ] = None
+    zeros: Annotated[
+        Literal["rating", "missing"] | None,
+        Option(help="Whether 0 is a rating (default), or means that there is none."),
+    ] = None
     missing: Annotated[
         Literal["error", "drop", "far"], Option(help="What to do with rated items that no file describes.")
     ] = "error"
@@ -93,6 +106,9 @@ class SourceOptions:
             encoding=self.encoding,
             duplicates=self.duplicates,
             scale=Scale.parse(self.scale) if self.scale else None,
+            feedback=self.feedback,
+            damping=self.damping,
+            zeros=self.zeros,
             missing=self.missing,
         )
         by = f"; items compared by {data.geometry.name}" if self.items and data.geometry else ""
@@ -104,9 +120,17 @@ def describe(ratings: Ratings) -> str:
     """Return the size and the scale of ratings in words."""
     scale = ratings.scale
     users, items = counted(ratings.n_users, "user"), counted(ratings.n_items, "item")
-    step = f" in steps of {scale.step:g}" if scale.step else ""
-    values = f"from {scale.lowest:g} to {scale.highest:g}{step}"
-    return f"{counted(ratings.n_ratings, 'rating')} of {items} by {users}, {values}"
+    noun = "interaction" if scale.implicit else "rating"
+    ends, step = (
+        f"from {scale.lowest:g} to {scale.highest:g}",
+        f" in steps of {scale.step:g}" if scale.step else "",
+    )
+    values = f", {ends}{step}"
+    if scale.implicit:
+        values = (
+            f", strengths {ends} (counts damped by {scale.damping})" if scale.lowest < scale.highest else ""
+        )
+    return f"{counted(ratings.n_ratings, noun)} of {items} by {users}{values}"
 
 
 OPTIONS = {"user": "--user-column", "item": "--item-column", "rating": "--rating-column"}
@@ -120,9 +144,14 @@ def library_errors() -> Iterator[None]:
         yield
     except InputError as error:
         if error.argument:
-            option = OPTIONS.get(error.argument, f"--{error.argument.replace('_', '-')}")
-            error.args = (str(error).replace(f"{error.argument}=", f"{option} "),)
+            names = "|".join(one.name.removesuffix("_column") for one in fields(SourceOptions)[4:])
+            error.args = (re.sub(rf"\b({names}|{error.argument})=", _option, str(error)),)
         raise
+
+
+def _option(match: re.Match[str]) -> str:
+    name = match[1]
+    return OPTIONS.get(name, f"--{name.replace('_', '-')}") + " "
 
 
 def user_id(data: Dataset, text: str) -> Any:
@@ -146,7 +175,7 @@ def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:
 
 
 def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
-    """Return ratings that were typed as ITEM=RATING."""
+    """Return ratings that were typed as ITEM=RATING; for implicit feedback, ITEM alone is one interaction."""
     ratings: dict[Any, float] = {}
     for text in texts:
         title, sign, number = text.rpartition("=")
@@ -154,7 +183,9 @@ def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
             rating = float(number)
         except ValueError:
             sign = ""
-        if not sign:
+        if not sign and data.ratings.implicit:
+            title, rating = text, 1.0
+        elif not sign:
             raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
         item = item_id(data, title)
         if item in ratings:

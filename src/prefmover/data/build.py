@@ -30,7 +30,8 @@ Duplicates = Literal["error", "last", "mean"]
 class Triples:
     """Ratings in the order of their source: positions in `users` and `items`, and values (NaN if missing).
 
-    `origin` and `name`, the source of the rows and its column of ratings, are for error messages.
+    For error messages: `origin` and `name`, the source of the rows and its column of ratings, and `noun`,
+    "rating" or "count".
     """
 
     rows: npt.NDArray[Any]
@@ -40,13 +41,15 @@ class Triples:
     items: Ids
     origin: Origin
     name: str | int | None = None
+    noun: str = "rating"
 
     def check(self, scale: Scale | None) -> None:
-        """Raise for the first rating that is missing, infinite, negative or off the scale."""
+        """Raise for the first rating (or count) that is missing, infinite, negative or off the scale."""
         values = self.values
         self._refuse(np.isnan(values), "is missing; fill it in or drop the row")
         self._refuse(np.isinf(values), "is infinite; replace it or drop the row")
-        self._refuse(values < 0, "is negative; shift the scale so that it starts at 0")
+        shift = "drop the row" if self.noun == "count" else "shift the scale so that it starts at 0"
+        self._refuse(values < 0, f"is negative; {shift}")
         if scale is None:
             return
         ends = f"the scale from {scale.lowest:g} to {scale.highest:g}"
@@ -62,17 +65,17 @@ class Triples:
         k = int(np.argmax(wrong))
         value = "" if np.isnan(self.values[k]) else f" {self.values[k]:g}"
         where, more = self.origin.at(k, self.name), _more(int(wrong.sum()) - 1)
-        raise InputError(f"{where}: the rating{value} {self._by(k)} {reason}{more}")
+        raise InputError(f"{where}: the {self.noun}{value} {self._by(k)} {reason}{more}")
 
     def _by(self, k: int) -> str:
         """Return "of item i by user u" for one rating."""
         return f"of item {show(self.items[self.columns[k]])} by user {show(self.users[self.rows[k]])}"
 
-    def to_csr(self, duplicates: Duplicates = "error") -> csr_array[Any, tuple[int, int]]:
-        """Return users x items with sorted indices; one rating per user and item."""
+    def to_csr(self, duplicates: Duplicates | Literal["sum"] = "error") -> csr_array[Any, tuple[int, int]]:
+        """Return users x items with sorted indices; one rating, or one sum of counts, per user and item."""
         from scipy.sparse import csr_array
 
-        if duplicates not in get_args(Duplicates):
+        if duplicates not in (*get_args(Duplicates), "sum"):
             raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
         n_items = len(self.items)
         key = self.rows.astype(np.int64) * n_items + self.columns
@@ -91,13 +94,14 @@ class Triples:
         matrix.has_canonical_format = True
         return matrix
 
-    def _one_each(self, key: Ints, starts: Ints, duplicates: Duplicates) -> Floats:
+    def _one_each(self, key: Ints, starts: Ints, duplicates: Duplicates | Literal["sum"]) -> Floats:
         """Return one rating per group of equal keys; `starts` are the groups' first positions."""
         ends = np.r_[starts[1:], len(key)]
-        if duplicates == "mean":
+        if duplicates in ("mean", "sum"):
             # Summed in ascending order, so that the order of the rows does not change a bit of the result.
             order = np.lexsort((self.values, key))
-            return np.asarray(np.add.reduceat(self.values[order], starts) / (ends - starts))
+            sums = np.add.reduceat(self.values[order], starts)
+            return np.asarray(sums if duplicates == "sum" else sums / (ends - starts))
         order = np.argsort(key, kind="stable")
         if duplicates == "last":
             return np.asarray(self.values[order[ends - 1]])

@@ -1,129 +1,69 @@
-"""Columns of files by role: the names that they go by, and reading them from delimited text or Parquet."""
+"""Columns of files by role, read from delimited text or Parquet."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover._typing import Floats
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.delimited import Delimited, file_bytes
-from prefmover.data.ids import close_names, from_arrow
+from prefmover.data.feedback import Feedback
+from prefmover.data.ids import from_arrow
+from prefmover.data.names import find_column, find_ratings, find_similar, find_usual
 from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError
 
-__all__ = ["Columns", "find_column", "find_similar", "find_usual", "plain_name", "read_columns", "read_pairs"]
+__all__ = ["Columns", "read_columns", "read_pairs"]
 
 LOG = logging.getLogger(__name__)
 
-USUAL_NAMES = {
-    role: tuple(names.split())
-    for role, names in {
-        "user": "user userid uid username viewer viewerid customer customerid reviewer reviewerid rater "
-        "raterid member memberid account accountid who person reader readerid player playerid",
-        "item": "item itemid iid movie movieid film filmid product productid asin book bookid isbn song "
-        "songid track trackid artist artistid game gameid show showid business businessid recipe recipeid "
-        "anime animeid article articleid what",
-        "rating": "rating ratings stars star score starrating overall value grade",
-        "title": "title name label",
-        "year": "year releaseyear",
-        "genres": "genres genre categories category",
-        "tags": "tags tag keywords keyword labels",
-        "text": "text description summary plot overview",
-        "count": "count counts n weight",
-    }.items()
-}
-"""By role, the names that are recognized, the likeliest first; compared by :func:`plain_name`."""
-
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
-
-CLOSE = 0.65
-"""The share of two names that must agree for one to be a likely misspelling of the other."""
 
 Roles = Mapping[str, str | int | None]
 """By role, the name of a column, its position from 0, or None for the usual names."""
-
-
-def plain_name(name: str) -> str:
-    """Return a column name for comparison: no case, no spaces, ``_``, ``-`` or ``.``.
-
-    >>> plain_name("Movie_ID"), plain_name("star rating")
-    ('movieid', 'starrating')
-    """
-    return re.sub(r"[-_ .]", "", name).casefold()
-
-
-def find_usual(role: str, names: Sequence[str]) -> int | None:
-    """Return the position of the column with a usual name of a role, or None.
-
-    >>> find_usual("rating", ["who", "what", "Stars"])
-    2
-    """
-    plain = [plain_name(name) for name in names]
-    return next((plain.index(usual) for usual in USUAL_NAMES[role] if usual in plain), None)
-
-
-def find_similar(role: str, names: Sequence[str]) -> int | None:
-    """Return the position of the column with a usual name, or else of the only one with a usual word in it.
-
-    For headers only: a row of data might well contain such a word.
-
-    >>> find_similar("rating", ["Customer Name", "Film Title", "Your Rating"])
-    2
-    >>> find_similar("rating", ["critics rating", "audience rating"])  # ambiguous
-    """
-    usual = find_usual(role, names)
-    if usual is not None:
-        return usual
-    words = [{word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)} for name in names]
-    similar = [k for k, some in enumerate(words) if some & set(USUAL_NAMES[role])]
-    return similar[0] if len(similar) == 1 else None
-
-
-def find_column(name: str, names: Sequence[str], role: str, file: str = "the table") -> int:
-    """Return the position of a column by its name, or raise an error that suggests one.
-
-    >>> find_column("user", ["userId", "movieId", "rating"], "user")
-    Traceback (most recent call last):
-    prefmover.errors.InputError: the table has no column 'user'; the nearest is 'userId': pass
-    user='userId' (columns: 'userId', 'movieId', 'rating')
-    >>> find_column("user", ["Kunde", "FilmNr", "Sterne"], "user")  # no guess is better than a bad one
-    Traceback (most recent call last):
-    prefmover.errors.InputError: the table has no column 'user'; pass user= with the name of the user
-    column (columns: 'Kunde', 'FilmNr', 'Sterne')
-    """
-    count = list(names).count(name)
-    if count == 1:
-        return list(names).index(name)
-    listed = ", ".join(map(repr, names)) or "none"
-    if count:
-        raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
-    remedy = f"pass {role}= with the name of the {role} column"
-    for close in close_names(name, names, n=1):
-        if SequenceMatcher(None, plain_name(name), plain_name(close)).ratio() >= CLOSE:
-            remedy = f"the nearest is {close!r}: pass {role}={close!r}"
-    raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})", argument=role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """Columns in memory or from a file, with their names and their origin.
 
-    `are_texts` says that ids are text from a file, in which integers are still to be recognized.
+    `are_texts` says that ids are text from a file, in which integers are still to be recognized. `implicit`
+    says that the column of ratings has counts, or is None because every row is one interaction;
+    `guessed` that it was taken by its position alone.
     """
 
     values: tuple[Any, ...]
-    names: tuple[str | int, ...]
+    names: tuple[str | int | None, ...]
     origin: Origin
     are_texts: bool = False
+    implicit: bool = False
+    guessed: bool = False
+
+    def take(self, keep: Bools) -> Columns:
+        """Return some of the rows; messages still name them by their place in the source."""
+        rows = np.flatnonzero(keep)
+        values = tuple(None if column is None else _taken(column, rows) for column in self.values)
+        return replace(self, values=values, origin=self.origin.take(rows))
+
+
+def _taken(column: Any, rows: Ints) -> Any:
+    import pyarrow as pa
+
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column.take(pa.array(rows))
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    listed = list(column)
+    return [listed[row] for row in rows]
 
 
 def read_columns(
@@ -133,37 +73,43 @@ def read_columns(
     separator: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
+    feedback: Feedback | None = None,
 ) -> Columns:
     """Read columns from a file, in the order of ``roles``; see :meth:`prefmover.Ratings.read`.
 
-    The column of the role "rating" becomes numbers.
+    The column of the role "rating" becomes numbers; it is None if every row is one interaction.
     """
     data, file = file_bytes(path), str(path)
     if data.startswith(b"PAR1"):
-        return _from_parquet(data, file, roles)
-    n, is_header, expected = len(roles), partial(_has_names, roles), _listed(roles)
+        return _from_parquet(data, file, roles, feedback)
     table = Delimited.open(
         data,
         file,
         encoding=encoding,
         separator=separator,
-        n_columns=n,
-        is_header=is_header,
-        expected=expected,
+        n_columns=len(roles),
+        at_least=2,
+        is_header=partial(_has_names, roles),
+        expected=_listed(roles),
     )
     if header is None:
-        header = _is_header(table.first, roles)
-    positions = _positions(table.first, roles, file, header=header, hint=f" (separator {table.separator!r})")
-    parsed = table.parse(dict.fromkeys(positions, "text"), header=header)
-    names = tuple(table.first[p] if header else p + 1 for p in positions)
-    if header:
-        _log_names(file, names, roles)
+        header = _is_header(table, roles)
+    hint = f" (separator {table.separator!r}: {table.separator.join(table.first)[:60]!r})"
+    is_number = partial(_starts_with_numbers, table)
+    found = _positions(table.first, roles, feedback, is_number, file, header=header, hint=hint)
+    used = [p for p in found.positions if p is not None]
+    parsed = table.parse(dict.fromkeys(used, "text"), header=header)
+    names = tuple(None if p is None else table.first[p] if header else p + 1 for p in found.positions)
+    _log_names(file, names, roles, implicit=found.implicit)
     origin = table.origin(header=header)
-    values = tuple(
-        _numbers(parsed[p], origin, name, table.separator) if role == "rating" else parsed[p]
-        for role, p, name in zip(roles, positions, names, strict=True)
-    )
-    return Columns(values, names, origin, are_texts=True)
+    values: list[Any] = []
+    for role, p, name in zip(roles, found.positions, names, strict=True):
+        column = None if p is None else parsed[p]
+        if role == "rating" and column is not None:
+            column = _numbers(column, origin, name, table.separator)
+        values.append(column)
+    guessed = not header and roles.get("rating", 0) is None
+    return Columns(tuple(values), names, origin, are_texts=True, implicit=found.implicit, guessed=guessed)
 
 
 def read_pairs(
@@ -187,24 +133,55 @@ def read_pairs(
     return ids[0], ids[1]
 
 
-def _from_parquet(data: bytes, file: str, roles: Roles) -> Columns:
+def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | None) -> Columns:
+    import pyarrow as pa
+
     opened = open_parquet(data, file)
-    available = opened.schema_arrow.names
-    positions = _positions(available, roles, file, header=True)
-    for role, position in zip(roles, positions, strict=True):
-        find_column(available[position], available, role, file)  # raises if two columns have the name
-    names = tuple(available[p] for p in positions)
-    table = read_parquet(opened, file, names)
-    _log_names(file, names, roles)
-    return Columns(tuple(table.column(name) for name in names), names, Origin(file, "row"))
+    schema = opened.schema_arrow
+    available = schema.names
+
+    def is_number(position: int) -> bool:
+        kind = schema.types[position]
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+    found = _positions(available, roles, feedback, is_number, file, header=True)
+    names = tuple(None if p is None else available[p] for p in found.positions)
+    for role, name in zip(roles, names, strict=True):
+        if name is not None:
+            find_column(name, available, role, file)  # raises if two columns have the name
+    table = read_parquet(opened, file, [name for name in names if name is not None])
+    _log_names(file, names, roles, implicit=found.implicit)
+    values = tuple(None if name is None else table.column(name) for name in names)
+    return Columns(values, names, Origin(file, "row"), implicit=found.implicit)
 
 
-def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, hint: str = "") -> list[int]:
-    """Return the positions of the roles columns; without a header they are the first ones."""
-    positions = []
+class _Found(NamedTuple):
+    """The positions of columns by role, None for a rating that there is not, and whether it is implicit."""
+
+    positions: list[int | None]
+    implicit: bool
+
+
+def _positions(
+    names: Sequence[str],
+    roles: Roles,
+    feedback: Feedback | None,
+    is_number: Callable[[int], bool],
+    file: str,
+    *,
+    header: bool,
+    hint: str = "",
+) -> _Found:
+    """Return the positions of the columns of roles; without a header they are the first ones."""
+    positions: list[int | None] = []
+    implicit = feedback == "implicit"
     for k, (role, name) in enumerate(roles.items()):
+        position: int | None
         if isinstance(name, int):
             position = name
+        elif header and role == "rating":
+            others = [p for p in positions if p is not None]
+            position, implicit = find_ratings(names, name, feedback, others, is_number, file)
         elif header:
             match = find_similar(role, names) if name is None else None
             if match is None or list(names).count(names[match]) > 1:
@@ -213,9 +190,11 @@ def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, h
         elif name is not None:
             remedy = f"give its position: {role}=0, 1, 2, ..."
             raise InputError(f"{file} is read without a header and has no column {role}={name!r}; {remedy}")
+        elif role == "rating" and len(names) == k and feedback != "explicit":
+            position, implicit = None, True
         else:
             position = k
-        if not 0 <= position < len(names):
+        if position is not None and not 0 <= position < len(names):
             problem = (
                 f"{file} has {len(names)} columns{hint} and no {role} column at position {position} (from 0)"
             )
@@ -223,7 +202,7 @@ def _positions(names: Sequence[str], roles: Roles, file: str, *, header: bool, h
         positions.append(position)
     if len(set(positions)) < len(positions):
         raise InputError(f"{file}: {_listed(roles)} must be different columns")
-    return positions
+    return _Found(positions, implicit)
 
 
 def _has_names(roles: Roles, names: Sequence[str]) -> bool:
@@ -235,17 +214,27 @@ def _has_names(roles: Roles, names: Sequence[str]) -> bool:
     )
 
 
-def _is_header(first: Sequence[str], roles: Roles) -> bool:
+def _is_header(table: Delimited, roles: Roles) -> bool:
     """Whether the first line is a header.
 
     A line that has neither the names nor a rating in its position is a header with other names: the message
-    about these helps more than "'stars' is not a number".
+    about these helps more than "'stars' is not a number". Without a rating, a header is a line above numbers
+    that has none.
     """
-    rating = roles["rating"]
+    first, rating = table.first, roles["rating"]
+    if any(isinstance(name, str) and name for name in roles.values()) or _has_names(roles, first):
+        return True
     position = rating if isinstance(rating, int) else list(roles).index("rating")
-    is_data = 0 <= position < len(first) and _is_number(first[position])
-    is_named = any(isinstance(name, str) and name for name in roles.values())
-    return is_named or _has_names(roles, first) or not is_data
+    if 0 <= position < len(first):
+        return not _is_number(first[position])
+    return any(not _is_number(name) and _starts_with_numbers(table, k) for k, name in enumerate(first))
+
+
+def _starts_with_numbers(table: Delimited, position: int) -> bool:
+    """Whether the first rows below the first line have numbers in a column."""
+    rows = [fields for _, fields in islice(table.rows(), 1, 21) if position < len(fields)]
+    texts = [fields[position].strip() for fields in rows]
+    return any(texts) and all(map(_is_number, texts))
 
 
 def _listed(roles: Roles) -> str:
@@ -253,11 +242,18 @@ def _listed(roles: Roles) -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def _log_names(file: str, names: Sequence[str | int], roles: Roles) -> None:
+def _log_names(file: str, names: Sequence[str | int | None], roles: Roles, *, implicit: bool) -> None:
     """Log the columns that are used, unless all of them were given."""
-    if None in roles.values():
-        used = ", ".join(f"{role} from {name!r}" for role, name in zip(roles, names, strict=True))
-        LOG.info("%s: %s", file, used)
+    if None not in roles.values():
+        return
+    used = []
+    for role, name in zip(roles, names, strict=True):
+        shown = f"column {name}" if isinstance(name, int) else repr(name)
+        if name is None:
+            used.append("no ratings or counts: every row is one interaction")
+        else:
+            used.append(f"{'count' if role == 'rating' and implicit else role} from {shown}")
+    LOG.info("%s: %s", file, ", ".join(used))
 
 
 def _is_number(text: str) -> bool:
@@ -268,7 +264,7 @@ def _is_number(text: str) -> bool:
     return "_" not in text  # 1_000 is a number in Python only
 
 
-def _numbers(column: Any, origin: Origin, name: str | int, separator: str) -> Floats:
+def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str) -> Floats:
     """Return a column of text as numbers, NaN where one is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc

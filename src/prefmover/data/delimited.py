@@ -39,6 +39,8 @@ KIND_NAMES = {"int": "a whole number", "float": "a number"}
 # In the order of preference: a longer or rarer separator is less likely to occur by chance.
 SEPARATORS = {"::": "'::'", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
 
+PRINTED = [separator for separator in SEPARATORS if separator != " "]
+
 # Text of ratings compresses to about a tenth, a gzip bomb to a thousandth.
 GROWTH, SMALL = 100, 1 << 26
 BLOCK = 1 << 22  # bytes that Arrow parses at a time
@@ -128,21 +130,23 @@ class Delimited:
         separator: str | None = None,
         quotes: bool | None = None,
         n_columns: int = 1,
+        at_least: int | None = None,
         is_header: Callable[[list[str]], bool] = lambda _: False,
         expected: str = "columns",
     ) -> Delimited:
         """Decode text and split its first line into fields.
 
         By default, the separator (one or two characters) is the one that makes a header or at least
-        ``n_columns`` columns, and fields are quoted if it is one byte and there are quotes. ``file`` and
-        ``expected``, the expected columns, are for messages.
+        ``n_columns`` columns (or else ``at_least``), and fields are quoted if it is one byte and there are
+        quotes. ``file`` and ``expected``, the expected columns, are for messages.
         """
         text = to_utf8(data, encoding, file)
         if not text.strip():
             raise InputError(f"{file} is empty ({len(data):,} bytes); expected {expected}")
-        shown = (
-            _checked_separator(separator) if separator else _sniff(text, file, n_columns, is_header, expected)
-        )
+        if separator:
+            shown = _checked_separator(separator)
+        else:
+            shown = _sniff(text, file, (n_columns, at_least or n_columns), is_header, expected)
         one_byte = len(shown.encode()) == 1
         delimiter = shown if one_byte else _unused_byte(text, file)
         if not one_byte:
@@ -404,27 +408,31 @@ def _unused_byte(text: bytes, file: str) -> str:
 
 
 def _sniff(
-    text: bytes, file: str, n_columns: int, is_header: Callable[[list[str]], bool], expected: str
+    text: bytes, file: str, wanted: tuple[int, int], is_header: Callable[[list[str]], bool], expected: str
 ) -> str:
-    """Return the separator that splits the first lines into equally many, and enough, fields."""
+    """Return the separator that splits the first lines into equally many, and enough, fields.
+
+    ``wanted`` are the number of columns that are enough, and the number that is if no separator makes these.
+    """
     start = text[: text.rfind(b"\n", 0, 1 << 16) + 1] or text
     lines = [line for line in start.decode().splitlines() if line.strip()][:20]
     if not lines:
         raise InputError(f"{file} begins with blank lines only; expected {expected}")
-    votes: Counter[str] = Counter()
-    for separator in SEPARATORS:
-        counts = [_count(line, separator) for line in lines]
-        if counts[0] >= n_columns - 1:
-            votes[separator] = counts.count(counts[0])
-            is_named = is_header([field.strip(' "') for field in lines[0].split(separator)])
-            if is_named and (separator != " " or len(votes) == 1):  # names may contain spaces
+    many, few = wanted
+    # Fields may contain spaces, so spaces come last, after fewer columns on which all lines agree.
+    for n_columns, separators in ((many, PRINTED), (few, PRINTED), (many, " "), (few, " ")):
+        votes: Counter[str] = Counter()
+        for separator in separators:
+            counts = [_count(line, separator) for line in lines]
+            if counts[0] < n_columns - 1 or (n_columns < many and len({*counts}) > 1):
+                continue
+            if is_header([field.strip(' "') for field in lines[0].split(separator)]):
                 return separator
-    if not votes:
-        problem = f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}"
-        raise InputError(f"{problem}; pass separator=", argument="separator")
-    if len(votes) > 1:
-        votes.pop(" ", None)  # fields may contain spaces
-    return votes.most_common(1)[0][0]  # the first of equals, in the order of SEPARATORS
+            votes[separator] = counts.count(counts[0])
+        if votes:
+            return votes.most_common(1)[0][0]  # the first of equals, in the order of SEPARATORS
+    problem = f"{file}: cannot tell the separator of {lines[0][:60]!r}; expected at least {expected}"
+    raise InputError(f"{problem}; pass separator=", argument="separator")
 
 
 def _count(line: str, separator: str) -> int:

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
 
 __all__ = ["Origin"]
 
@@ -28,6 +31,14 @@ class Origin:
     file: str = ""
     unit: str = "row"
     numbers: Callable[[Sequence[int]], list[int]] = lambda rows: [r + 1 for r in rows]
+
+    def take(self, rows: Sequence[int] | npt.NDArray[Any]) -> "Origin":
+        """Return the origin of some of the rows.
+
+        >>> Origin("a.csv", "line").take([4, 7]).at(1)
+        'a.csv, line 8'
+        """
+        return Origin(self.file, self.unit, lambda chosen: self.numbers([int(rows[k]) for k in chosen]))
 
     def at(self, row: int, column: str | int | None = None) -> str:
         """Return "file, line n, column 'c'" for one row."""

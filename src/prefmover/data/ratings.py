@@ -8,31 +8,46 @@ has to check for missing, negative or repeated ratings.
 Ratings(2 users x 2 items, 3 ratings from 3 to 5 in steps of 1)
 >>> ratings["ann"]
 {10: 5.0, 20: 3.0}
+
+Clicks, plays and purchases are implicit ratings: what counts is how often (:mod:`prefmover.data.feedback`).
+
+>>> Ratings.from_arrays(["ann", "ann", "bob"], [10, 10, 20], feedback="implicit")
+Ratings(2 users x 2 items, 2 interactions, strengths from 1 to 1.58496, counts damped by log)
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ids, Ints
+from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
-from prefmover.data.columns import Columns, find_column, read_columns
+from prefmover.data.columns import Columns, read_columns
+from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
+from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
 from prefmover.data.scale import Scale
-from prefmover.errors import InputError
+from prefmover.errors import InputError, ZeroRatingsWarning
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Duplicates", "Ratings", "Scale"]
+__all__ = ["Damping", "Duplicates", "Feedback", "Ratings", "Scale", "Zeros"]
+
+LOG = logging.getLogger(__name__)
+
+MANY_ZEROS = 0.3  # a share of ratings of 0 beyond which they are likely to mean "no rating" ...
+TELLING = 100  # ... if there are as many ratings
+TIMES = (1e8, 1e14)  # seconds or milliseconds since 1970, from 1973 on
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,7 +65,8 @@ class Ratings:
         Ids of rows and columns, int64 or strings, read-only. Integers are sorted by value and strings by
         code point, unless the caller chose an order (:meth:`from_csr`, :meth:`take`, :meth:`with_items`).
     scale : Scale
-        The scale of the ratings, by default inferred from them.
+        The scale of the ratings, by default inferred from them. ``scale.implicit`` says that the values are
+        strengths of implicit feedback.
     """
 
     matrix: csr_array[Any, tuple[int, int]]
@@ -71,12 +87,14 @@ class Ratings:
             frozen(buffer)
 
     def __repr__(self) -> str:
-        s = self.scale
+        s, size = self.scale, f"{self.n_users:,} users x {self.n_items:,} items"
         kind = f"in steps of {s.step:g}" if s.step else "on a continuous scale"
-        return (
-            f"Ratings({self.n_users:,} users x {self.n_items:,} items, "
-            f"{self.n_ratings:,} ratings from {s.lowest:g} to {s.highest:g} {kind})"
-        )
+        values = f"{self.n_ratings:,} ratings from {s.lowest:g} to {s.highest:g} {kind}"
+        if s.implicit:
+            values = f"{self.n_ratings:,} interactions"
+            if s.lowest < s.highest:
+                values += f", strengths from {s.lowest:g} to {s.highest:g}, counts damped by {s.damping}"
+        return f"Ratings({size}, {values})"
 
     @property
     def n_users(self) -> int:
@@ -93,6 +111,11 @@ class Ratings:
         """Number of ratings, including ratings of 0."""
         return len(self.matrix.data)
 
+    @property
+    def implicit(self) -> bool:
+        """Whether the values are strengths of implicit feedback, not ratings that people gave."""
+        return self.scale.implicit
+
     @classmethod
     def read(
         cls,
@@ -106,6 +129,9 @@ class Ratings:
         encoding: str = "utf-8",
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
+        feedback: Feedback | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
     ) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
@@ -118,16 +144,25 @@ class Ratings:
         user, item, rating : str, int or None
             Names of the columns, or their positions from 0. By default the usual names are recognized
             (user, userId, user_id, item, movieId, rating, ...); in a file without a header, the first three
-            columns are user, item and rating.
+            columns are user, item and rating. A file without a rating column is implicit feedback: a column
+            under a usual name for counts (count, plays, clicks, weight, ...) has the counts, and otherwise
+            every row is one interaction.
         separator : str, optional
             One or two characters; detected by default. Fields may be quoted as in CSV if it is one byte.
         header : bool, optional
             Whether the first line names the columns; detected by default.
         duplicates : {"error", "last", "mean"}
             What to do if a user rated an item more than once: raise an error, or take the last rating or
-            the mean.
+            the mean. Counts of implicit feedback are added up.
         scale : Scale, optional
             Scale of the ratings; inferred by default.
+        feedback : {"explicit", "implicit"}, optional
+            Whether these are ratings on a scale, or interactions and their counts; recognized by default.
+        damping : {"log", "sqrt", "none", "binary"}, optional
+            How a count c of implicit feedback becomes a strength: log₂(1 + c), the default; √c; c; or 1.
+        zeros : {"rating", "missing"}, optional
+            Whether a rating of 0 is a rating, the default, or means that there is none; then the row is
+            dropped. A count of 0 is always dropped.
 
         Examples
         --------
@@ -139,9 +174,12 @@ class Ratings:
         ...     Ratings.read(path)[1]
         {661: 3.0, 1193: 5.0}
         """
+        check_choices(feedback, damping, zeros)
         roles = {"user": user, "item": item, "rating": rating}
-        columns = read_columns(path, roles, separator=separator, header=header, encoding=encoding)
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
+        columns = read_columns(
+            path, roles, separator=separator, header=header, encoding=encoding, feedback=feedback
+        )
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
     def from_frame(
@@ -149,89 +187,149 @@ class Ratings:
         frame: Any,
         user: str = "user",
         item: str = "item",
-        rating: str = "rating",
+        rating: str | None = None,
         *,
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
+        feedback: Feedback | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
     ) -> Ratings:
         """Take ratings from a data frame, one row per rating; other parameters are as in :meth:`read`.
 
         The frame is from pandas or polars, an Arrow table, or any other that narwhals supports. Only the
-        three columns of a lazy frame are collected.
+        columns that are used are collected from a lazy frame.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"user": ["ann", "bob"], "item": [7, 7], "rating": [4.5, 2]})
         >>> Ratings.from_frame(table)["bob"]
         {7: 2.0}
+        >>> Ratings.from_frame(pa.table({"user": ["ann", "bob"], "item": [7, 7], "plays": [3, 1]}))["ann"]
+        {7: 2.0}
         """
         import narwhals as nw
+
+        check_choices(feedback, damping, zeros)
 
         try:
             native: Any = nw.from_native(frame)
         except TypeError:
             remedy = "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
             raise InputError(f"expected a data frame, got {type(frame).__name__}; {remedy}") from None
-        names = native.collect_schema().names()
-        roles = {user: "user", item: "item", rating: "rating"}
-        for name, role in roles.items():
-            find_column(name, names, role, "the frame")
-        if len(roles) < 3:
-            raise InputError("user, item and rating must be three different columns")
-        chosen = native.select(*roles)
+        schema = native.collect_schema()
+        names, dtypes = schema.names(), schema.dtypes()
+        others = [
+            find_column(user, names, "user", "the frame"),
+            find_column(item, names, "item", "the frame"),
+        ]
+        position, implicit = find_ratings(
+            names, rating, feedback, others, lambda k: dtypes[k].is_numeric(), "the frame"
+        )
+        positions = [*others, *([] if position is None else [position])]
+        if len({*positions}) < len(positions):
+            raise InputError("user, item and rating must be different columns")
+        chosen = native.select(*(names[k] for k in positions))
         if isinstance(chosen, nw.LazyFrame):
             chosen = chosen.collect()
-        columns = Columns(tuple(_column(chosen[name]) for name in roles), tuple(roles), Origin())
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
+        values: list[Any] = [_column(chosen[names[k]]) for k in positions]
+        used = (user, item, None if position is None else names[position])
+        columns = Columns((*values, None)[:3], used, Origin(), implicit=implicit)
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
     def from_arrays(
         cls,
         users: Any,
         items: Any,
-        ratings: Any,
+        ratings: Any = None,
         *,
         duplicates: Duplicates = "error",
         scale: Scale | None = None,
+        feedback: Feedback | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
     ) -> Ratings:
         """Take ratings from three equally long sequences; other parameters are as in :meth:`read`.
 
+        Without ratings, every pair of a user and an item is one interaction. With ``feedback="implicit"``,
+        ratings are counts.
+
         >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last")[1]
         {7: 5.0}
+        >>> Ratings.from_arrays([1, 1, 1], [7, 7, 8], [5, 2, 1], feedback="implicit")[1]
+        {7: 3.0, 8: 1.0}
         """
+        check_choices(feedback, damping, zeros)
+        if ratings is None and feedback == "explicit":
+            raise InputError("feedback is 'explicit', and there are no ratings; pass a list of ratings")
+        given = (users, items) if ratings is None else (users, items, ratings)
         try:
-            sizes = (len(users), len(items), len(ratings))
+            sizes = tuple(map(len, given))
         except TypeError:
-            kinds = ", ".join(type(values).__name__ for values in (users, items, ratings))
+            kinds = ", ".join(type(values).__name__ for values in given)
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
             raise InputError(f"users, items and ratings have different lengths: {sizes}")
-        columns = Columns((users, items, ratings), ("users", "items", "ratings"), Origin())
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale)
+        implicit = ratings is None or feedback == "implicit"
+        names = ("users", "items", None if ratings is None else "ratings")
+        columns = Columns((users, items, ratings), names, Origin(), implicit=implicit)
+        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
     def from_columns(
-        cls, columns: Columns, *, duplicates: Duplicates = "error", scale: Scale | None = None
+        cls,
+        columns: Columns,
+        *,
+        duplicates: Duplicates = "error",
+        scale: Scale | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
     ) -> Ratings:
         """Build the table from columns of users, items and ratings, whose origin error messages name."""
+        meaning = _Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
         origin, (user_name, item_name, rating_name) = columns.origin, columns.names
-        users, items, ratings = columns.values
-        if not len(ratings):
-            raise InputError(f"{origin.file or 'the table'} has no ratings")
+        table, n = origin.file or "the table", len(columns.values[0])
+        if not n:
+            raise InputError(f"{table} has no ratings")
+        given = columns.values[2]
+        values = np.ones(n) if given is None else numbers(given, origin, rating_name)
+        if columns.guessed:
+            _refuse_times(values, f"{table}, column {rating_name}", meaning)
+        kept = meaning.kept(values, table)
+        if not kept.all():
+            columns, values = columns.take(kept), values[kept]
+            origin = columns.origin
+        users, items, _ = columns.values
         user_ids, rows = encode(users, "user", lambda k: origin.at(k, user_name), parse=columns.are_texts)
         item_ids, cols = encode(items, "item", lambda k: origin.at(k, item_name), parse=columns.are_texts)
-        values = numbers(ratings, origin, rating_name)
-        triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name)
-        return cls._from_triples(triples, duplicates, scale)
+        triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name, meaning.noun)
+        return cls._from_triples(triples, meaning)
 
     @classmethod
-    def _from_triples(cls, triples: Triples, duplicates: Duplicates, scale: Scale | None) -> Ratings:
-        triples.check(scale)
-        matrix = triples.to_csr(duplicates)
-        return cls(matrix, triples.users, triples.items, scale or Scale.from_ratings(matrix.data))
+    def _from_triples(cls, triples: Triples, meaning: _Meaning) -> Ratings:
+        triples.check(meaning.scale)
+        if meaning.damping is None:
+            matrix = triples.to_csr(meaning.duplicates)
+            scale = meaning.scale or Scale.from_ratings(matrix.data)
+        else:
+            matrix = triples.to_csr("sum")
+            if not np.isfinite(matrix.data).all():
+                raise InputError("the counts of one user and item add up to more than a float can hold")
+            matrix.data = damped(matrix.data, meaning.damping)
+            scale = Scale.from_strengths(matrix.data, meaning.damping)
+        return cls(matrix, triples.users, triples.items, scale)
 
     @classmethod
     def from_csr(
-        cls, matrix: Any, users: Any = None, items: Any = None, *, scale: Scale | None = None
+        cls,
+        matrix: Any,
+        users: Any = None,
+        items: Any = None,
+        *,
+        scale: Scale | None = None,
+        feedback: Feedback | None = None,
+        damping: Damping | None = None,
+        zeros: Zeros | None = None,
     ) -> Ratings:
         """Take ratings from a sparse matrix, users x items; stored zeros are ratings of 0.
 
@@ -241,6 +339,8 @@ class Ratings:
             CSR or any other format. It is copied.
         users, items : sequence of int or of str, optional
             Ids of the rows and columns; 0, 1, 2, ... by default.
+        scale, feedback, damping, zeros
+            As in :meth:`read`; values are ratings unless ``feedback="implicit"``.
 
         Examples
         --------
@@ -250,6 +350,8 @@ class Ratings:
         """
         from scipy import sparse
 
+        check_choices(feedback, damping, zeros)
+        meaning = _Meaning.checked(feedback == "implicit", "error", scale, damping, zeros)
         is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
         if not is_sparse:
             remedy = "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
@@ -266,8 +368,11 @@ class Ratings:
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
         values, (user_ids, item_ids) = numbers(entries.data, origin, None), ids
-        triples = Triples(entries.row, entries.col, values, user_ids, item_ids, origin)
-        return cls._from_triples(triples, "error", scale)
+        kept = np.flatnonzero(meaning.kept(values, origin.file))
+        rows, columns = entries.row[kept], entries.col[kept]
+        origin = origin.take(kept)
+        triples = Triples(rows, columns, values[kept], user_ids, item_ids, origin, None, meaning.noun)
+        return cls._from_triples(triples, meaning)
 
     def user_position(self, user: Any, *, from_text: bool = False) -> int:
         """Return the row of a user id.
@@ -360,6 +465,8 @@ class Ratings:
     def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
         """Return the ratings of another user over the same items, given by position, on the same scale.
 
+        For implicit feedback, values are strengths: ``scale.strengths`` makes them from counts.
+
         >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
         >>> ratings.one_user("cid", np.array([1]), np.array([4.0]))["cid"]
         {'y': 4.0}
@@ -383,6 +490,12 @@ class Ratings:
 
         if other.items is not self.items and not np.array_equal(other.items, self.items):
             raise InputError("the two tables of ratings have different items; call with_items first")
+        if other.scale.damping != self.scale.damping:
+            kinds = [
+                f"counts damped by {scale.damping}" if scale.implicit else "explicit ratings"
+                for scale in (self.scale, other.scale)
+            ]
+            raise InputError(f"the two tables do not mean the same: {kinds[0]}, and {kinds[1]}")
         users = np.concatenate([self.users.astype(object), other.users.astype(object)])
         if self.users.dtype == other.users.dtype == np.int64:
             users = users.astype(np.int64)
@@ -395,18 +508,110 @@ class Ratings:
             digest.update(part.astype(np.int64).data)
         digest.update(self.matrix.data.data)
         digest.update(repr((self.users.tolist(), self.items.tolist())).encode())
+        if self.implicit:
+            digest.update(str(self.scale.damping).encode())
         return digest.hexdigest()[:16]
 
     def to_frame(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
 
-        ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.
+        For implicit feedback, the third column is ``strength``. ``polars.from_arrow(table)`` and
+        ``table.to_pandas()`` convert the table.
         """
         import pyarrow as pa
 
         users = pa.array(self.users).take(pa.array(self.rows()))
         items = pa.array(self.items).take(pa.array(self.matrix.indices))
-        return pa.table({"user": users, "item": items, "rating": pa.array(self.matrix.data)})
+        name = "strength" if self.implicit else "rating"
+        return pa.table({"user": users, "item": items, name: pa.array(self.matrix.data)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What values stand for: ratings on a scale, or counts with a damping."""
+
+    duplicates: Duplicates
+    scale: Scale | None
+    damping: Damping | None
+    zeros: Zeros | None
+
+    @classmethod
+    def checked(
+        cls,
+        implicit: bool,
+        duplicates: Duplicates,
+        scale: Scale | None,
+        damping: Damping | None,
+        zeros: Zeros | None,
+    ) -> _Meaning:
+        """Return the choices of a caller; one that would be ignored is an error."""
+        if duplicates not in get_args(Duplicates):
+            raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
+        check_choices(None, damping, zeros)
+        if not implicit:
+            if damping is not None:
+                remedy = "pass feedback='implicit' too if these are counts, or leave it out"
+                raise InputError(
+                    f"damping={damping!r} is for counts, and these are ratings; {remedy}", argument="damping"
+                )
+            if scale is not None and scale.implicit:
+                raise InputError(
+                    "scale= has implicit=True; pass feedback='implicit' instead", argument="scale"
+                )
+            return cls(duplicates, scale, None, zeros)
+        for name, value, why in (
+            ("duplicates", None if duplicates == "error" else duplicates, "repeated counts are added up"),
+            ("scale", scale, "counts have no scale"),
+            ("zeros", zeros if zeros == "rating" else None, "a count of 0 is no interaction"),
+        ):
+            if value is not None:
+                remedy = "leave it out, or pass feedback='explicit' if these are ratings"
+                raise InputError(
+                    f"{name}= does not go with implicit feedback ({why}); {remedy}", argument=name
+                )
+        return cls(duplicates, None, damping or "log", "missing")
+
+    @property
+    def noun(self) -> str:
+        """The name of a value in messages."""
+        return "rating" if self.damping is None else "count"
+
+    def kept(self, values: Floats, table: str) -> Bools:
+        """Return which values are kept: all, or those that are not 0; many zeros are worth a warning."""
+        kept: Bools = values != 0
+        n_zeros = len(values) - int(kept.sum())
+        if self.zeros == "missing":
+            if n_zeros == len(values):
+                raise InputError(f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here")
+            if n_zeros:
+                LOG.info(
+                    "%s: %s of %s rows have a %s of 0 and are dropped",
+                    table,
+                    f"{n_zeros:,}",
+                    f"{len(values):,}",
+                    self.noun,
+                )
+            return kept
+        is_large = len(values) >= TELLING and n_zeros > MANY_ZEROS * len(values)
+        if self.zeros is None and is_large and len(np.unique(values)) > 2:  # 0 and 1 are a scale, too
+            warnings.warn(
+                f"{table}: {n_zeros:,} of {len(values):,} ratings ({n_zeros / len(values):.0%}) are 0. If 0 "
+                'means that there is no rating, pass zeros="missing" (--zeros missing) to drop them; '
+                'zeros="rating" says that it is one',
+                ZeroRatingsWarning,
+                stacklevel=4,
+            )
+        return np.ones(len(values), dtype=bool)
+
+
+def _refuse_times(values: Floats, where: str, meaning: _Meaning) -> None:
+    """Raise an error if a column that was taken by its position alone has times instead of ratings."""
+    if meaning.damping == "binary" or not ((values > TIMES[0]) & (values < TIMES[1])).all():
+        return
+    remedy = "pass rating= with the position of another column, or feedback='implicit' and damping='binary'"
+    raise InputError(
+        f"{where}: {values[0]:.0f} looks like a time, not a {meaning.noun}; {remedy}", argument="rating"
+    )
 
 
 def _column(series: Any) -> Any:

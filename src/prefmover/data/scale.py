@@ -1,13 +1,16 @@
-"""The scale of ratings: its ends, its step, its levels."""
+"""The scale of ratings: its ends, its step, its levels; for implicit feedback, the range of the strengths."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats
+from prefmover.data.feedback import Damping, damped
 from prefmover.errors import InputError
 
 __all__ = ["Scale"]
@@ -16,19 +19,35 @@ GRID = 1e9  # steps are recognized on a grid of 1e-9
 MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scale:
     """The scale of ratings: its ends, and the step from one level to the next, 0 if it is continuous.
 
+    Implicit feedback has no scale that people chose from. There, the ends are the lowest and the highest
+    strength in the data, the step is 0 (or 1 if all strengths are equal), and ``damping`` says how a count
+    becomes a strength (see :mod:`prefmover.data.feedback`).
+
     >>> Scale(0.5, 5.0, 0.5).middle
     2.75
+    >>> Scale(1, 8, 0, implicit=True).strengths([1, 7])
+    array([1., 3.])
     """
 
     lowest: float
     highest: float
     step: float
+    implicit: bool = False
+    damping: Damping | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.implicit, bool) or (self.damping is not None and not self.implicit):
+            raise InputError(
+                f"implicit is {self.implicit!r} and damping {self.damping!r}; damping needs implicit=True"
+            )
+        if self.implicit:
+            if self.damping not in (None, *get_args(Damping)):
+                raise InputError(f"damping is {self.damping!r}; choose one of {get_args(Damping)}")
+            object.__setattr__(self, "damping", self.damping or "log")
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
             raise InputError(f"scale {values} is not valid; give three numbers: lowest, highest, step")
@@ -40,6 +59,11 @@ class Scale:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
                 raise InputError(f"scale {values} is not valid; no number of steps leads from end to end")
+
+    def __repr__(self) -> str:
+        ends = f"lowest={self.lowest!r}, highest={self.highest!r}, step={self.step!r}"
+        more = f", implicit=True, damping={self.damping!r}" if self.implicit else ""
+        return f"Scale({ends}{more})"
 
     @property
     def middle(self) -> float:
@@ -59,6 +83,38 @@ class Scale:
         except ValueError:
             raise InputError(f"scale is {text!r}; expected LOWEST:HIGHEST:STEP, such as 0.5:5:0.5") from None
         return cls(lowest, highest, only)
+
+    def strengths(self, counts: npt.ArrayLike) -> Floats:
+        """Return the strengths of the counts of implicit feedback, damped as those in the data are.
+
+        A count that is not a positive, finite number is an error.
+        """
+        if not self.implicit or self.damping is None:
+            raise InputError("strengths are for implicit feedback; these are ratings on a scale")
+        values = np.asarray(counts, dtype=np.float64)
+        bad = ~((values > 0) & (values < np.inf))
+        if bad.any():
+            raise InputError(f"the count {values[bad][0]:g} is not a positive number")
+        return damped(values, self.damping)
+
+    @classmethod
+    def from_strengths(cls, values: Floats, damping: Damping) -> Scale:
+        """Return the range of the strengths of implicit feedback.
+
+        >>> Scale.from_strengths(np.array([1.0, 2.5]), "log")
+        Scale(lowest=1.0, highest=2.5, step=0.0, implicit=True, damping='log')
+        """
+        lowest, highest = float(values.min()), float(values.max())
+        return cls(lowest, highest, 0.0 if lowest < highest else 1.0, implicit=True, damping=damping)
+
+    def facts(self) -> list[Any]:
+        """Return the arguments that make this scale again, for JSON.
+
+        >>> Scale(*Scale(1, 5, 1).facts())
+        Scale(lowest=1, highest=5, step=1)
+        """
+        ends: list[Any] = [self.lowest, self.highest, self.step]
+        return [*ends, True, self.damping] if self.implicit else ends
 
     @classmethod
     def from_ratings(cls, values: Floats) -> Scale:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Bools, Ids, Ints
-from prefmover.data.columns import find_column
 from prefmover.data.ids import IdIndex, as_ids, close_names, frozen
+from prefmover.data.names import find_column
 from prefmover.errors import InputError, UnknownIdError
 
 __all__ = ["Catalog", "plain_title", "split_year"]
@@ -163,8 +163,29 @@ class Catalog:
         return [f"{t} ({y})" if y else t for t, y in zip(self.titles, self.years.tolist(), strict=True)]
 
     @cached_property
-    def _plain_titles(self) -> list[str]:
+    def plain_titles(self) -> list[str]:
+        """Titles as they are compared: :func:`plain_title`."""
         return [plain_title(title) for title in self.titles]
+
+    def matching(self, where: Mapping[str, Any]) -> Bools:
+        """Return which items meet all conditions, by column.
+
+        ``year``
+            A year, ``(lowest, highest)`` with None for an open end, or a list of years. Items without a year
+            are out.
+        ``genre``
+            A genre or a list of which an item has one, in any case.
+        ``title``
+            A text that the title contains, or a list of which it contains one; compared by
+            :func:`plain_title`.
+
+        >>> films = Catalog([7, 9], ["Alien", "Fargo"], [1979, 1996], [["Horror"], []])
+        >>> films.matching({"year": (None, 1980), "genre": "horror"})
+        array([ True, False])
+        """
+        from prefmover.items.where import matching
+
+        return matching(self, where)
 
     def search(self, text: str) -> list[int]:
         """Return the positions of titles that equal the text, or else begin with it, or else contain it.
@@ -178,7 +199,7 @@ class Catalog:
         tests: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
         years = self.years.tolist()
         for test in tests:
-            hits = [k for k, t in enumerate(self._plain_titles) if year in (0, years[k]) and test(t, query)]
+            hits = [k for k, t in enumerate(self.plain_titles) if year in (0, years[k]) and test(t, query)]
             if hits:
                 return hits
         return []

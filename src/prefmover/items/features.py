@@ -143,12 +143,13 @@ def from_text(items: Any, texts: Sequence[str], **options: Any) -> ItemVectors:
     return from_tags(word_items, [word for some in words for word in some], ids=ids, name="text", **options)
 
 
-def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50) -> ItemVectors:
+def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: bool = True) -> ItemVectors:
     """Return item vectors from ratings: the residuals of an item's ratings from the users' means.
 
     The matrix E of residuals is reduced to ``dimensions`` by an SVD, E ≈ U S Vᵀ, and the vector of an item
-    is its row of V S. For experiments, pass **training** ratings only: vectors from test ratings would give
-    the answers away.
+    is its row of V S. With ``centered=False``, E has the values themselves: right for implicit feedback,
+    where every value is a plus and a mean says nothing. For experiments, pass **training** ratings only:
+    vectors from test ratings would give the answers away.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50) -> ItemVector
     if R.shape[1] != len(ids):
         raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids")
     counts = np.diff(R.indptr)
-    means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1)
+    means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1) * centered
     E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)
     X = truncated_svd(sparse.csr_array(E.T), dimensions)
     return _result(ids, X, f"training ratings: SVD to {X.shape[1]}")

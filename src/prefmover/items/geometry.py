@@ -249,6 +249,7 @@ class ItemGeometry:
         """Return the geometry of training ratings: :func:`prefmover.items.features.from_ratings`."""
         from prefmover.items import features
 
+        options = {"centered": not train.implicit, **options}
         return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
 
     @classmethod

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats, Ids
-from prefmover.data.columns import find_column, find_similar, find_usual, plain_name
 from prefmover.data.delimited import Delimited, file_bytes
 from prefmover.data.ids import CANONICAL_INTEGER, as_ids, close_names
+from prefmover.data.names import find_column, find_similar, find_usual, plain_name
 from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.errors import InputError

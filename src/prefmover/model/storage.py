@@ -153,7 +153,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
     facts: dict[str, Any] = {
         "settings": {name: _to_json(value) for name, value in model.settings_.items()},
         "tuning": model.tuning_,
-        "scale": [scale.lowest, scale.highest, scale.step],
+        "scale": scale.facts(),
         "dataset": {name: getattr(data, name) for name in DATASET},
         "geometry": None,
     }

@@ -57,7 +57,10 @@ def _id_columns(pairs: Any) -> tuple[list[Any], list[Any]]:
 
 
 def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
-    """Return ``{item: rating}`` as the ratings of one user over the known items, on the known scale."""
+    """Return ``{item: rating}`` as the ratings of one user over the known items, on the known scale.
+
+    For implicit feedback it is ``{item: count}``.
+    """
     if not isinstance(ratings, Mapping):
         raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
     if not ratings:
@@ -70,6 +73,8 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
         values = np.array([float(value) for value in ratings.values()])
     except (TypeError, ValueError) as error:
         raise InputError(f"ratings must be numbers: {error}") from None
+    if scale.implicit:
+        return known.one_user(name, items, scale.strengths(values))
     for item, value in zip(ratings, values.tolist(), strict=True):
         if not scale.lowest <= value <= scale.highest:
             raise InputError(
