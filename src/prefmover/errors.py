@@ -8,6 +8,8 @@ from numbers import Integral
 from typing import Any
 
 __all__ = [
+    "BadLinesWarning",
+    "FlatGeometryWarning",
     "InputError",
     "MissingExtraError",
     "MissingItemsWarning",
@@ -52,6 +54,14 @@ class NotOptimalError(PrefmoverError, RuntimeError):
 
 class MissingExtraError(PrefmoverError, ImportError):
     """An optional dependency that is needed but not installed."""
+
+
+class BadLinesWarning(UserWarning):
+    """Lines of a file could not be used and were left out."""
+
+
+class FlatGeometryWarning(UserWarning):
+    """Nearly all items are as far apart as items can be, so that distances say little."""
 
 
 class MissingItemsWarning(UserWarning):

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.bad_lines import BadLines, OnBadLines
 from prefmover.data.delimited import Delimited, file_bytes
 from prefmover.data.feedback import Feedback
-from prefmover.data.ids import from_arrow
+from prefmover.data.ids import MISSING_ID, from_arrow
 from prefmover.data.names import find_column, find_ratings, find_similar, find_usual
 from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
@@ -74,14 +75,33 @@ def read_columns(
     header: bool | None = None,
     encoding: str = "utf-8",
     feedback: Feedback | None = None,
+    on_bad_lines: OnBadLines = "error",
 ) -> Columns:
     """Read columns from a file, in the order of ``roles``; see :meth:`prefmover.Ratings.read`.
 
     The column of the role "rating" becomes numbers; it is None if every row is one interaction.
     """
+    bad = BadLines(str(path), on_bad_lines)
     data, file = file_bytes(path), str(path)
     if data.startswith(b"PAR1"):
-        return _from_parquet(data, file, roles, feedback)
+        columns = _from_parquet(data, file, roles, feedback)
+    else:
+        columns = _from_text(data, file, roles, feedback, bad, separator, header, encoding)
+    columns = columns if bad.are_errors else _complete(columns, bad)
+    bad.report()
+    return columns
+
+
+def _from_text(
+    data: bytes,
+    file: str,
+    roles: Roles,
+    feedback: Feedback | None,
+    bad: BadLines,
+    separator: str | None,
+    header: bool | None,
+    encoding: str,
+) -> Columns:
     table = Delimited.open(
         data,
         file,
@@ -98,18 +118,41 @@ def read_columns(
     is_number = partial(_starts_with_numbers, table)
     found = _positions(table.first, roles, feedback, is_number, file, header=header, hint=hint)
     used = [p for p in found.positions if p is not None]
-    parsed = table.parse(dict.fromkeys(used, "text"), header=header)
+    parsed = table.parse(dict.fromkeys(used, "text"), header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in found.positions)
     _log_names(file, names, roles, implicit=found.implicit)
-    origin = table.origin(header=header)
+    origin = table.origin(header=header, only_even=not bad.are_errors)
     values: list[Any] = []
     for role, p, name in zip(roles, found.positions, names, strict=True):
         column = None if p is None else parsed[p]
         if role == "rating" and column is not None:
-            column = _numbers(column, origin, name, table.separator)
+            column = _numbers(column, origin, name, table.separator, strict=bad.are_errors)
         values.append(column)
     guessed = not header and roles.get("rating", 0) is None
     return Columns(tuple(values), names, origin, are_texts=True, implicit=found.implicit, guessed=guessed)
+
+
+def _complete(columns: Columns, bad: BadLines) -> Columns:
+    """Return the rows in which nothing is missing; the others are bad lines."""
+    import pyarrow.compute as pc
+
+    keep = np.ones(len(columns.values[0]), dtype=bool)
+    for column, name in zip(columns.values, columns.names, strict=True):
+        if column is None:
+            continue
+        if isinstance(column, np.ndarray):
+            missing = np.isnan(column)
+        else:
+            nulls = pc.is_null(column, nan_is_null=True)
+            if columns.are_texts:
+                nulls = pc.match_substring_regex(column, MISSING_ID)
+            missing = np.array(nulls.to_pylist(), dtype=bool)
+        rows = np.flatnonzero(missing & keep)
+        if len(rows):
+            what = "a number" if column is columns.values[-1] and len(columns.values) > 2 else "the id"
+            bad.add(f"{columns.origin.at(int(rows[0]), name)}: {what} is missing", len(rows))
+        keep &= ~missing
+    return columns if keep.all() else columns.take(keep)
 
 
 def read_pairs(
@@ -264,8 +307,8 @@ def _is_number(text: str) -> bool:
     return "_" not in text  # 1_000 is a number in Python only
 
 
-def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str) -> Floats:
-    """Return a column of text as numbers, NaN where one is missing."""
+def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str, *, strict: bool) -> Floats:
+    """Return a column of text as numbers, NaN where one is missing; other text is an error, or NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -277,11 +320,12 @@ def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str
     except pa.ArrowInvalid:
         listed = texts.to_pylist()
         is_number = np.array([_is_number(text) for text in listed])
-        if not is_number.all():
+        if strict and not is_number.all():
             row = int(np.argmin(is_number[codes]))
             text = listed[codes[row]]
             comma = "; write a decimal point instead of the comma" if re.fullmatch(r"\d+,\d+", text) else ""
             where = f"{origin.at(row, name)} (separator {separator!r})"
             raise InputError(f"{where}: {text!r} is not a number{comma}") from None
-        values = np.array([float(t) if t.casefold() not in MISSING else np.nan for t in listed])
+        known = (ok and text.casefold() not in MISSING for text, ok in zip(listed, is_number, strict=True))
+        values = np.array([float(text) if ok else np.nan for text, ok in zip(listed, known, strict=True)])
     return np.asarray(values[codes], dtype=np.float64)

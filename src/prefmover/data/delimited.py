@@ -12,6 +12,7 @@ Arrow parses at full speed and needs a separator of one byte. The slow and exact
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -27,6 +28,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from prefmover.data.bad_lines import BadLines
 from prefmover.data.ids import close_names, from_arrow
 from prefmover.data.origin import Origin
 from prefmover.errors import InputError
@@ -83,7 +85,16 @@ def _decompressed(data: bytes, path: Path) -> bytes:
 
 
 def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
-    """Return the text as UTF-8 without a byte order mark."""
+    r"""Return the text as UTF-8 without a byte order mark.
+
+    In the encoding "mixed", what is not UTF-8 is Latin-1:
+
+    >>> to_utf8(b"Zo\xc3\xab and Zo\xeb", "mixed", "a.csv").decode()
+    'Zoë and Zoë'
+    """
+    if encoding == "mixed":
+        text = data if data.isascii() else data.decode("utf-8", MIXED).encode()
+        return text.removeprefix(b"\xef\xbb\xbf")
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     if is_utf16 and encoding in ("utf-8", "latin-1"):
         remedy = "save it as UTF-8, or pass encoding='utf-16'"
@@ -97,12 +108,34 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = len(re.findall(rb"\r\n|\r|\n", data[:start])) + 1
         problem = f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}"
-        other = "utf-8" if encoding == "latin-1" else "latin-1"
-        remedy = f"save the file as UTF-8, or pass encoding={other!r}"
+        remedy = (
+            f"save the file as UTF-8, or pass encoding={'utf-8' if encoding == 'latin-1' else 'latin-1'!r}"
+        )
+        if encoding == "utf-8" and (n := _count_utf8(data)):
+            where = f"{n:,} other characters that are valid UTF-8, which latin-1 would garble"
+            remedy = f"but the file has {where}; save it as UTF-8, or pass encoding='mixed' to read both"
         raise InputError(f"{problem}; {remedy}", argument="encoding") from None
     except ValueError as error:  # such as a NUL in the name of the encoding
         raise InputError(f"unknown encoding {encoding!r}: {error}") from None
     return text.removeprefix(b"\xef\xbb\xbf")
+
+
+def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+MIXED = "prefmover-mixed"
+codecs.register_error(MIXED, _as_latin_1)
+
+
+def _count_utf8(data: bytes) -> int:
+    """Return the number of characters beyond ASCII that are UTF-8, or 0 if there are so few by chance."""
+    pattern = rb"[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+    found = re.findall(pattern, data)
+    n_others = len(re.findall(rb"[\x80-\xff]", data)) - sum(map(len, found))
+    return len(found) if 20 * len(found) >= n_others else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +143,8 @@ class Delimited:
     """A table of UTF-8 text whose separator is known and whose first line is split into fields.
 
     ``delimiter`` is the one byte that stands for the separator of the file in ``data``; ``quotes`` says
-    whether fields may be quoted as in CSV; ``first`` has the names of the columns if there is a header.
+    whether fields may be quoted as in CSV, and ``escapes`` whether a quote within one has a backslash before
+    it; ``first`` has the names of the columns if there is a header.
     """
 
     data: bytes
@@ -118,6 +152,7 @@ class Delimited:
     separator: str
     delimiter: str
     quotes: bool
+    escapes: bool
     first: tuple[str, ...]
 
     @classmethod
@@ -154,34 +189,54 @@ class Delimited:
         # Quotes are part of CSV. Files with "::" and the like do not use them, and a title that begins with
         # a quote must not swallow the lines after it.
         quotes = one_byte and b'"' in text if quotes is None else quotes
-        _, first = next(_rows(io.BytesIO(text), file, delimiter, quotes))
-        return cls(text, file, shown, delimiter, quotes, tuple(f.strip() for f in first))
+        escapes = quotes and _has_escapes(text, delimiter)
+        _, first = next(_rows(io.BytesIO(text), file, delimiter, quotes, escapes))
+        return cls(text, file, shown, delimiter, quotes, escapes, tuple(f.strip() for f in first))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the first line and the fields of every row: slow and exact."""
-        return _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes)
+        return _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes, self.escapes)
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield line number and fields of every row below the header, without blank rows."""
+    def records(self, *, header: bool = True, bad: BadLines | None = None) -> Iterator[tuple[int, list[str]]]:
+        """Yield line number and fields of every row below the header, without blank and bad rows."""
+        bad = bad or BadLines(self.file)
         for k, (line, fields) in enumerate(self.rows()):
-            if len(fields) != len(self.first) and any(field.strip() for field in fields):
-                raise InputError(self._uneven(line, fields))
-            if k and any(field.strip() for field in fields):
+            if not any(field.strip() for field in fields):
+                continue
+            if len(fields) != len(self.first):
+                bad.add(self._uneven(line, fields))
+            elif k or not header:
                 yield line, [field.strip() for field in fields]
 
-    def origin(self, *, header: bool) -> Origin:
-        """Return the origin of the rows, which knows their line numbers."""
+    def origin(self, *, header: bool, only_even: bool = False) -> Origin:
+        """Return the origin of the rows, which knows their line numbers.
+
+        ``only_even`` says that rows with another number of columns were left out.
+        """
 
         def line_numbers(rows: Sequence[int]) -> list[int]:
             chosen = {row + header for row in rows}
-            lines = {k: line for k, (line, _) in enumerate(self.rows()) if k in chosen}
+            all_rows = self.rows()
+            kept = (row for row in all_rows if not only_even or len(row[1]) == len(self.first))
+            lines = {k: line for k, (line, _) in enumerate(kept) if k in chosen}
             # Arrow and Python may differ about broken quotes; then the number is an estimate.
             return [lines.get(row + header, row + 1 + header) for row in rows]
 
         return Origin(self.file, "line", line_numbers)
 
-    def parse(self, kinds: Mapping[int, Kind], *, header: bool, names: Sequence[str] = ()) -> dict[int, Any]:
-        """Return columns of these kinds by position, as Arrow arrays; names are for error messages."""
+    def parse(
+        self,
+        kinds: Mapping[int, Kind],
+        *,
+        header: bool,
+        names: Sequence[str] = (),
+        bad: BadLines | None = None,
+    ) -> dict[int, Any]:
+        """Return columns of these kinds by position, as Arrow arrays; names are for error messages.
+
+        Rows with another number of columns are left out if the bad lines are not errors.
+        """
+        bad = bad or BadLines(self.file)
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -191,21 +246,41 @@ class Delimited:
             if not second:
                 raise InputError(f"{self.file} has a header but no rows below it")
             n_header_lines = second[0][0] - 1
+        left_out: list[str] = []
         with self._explained(lambda: io.BytesIO(self.data), kinds, names, header):
-            options = self._arrow_options(kinds, n_header_lines)
+            options = self._arrow_options(kinds, n_header_lines, None if bad.are_errors else left_out)
             table = _complete(arrow_csv.read_csv(pa.BufferReader(self.data), **options))
+        if left_out:
+            for line, fields in self.rows():
+                if len(fields) != len(self.first):
+                    bad.add(self._uneven(line, fields))
         return {k: table.column(str(k)) for k in kinds}
 
-    def _arrow_options(self, kinds: Mapping[int, Kind], n_header_lines: int) -> dict[str, Any]:
-        """Return the options with which Arrow parses columns "0", "1", ... of these kinds."""
+    def _arrow_options(
+        self, kinds: Mapping[int, Kind], n_header_lines: int, left_out: list[str] | None = None
+    ) -> dict[str, Any]:
+        """Return the options with which Arrow parses columns "0", "1", ... of these kinds.
+
+        Rows with another number of columns are errors, or are added to ``left_out``.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
         names, quote = [str(k) for k in range(len(self.first))], '"' if self.quotes else False
         read = arrow_csv.ReadOptions(column_names=names, block_size=BLOCK, skip_rows=n_header_lines)
+
+        def leave_out(row: Any) -> str:
+            assert left_out is not None
+            left_out.append(row.text)
+            return "skip"
+
         parse = arrow_csv.ParseOptions(
-            delimiter=self.delimiter, quote_char=quote, newlines_in_values=self.quotes
+            delimiter=self.delimiter,
+            quote_char=quote,
+            escape_char="\\" if self.escapes else False,
+            newlines_in_values=self.quotes,
+            invalid_row_handler=None if left_out is None else leave_out,
         )
         convert = arrow_csv.ConvertOptions(
             column_types={str(k): types[kind] for k, kind in kinds.items()},
@@ -226,9 +301,11 @@ class Delimited:
             yield
         except pa.ArrowInvalid as error:
             with open_stream() as stream:
-                rows = _rows(stream, self.file, self.delimiter, self.quotes)
+                rows = _rows(stream, self.file, self.delimiter, self.quotes, self.escapes)
                 defect = self._defect(rows, kinds, names, header)
-            raise InputError(defect or f"{self.file} cannot be read: {error}") from error
+            raise InputError(
+                defect or f"{self.file} cannot be read: {error}", argument="on_bad_lines"
+            ) from error
 
     def _defect(
         self,
@@ -240,7 +317,7 @@ class Delimited:
         """Return a description of the first row that has other columns, or a field of the wrong kind."""
         for k, (line, fields) in enumerate(rows):
             if len(fields) != len(self.first):
-                return self._uneven(line, fields)
+                return f"{self._uneven(line, fields)}; mend the line, or pass on_bad_lines='skip'"
             if header and k == 0:
                 continue
             for position, kind in kinds.items():
@@ -365,10 +442,13 @@ class Schema:
                 yield [from_arrow(column) for column in _complete(batch).columns]
 
 
-def _rows(stream: BinaryIO, file: str, delimiter: str, quotes: bool) -> Iterator[tuple[int, list[str]]]:
+def _rows(
+    stream: BinaryIO, file: str, delimiter: str, quotes: bool, escapes: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line and the fields of every row that is not empty."""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-    reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader = csv.reader(text, delimiter=delimiter, quoting=quoting, escapechar="\\" if escapes else None)
     line = 1
     try:
         for fields in reader:
@@ -397,6 +477,17 @@ def _checked_separator(separator: str) -> str:
     if len(separator) > 2 or set(separator) & set('\r\n"\x00'):
         raise InputError(f"separator {separator!r} is not one or two characters without quote and line end")
     return separator
+
+
+def _has_escapes(text: bytes, delimiter: str) -> bool:
+    r"""Whether quotes within fields have a backslash before them, as in exports of MySQL.
+
+    A backslash before the quote that ends a field is a part of the field in CSV.
+
+    >>> _has_escapes(rb'"the \"Bo\" diet";5', ";"), _has_escapes(rb'"C:\films\";5', ";")
+    (True, False)
+    """
+    return re.search(rb'\\"[^"\r\n' + re.escape(delimiter.encode()) + rb"]", text) is not None
 
 
 def _unused_byte(text: bytes, file: str) -> str:

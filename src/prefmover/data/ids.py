@@ -23,6 +23,9 @@ __all__ = ["IdIndex", "as_ids", "as_positions", "close_names", "encode", "from_a
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
+MISSING_ID = r"^\s*(|NA|N/A|NULL|Null|null|None|NaN|nan|\\N)\s*$"
+"""Texts in files that stand for an id that is missing."""
+
 MOST_COMPARED = 20_000  # ids that a misspelled one is compared with; more would take seconds
 
 
@@ -99,8 +102,8 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     kind, where : str, callable
         "user" or "item", and a description of the origin of row k (from 0), for error messages.
     parse : bool
-        Whether the column is text from a file: surrounding spaces are removed, and if every id is a
-        canonical integer ("7", not "007" or "+7"), ids become integers.
+        Whether the column is text from a file: surrounding spaces are removed, "NULL" and the like are
+        missing ids, and if every id is a canonical integer ("7", not "007" or "+7"), ids become integers.
 
     Returns
     -------
@@ -125,9 +128,15 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
         encoded = encoded.combine_chunks()
     codes, distinct = encoded.indices, encoded.dictionary
     _refuse_missing(codes.is_null(), kind, where)
+
+    def where_text(k: int) -> str:
+        return where(int(np.argmax(from_arrow(codes) == k)))
+
     if parse:
         distinct = pc.utf8_trim_whitespace(distinct)
-    distinct = _checked(distinct, kind, lambda k: where(int(np.argmax(from_arrow(codes) == k))))
+        missing = pc.match_substring_regex(distinct, MISSING_ID)
+        _refuse_missing(missing, kind, where_text, distinct)
+    distinct = _checked(distinct, kind, where_text)
     if parse:
         distinct = _integers_if_canonical(distinct)
     # Different texts may become one id (" a" and "a"), hence the second encoding.
@@ -289,12 +298,21 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
     return ids.cast(pa.string())
 
 
-def _refuse_missing(missing: Any, kind: str, where: Callable[[int], str]) -> None:
+def _refuse_missing(missing: Any, kind: str, where: Callable[[int], str], texts: Any = None) -> None:
     import pyarrow.compute as pc
 
-    if missing.true_count:  # pc.index would import pandas
-        first = pc.index(missing, True).as_py()
-        raise InputError(f"{where(first)}: the {kind} id is missing; fill it in or drop the row")
+    if not missing.true_count:  # pc.index would import pandas
+        return
+    first = pc.index(missing, True).as_py()
+    problem = f"{where(first)}: the {kind} id is missing"
+    if texts is None:
+        raise InputError(f"{problem}; fill it in or drop the row")
+    text = texts[first].as_py()
+    shown, remedy = (
+        f" ({text})" if text else "",
+        "fill it in, or pass on_bad_lines='skip' to leave such lines out",
+    )
+    raise InputError(f"{problem}{shown}; {remedy}", argument="on_bad_lines")
 
 
 def _wrong_type(ids: Any, kind: str, where: Callable[[int], str]) -> InputError:

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
 from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
@@ -41,7 +42,7 @@ from prefmover.errors import InputError, ZeroRatingsWarning
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Damping", "Duplicates", "Feedback", "Ratings", "Scale", "Zeros"]
+__all__ = ["Damping", "Duplicates", "Feedback", "OnBadLines", "Ratings", "Scale", "Zeros"]
 
 LOG = logging.getLogger(__name__)
 
@@ -132,6 +133,7 @@ class Ratings:
         feedback: Feedback | None = None,
         damping: Damping | None = None,
         zeros: Zeros | None = None,
+        on_bad_lines: OnBadLines = "error",
     ) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
@@ -149,6 +151,8 @@ class Ratings:
             every row is one interaction.
         separator : str, optional
             One or two characters; detected by default. Fields may be quoted as in CSV if it is one byte.
+        encoding : str
+            Encoding of text; ``"mixed"`` for UTF-8 with Latin-1 here and there.
         header : bool, optional
             Whether the first line names the columns; detected by default.
         duplicates : {"error", "last", "mean"}
@@ -163,6 +167,9 @@ class Ratings:
         zeros : {"rating", "missing"}, optional
             Whether a rating of 0 is a rating, the default, or means that there is none; then the row is
             dropped. A count of 0 is always dropped.
+        on_bad_lines : {"error", "skip", "warn"}
+            What to do about lines with too many or too few columns, or without an id or a number: raise an
+            error, or leave them out and log (``"skip"``) or warn (``"warn"``) how many there were.
 
         Examples
         --------
@@ -177,8 +184,9 @@ class Ratings:
         check_choices(feedback, damping, zeros)
         roles = {"user": user, "item": item, "rating": rating}
         columns = read_columns(
-            path, roles, separator=separator, header=header, encoding=encoding, feedback=feedback
-        )
+            path, roles, separator=separator, header=header, encoding=encoding, feedback=feedback,
+            on_bad_lines=on_bad_lines,
+        )  # fmt: skip
         return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
