@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prefmover.errors import InputError, NotOptimalError
@@ -133,7 +133,8 @@ def test_narrow_costs_where_they_fit():
     assert TransportProblem.from_arrays([1, 1], [1], [[1.0], [2.0**-30]]).whole.dtype == np.int64
     exact = TransportProblem.from_arrays([1, 1], [1], [[1.0], [2.0**-25]])
     assert exact.whole.dtype == np.int32
-    assert (exact.whole * exact.unit == exact.cost).all()
+    assert exact.cost is None
+    assert exact.costs.tolist() == [[1.0], [2.0**-25]]
 
 
 def test_zero_masses_are_priced_too():
@@ -210,6 +211,63 @@ def test_a_suboptimal_plan_is_caught(monkeypatch):
     monkeypatch.setattr(_simplex, "solve", stop_early)
     with pytest.raises(NotOptimalError):
         transport(p, q, cost)
+
+
+def test_costs_of_two_sizes():
+    """Costs of 10^12 that no plan needs, and costs that differ in their last bit."""
+    M = 1e12
+    result = transport([1, 1, 1], [1, 1, 1], [[0.9, 0.1, M], [0.1, 0.9, M], [M, M, 0]])
+    assert result.cost == 0.2 / 3
+    check_proof(result)
+    near = np.nextafter(0.1, 1)
+    result = transport([1, 1], [1, 1], [[near, M], [M + 0.5, near]])
+    assert result.cost == near
+    result = transport([1, 1], [1, 1], [[M, near], [0.1, M]])  # and where one of them has to be paid
+    check_proof(result)
+    result = transport([2, 1], [1, 2], [[M, near], [M, 0.1]])
+    assert sorted(zip(result.plan.rows.tolist(), result.plan.columns.tolist(), strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (1, 1),
+    ]
+    check_proof(result)
+
+
+@settings(max_examples=100)
+@given(problems(largest=9), st.data())
+def test_costs_over_many_orders_of_magnitude(problem, data):
+    """Proved in fractions; and two other solvers, where the orders are few enough for them."""
+    p, q, cost = problem
+    width = data.draw(st.sampled_from([3, 12, 30, 290]))
+    powers = st.lists(st.floats(-width, width), min_size=cost.size, max_size=cost.size)
+    cost = 10.0 ** np.array(data.draw(powers)).reshape(cost.shape)
+    result = transport(p, q, cost)
+    check_proof(result)
+    if width == 3:
+        assert same(result.cost, by_linear_program(p, q, cost), cost)
+        assert same(result.cost, by_pot(p, q, cost), cost)
+
+
+@pytest.mark.parametrize("spread", [0, 12, 150])
+def test_refined_problems_of_some_size(spread):
+    rng = np.random.default_rng(spread)
+    p, q = rng.integers(0, 9, 40), rng.integers(0, 9, 35)
+    result = transport(p, q, 10.0 ** rng.uniform(-spread, spread, (40, 35)))
+    check_proof(result)
+    assert result.certificate.valid
+
+
+@given(problems(), st.floats(1e3, 1e290))
+def test_forbidden_arcs_change_nothing_if_a_plan_avoids_them(problem, forbidden):
+    """The optimal plan without them is the optimal plan beside them, however much they cost."""
+    p, q, cost = problem
+    assume(cost.max() < 1e3)
+    used = np.zeros(cost.shape, bool)
+    first = transport(p, q, cost)
+    used[first.plan.rows, first.plan.columns] = True
+    again = transport(p, q, np.where(used, cost, forbidden))
+    assert again.cost == first.cost
+    check_proof(again)
 
 
 BAD = {

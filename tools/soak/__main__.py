@@ -36,7 +36,7 @@ def main(arguments=None):
             print(f"{reported - begin:6.0f} s, round {number}: {tally}", flush=True)
     print(f"\nseed {options.seed}, rounds {options.start} to {number - 1}, {time.monotonic() - begin:.0f} s")
     print(tally)
-    print(f"POT gave up on {tally.gave_up:,}; errors and gaps are of the largest cost")
+    print(f"POT gave up on {tally.gave_up:,}; errors are of the largest cost")
     for failure in tally.failures:
         print(f"FAILED {failure}")
     if tally.problems < options.problems:

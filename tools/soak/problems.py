@@ -40,7 +40,7 @@ def random_masses(rng, n):
 
 def random_costs(rng, n, m):
     """Return (n, m) costs, not negative: metric or not, with ties, twins, zeros, near-parallel vectors."""
-    kind = rng.integers(11)
+    kind = rng.integers(13)
     if kind == 0:
         return rng.random((n, m))
     if kind == 1:
@@ -63,7 +63,11 @@ def random_costs(rng, n, m):
         return rng.random((n, m)) * (rng.random((n, m)) < 0.2)
     if kind == 9:  # many optimal plans
         return np.multiply.outer(np.arange(n), np.arange(m)).astype(float)
-    return rng.random((n, m)) * 10.0 ** rng.choice([-290, -150, 150, 290])
+    if kind == 10:
+        return rng.random((n, m)) * 10.0 ** rng.choice([-290, -150, 150, 290])
+    if kind == 11:  # some are forbidden
+        return np.where(rng.random((n, m)) < 0.3, 10.0 ** rng.integers(3, 300), rng.random((n, m)))
+    return 10.0 ** rng.uniform(-300, 300, (n, m))
 
 
 def angles(X, Y):

@@ -10,7 +10,7 @@ from prefmover.search.exhaustive import exhaustive
 from prefmover.search.request import Request
 from tools.soak.data import random_data
 from tools.soak.problems import random_problem
-from tools.soak.second import by_pot, flaw, gap, normalized
+from tools.soak.second import by_pot, flaw, normalized
 from tools.soak.tally import Tally
 
 AGREE = 1e-9  # of the largest cost
@@ -124,7 +124,5 @@ def _compare(value, p, q, cost, top, tally, where):
 def _read_proof(result, tally, where):
     tally.proofs += 1
     wrong = flaw(result)
-    distance = abs(gap(result))
-    tally.worst_gap = max(tally.worst_gap, distance)
-    if wrong or not distance <= AGREE:
-        tally.fail(f"{where}: {wrong or f'a gap of {distance:g}'}")
+    if wrong:
+        tally.fail(f"{where}: {wrong}")

@@ -1,5 +1,7 @@
 """Second opinions: what POT says, and what a proof says when it is read cell by cell in whole numbers."""
 
+from fractions import Fraction
+
 import numpy as np
 from ot.lp.emd_wrap import emd_c
 
@@ -31,15 +33,20 @@ def normalized(mass):
 def flaw(result):
     """Return what is wrong with the proof of a Transport, in words; None if it holds.
 
-    Written without a look at :mod:`prefmover.ot.certificate`. Masses, costs (in units) and prices (in
-    units) are whole numbers, so nothing here has a tolerance: the plan moves p to q to the last unit, no two
-    prices exceed their cost, prices meet the cost wherever something is moved, and both sides cost the same.
+    Written without a look at :mod:`prefmover.ot.certificate`. Masses are whole numbers. So are costs and
+    prices, as multiples of a unit. Nothing here has a tolerance: the plan moves p to q to the last unit, no
+    two prices exceed their cost, prices meet the cost wherever something is moved, and both sides cost the
+    same.
     """
-    problem, plan = result.problem, result.plan
-    p, q, c = problem.p, problem.q, problem.whole.astype(np.int64)
-    f, g = ((price / problem.unit).astype(np.int64) for price in result.potentials)
-    if not all(np.array_equal(w * problem.unit, x) for w, x in zip((f, g), result.potentials, strict=True)):
-        return "a price is not a whole number of units"
+    problem, plan, prices = result.problem, result.plan, result.prices
+    p, q = problem.p, problem.q
+    f, g = (np.array([int(x) for x in side], dtype=object) for side in (prices.f, prices.g))
+    c = _in_units(problem.costs, prices.unit)
+    if c is None:
+        return "a cost is not a whole number of units"
+    for exact, price in zip((f, g), result.potentials, strict=True):
+        if [float(Fraction(prices.unit) * x) for x in exact.tolist()] != price.tolist():
+            return "a potential is not the price, rounded"
     rows, columns, units = plan.rows, plan.columns, result.units
     if (units <= 0).any():
         return "the plan moves nothing, or less than nothing"
@@ -53,19 +60,19 @@ def flaw(result):
         return f"two prices exceed their cost by {-room.min()} units"
     if room[rows, columns].any():
         return "the plan moves mass where prices do not meet the cost"
-    moved_at = c[rows, columns].tolist()
-    primal = sum(a * b for a, b in zip(units.tolist(), moved_at, strict=True))
+    primal = sum(a * b for a, b in zip(units.tolist(), c[rows, columns].tolist(), strict=True))
     dual = sum(a * b for a, b in zip(p.tolist() + q.tolist(), f.tolist() + g.tolist(), strict=True))
-    return None if primal == dual else f"primal {primal} and dual {dual} differ"
+    if primal != dual:
+        return f"primal {primal} and dual {dual} differ"
+    if result.cost != float(Fraction(primal, problem.total) * Fraction(prices.unit)):
+        return f"the cost {result.cost!r} is not that of the plan"
+    return None
 
 
-def gap(result):
-    """Return the primal less the dual in the costs as given, of the largest of these."""
-    problem, plan = result.problem, result.plan
-    cost = problem.costs
-    largest = float(cost.max())
-    if largest == 0:
-        return 0.0
-    primal = float(plan.mass @ (cost[plan.rows, plan.columns] / largest))
-    f, g = (price / largest for price in result.potentials)
-    return primal - float(problem.p @ f + problem.q @ g) / problem.total
+def _in_units(numbers, unit):
+    """Return an array of floats as whole numbers of units; None if one is not."""
+    above, below = unit.as_integer_ratio()
+    ratios = [(a * below, b * above) for a, b in (x.as_integer_ratio() for x in numbers.ravel().tolist())]
+    if any(a % b for a, b in ratios):
+        return None
+    return np.array([a // b for a, b in ratios], dtype=object).reshape(numbers.shape)

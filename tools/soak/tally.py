@@ -16,7 +16,6 @@ class Tally:
     searches: int = 0
     largest: int = 0
     worst_error: float = 0.0
-    worst_gap: float = 0.0
     failed: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -30,13 +29,13 @@ class Tally:
         """Add what another one has found."""
         for name in ("problems", "by_pot", "gave_up", "proofs", "searches", "failed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("largest", "worst_error", "worst_gap"):
+        for name in ("largest", "worst_error"):
             setattr(self, name, max(getattr(self, name), getattr(other, name)))
         self.failures = (self.failures + other.failures)[:SHOWN]
 
     def __str__(self):
         return (
             f"{self.problems:,} problems (largest {self.largest}), {self.by_pot:,} compared with POT: "
-            f"worst error {self.worst_error:.1e}; {self.proofs:,} proofs read: "
-            f"worst gap {self.worst_gap:.1e}; {self.searches:,} pruned searches; {self.failed:,} failures"
+            f"worst error {self.worst_error:.1e}; {self.proofs:,} proofs read; "
+            f"{self.searches:,} pruned searches; {self.failed:,} failures"
         )

@@ -3,17 +3,26 @@
 ::
 
     p, q, cost ─ problem.py ─ solve.py ──────────────────────── Transport ─ certificate.py
-                 integers     validate → reduce → kernel → result           plan, prices: primal = dual
-                                           │
+                 integers     validate → reduce → kernel → refine → result  plan, prices: primal = dual
+                                           │        └ refine.py: costs that 40 bits do not hold
                                 _dual.py   subgradient steps: lower bounds, and prices to start from
                                 _simplex.py  greedy start → spanning tree → pivots until none is left
 
 ``sinkhorn.py`` has Sinkhorn's approximation, for the paper's Table 1 and for comparison.
 """
 
-from prefmover.ot.certificate import Certificate
+from prefmover.ot.certificate import Certificate, Prices
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.sinkhorn import Sinkhorn, sinkhorn
 from prefmover.ot.solve import Plan, Transport, transport
 
-__all__ = ["Certificate", "Plan", "Sinkhorn", "Transport", "TransportProblem", "sinkhorn", "transport"]
+__all__ = [
+    "Certificate",
+    "Plan",
+    "Prices",
+    "Sinkhorn",
+    "Transport",
+    "TransportProblem",
+    "sinkhorn",
+    "transport",
+]

@@ -33,7 +33,8 @@ class TransportProblem:
     unit
         A power of two.
     cost
-        The original costs, or None if they are exactly ``whole * unit``.
+        The original costs, or None if they are exactly ``whole * unit``. The solver starts from the rounded
+        costs and ends with the plan that is optimal for the original ones.
     same
         Pairs (row, column) that are the same point, in a cost that obeys the triangle inequality: mass
         that both have stays where it is.
@@ -81,8 +82,7 @@ class TransportProblem:
         """Return the problem of two lists of masses, each normalized to 1, and a matrix of costs.
 
         Integer masses are exact. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
-        the largest remainders rounded up, so that both sums are exact. Costs are rounded
-        down to multiples of their largest times 2⁻⁴⁰ or less.
+        the largest remainders rounded up, so that both sums are exact. Costs are exact.
         """
         whole_p, whole_q = _balance(_masses("p", p), _masses("q", q))
         c = np.asarray(cost)
@@ -98,7 +98,40 @@ class TransportProblem:
             i, j = np.argwhere(~good)[0]
             raise InputError(f"cost[{i}, {j}] is {c[i, j]}; costs must be from 0 to {LARGEST_COST:g}")
         whole, unit = _whole_costs(c)
-        return cls(whole_p, whole_q, whole, unit, c)
+        is_exact = np.array_equal(whole * unit, c)
+        return cls(whole_p, whole_q, whole, unit, None if is_exact else c)
+
+
+def common_unit(*arrays: Floats) -> float:
+    """Return a power of two that divides all numbers.
+
+    >>> common_unit(np.array([0.0, 3.0]), np.array([-4.0])) == 2.0**-51
+    True
+    """
+    least = min(float(np.abs(array[array != 0]).min(initial=math.inf)) for array in arrays)
+    exponent = math.frexp(least)[1] - 53 if least < math.inf else 0
+    return math.ldexp(1.0, max(exponent, SMALLEST_EXPONENT))
+
+
+def units_in(unit: float, finer: float) -> int:
+    """Return unit / finer for powers of two, which floats may not hold."""
+    return 1 << math.frexp(unit)[1] - math.frexp(finer)[1]
+
+
+def multiples(numbers: Floats, unit: float) -> list[int]:
+    """Return numbers as multiples of a unit that divides them, a power of two; they may be huge.
+
+    >>> multiples(np.array([1.5, 1e300]), 0.5) == [3, 2 * int(1e300)]
+    True
+    """
+    exponent = math.frexp(unit)[1] - 1
+    if np.abs(numbers).max(initial=0.0) < math.ldexp(1.0, min(exponent + 62, 1023)):
+        whole: list[int] = np.ldexp(numbers, -exponent).astype(np.int64).tolist()
+        return whole
+    ratios = (number.as_integer_ratio() for number in numbers.tolist())
+    if exponent < 0:
+        return [(above << -exponent) // below for above, below in ratios]
+    return [above >> exponent for above, _ in ratios]
 
 
 def _masses(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:

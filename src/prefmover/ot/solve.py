@@ -1,6 +1,7 @@
-"""From a problem to its optimal plan: validate → reduce → kernel → result."""
+"""From a problem to its optimal plan: validate → reduce → kernel → refine → result."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
 from prefmover.errors import NotOptimalError
-from prefmover.ot.certificate import Certificate, certificate
-from prefmover.ot.problem import TransportProblem
+from prefmover.ot.certificate import LEAST, ROUNDING, Certificate, Prices, certificate_of_prices
+from prefmover.ot.problem import TransportProblem, common_unit, multiples, units_in
+from prefmover.ot.refine import Basis, refine
 
 __all__ = ["Plan", "Transport", "solve", "transport"]
 
@@ -39,9 +41,12 @@ class Transport:
     plan
         The optimal W, sparse: at most n + m - 1 entries besides mass that stays in place.
     potentials
-        Prices f (n) and g (m) with f_i + g_j ≤ c_ij, and Σ p f + Σ q g = cost.
+        Prices f (n) and g (m) with f_i + g_j ≤ c_ij, and Σ p f + Σ q g = cost; as floats, so rounded where
+        53 bits do not hold them.
+    prices
+        The potentials in whole numbers (f, g, and their unit), exactly.
     gap
-        Cost minus the value of the potentials: 0 up to the rounding of the costs to 2⁻⁴⁰.
+        Cost minus the value of the prices: 0.
     status
         ``"optimal"``; otherwise an exception was raised.
     pivots
@@ -55,6 +60,7 @@ class Transport:
     cost: float
     plan: Plan
     potentials: tuple[Floats, Floats]
+    prices: Prices
     gap: float
     status: str
     pivots: int
@@ -63,8 +69,9 @@ class Transport:
 
     @property
     def certificate(self) -> Certificate:
-        """The proof of optimality, checked from the plan and the potentials."""
-        return certificate(self.problem, self.plan.rows, self.plan.columns, self.units, *self.potentials)
+        """The proof of optimality, checked from the plan and the prices."""
+        plan = self.plan
+        return certificate_of_prices(self.problem, plan.rows, plan.columns, self.units, self.prices)
 
 
 def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transport:
@@ -102,23 +109,30 @@ def solve(problem: TransportProblem) -> Transport:
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if rows.size:
         everything = rows.size == p.size and columns.size == q.size
-        c = problem.whole if everything else problem.whole[np.ix_(rows, columns)]
-        moved, f, g, pivots = _run_kernel(np.ascontiguousarray(c), p[rows], q[columns])
+        block = np.s_[:, :] if everything else np.ix_(rows, columns)
+        c = np.ascontiguousarray(problem.whole[block])
+        kernel = partial(_run_kernel, p=p[rows], q=q[columns])
+        basis = kernel(c)
+        if problem.cost is None:
+            prices = Prices(*_extend(problem, rows, columns, basis.f, basis.g), problem.unit)
+        else:
+            basis, prices = refine(basis, c, problem.unit, problem.cost[block], kernel)
+            prices = _extend_prices(problem.cost, rows, columns, prices)
+        moved, pivots = _moved(basis), basis.pivots
         from_row, to_column, units = rows[moved[0]], columns[moved[1]], moved[2]
     else:
         from_row = to_column = units = np.empty(0, np.int64)
-        f = g = np.empty(0, np.int64)
-        pivots = 0
+        prices, pivots = Prices(np.zeros_like(p), np.zeros_like(q), problem.unit), 0
     if stays is not None:
         from_row = np.concatenate((stays[0], from_row))
         to_column = np.concatenate((stays[1], to_column))
         units = np.concatenate((stays[2], units))
-    full_f, full_g = _extend(problem, rows, columns, f, g)
-    potentials = full_f * np.float64(problem.unit), full_g * np.float64(problem.unit)
-    proof = certificate(problem, from_row, to_column, units, *potentials)
+    proof = certificate_of_prices(problem, from_row, to_column, units, prices)
     proof.check()
     plan = Plan(from_row, to_column, units / problem.total)
-    return Transport(proof.primal, plan, potentials, proof.gap, "optimal", pivots, units, problem)
+    return Transport(
+        proof.primal, plan, prices.floats(), prices, proof.gap, "optimal", pivots, units, problem
+    )
 
 
 def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints] | None]:
@@ -134,8 +148,8 @@ def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, In
     return p, q, (i[positive], j[positive], common[positive])
 
 
-def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints, int]:
-    """Return the plan (rows, columns, units), the prices of rows and of columns, and the pivots."""
+def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> Basis:
+    """Return the optimal tree of integer costs and positive masses."""
     from prefmover.ot import _simplex as kernels
 
     n, m = c.shape
@@ -149,16 +163,24 @@ def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[tuple[Ints, Ints
             f"a transport problem of {n} x {m} was not solved to optimality after {pivots} pivots; "
             "please report it with the masses and costs"
         )
-    nodes = np.flatnonzero(w.parent[: n + m] != kernels.NO_PARENT)
-    above = w.parent[nodes].astype(np.int64)
-    is_row = nodes < n
+    parent = w.parent[: n + m].astype(np.int64)
+    parent[w.parent[: n + m] == kernels.NO_PARENT] = -1
+    price = w.price[: n + m].astype(np.int64)
+    return Basis(
+        parent, w.after[: n + m].astype(np.int64), w.flow[: n + m], price[:n], price[n:], int(pivots)
+    )
+
+
+def _moved(basis: Basis) -> tuple[Ints, Ints, Ints]:
+    """Return the plan of a tree: rows, columns, and units of mass."""
+    n = basis.f.size
+    nodes = np.flatnonzero(basis.parent >= 0)
+    above, is_row = basis.parent[nodes], nodes < n
     i, j = np.where(is_row, nodes, above), np.where(is_row, above, nodes) - n
-    carried = w.flow[nodes]
+    carried = basis.flow[nodes]
     used = carried > 0
     order = np.lexsort((j[used], i[used]))
-    price = w.price[: n + m].astype(np.int64)
-    moved = i[used][order], j[used][order], carried[used][order]
-    return moved, price[:n], price[n:], int(pivots)
+    return i[used][order], j[used][order], carried[used][order]
 
 
 def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: Ints) -> tuple[Ints, Ints]:
@@ -186,3 +208,33 @@ def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: In
     for i in unpriced.tolist():
         full_f[i] = -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
     return full_f, full_g
+
+
+def _extend_prices(cost: Floats, rows: Ints, columns: Ints, prices: Prices) -> Prices:
+    """Extend exact prices to points without mass.
+
+    Their prices do not enter the dual. They may be lower than necessary, so floats are good enough.
+    """
+    n, m = cost.shape
+    if rows.size == n and columns.size == m:
+        return prices
+    f, g = np.zeros(n), np.zeros(m)
+    f[rows], g[columns] = prices.floats()
+    no_columns, no_rows = np.setdiff1d(np.arange(m), columns), np.setdiff1d(np.arange(n), rows)
+    for j in no_columns:
+        g[j] = _least_room(cost[rows, j], f[rows])
+    for i in no_rows:
+        f[i] = _least_room(cost[i], g)
+    unit = min(prices.unit, common_unit(f[no_rows], g[no_columns], cost))
+    steps = units_in(prices.unit, unit)
+    whole_f, whole_g = multiples(f, unit), multiples(g, unit)
+    for full, at, known in ((whole_f, rows, prices.f), (whole_g, columns, prices.g)):
+        for k, price in zip(at.tolist(), known, strict=True):
+            full[k] = price * steps
+    return Prices(whole_f, whole_g, unit)
+
+
+def _least_room(cost: Floats, price: Floats) -> float:
+    """Return a number just below all cost - price."""
+    slack = ROUNDING * (cost + np.abs(price)) + LEAST
+    return float((cost - price - slack).min())
