@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings, Scale
-from prefmover.data.splits import hashed, k_fold, published_folds, random_split
+from prefmover.data.splits import (
+    by_time,
+    hashed,
+    k_fold,
+    leave_last_out,
+    published_folds,
+    random_split,
+    rating_times,
+    validation_split,
+)
 from prefmover.errors import InputError
 from tests.messages import names, unnamed
 
@@ -141,6 +150,92 @@ def test_test_pairs():
     split = random_split(Ratings.from_arrays([1, 1, 2, 2], list("abab"), [1, 2, 3, 4]), 0.5)
     assert len(split.test_pairs()) == split.n_test == 2
     assert all(item not in split.train[user] for user, item in split.test_pairs())
+
+
+def clock(ratings, seed=0):
+    """Return a whole number for each rating of a table, with some equal ones, by (user, item)."""
+    matrix = ratings.matrix.tocoo()
+    times = np.random.default_rng(seed).integers(0, 30, ratings.n_ratings).tolist()
+    pairs = zip(ratings.users[matrix.row].tolist(), ratings.items[matrix.col].tolist(), strict=True)
+    return dict(zip(pairs, times, strict=True))
+
+
+def test_the_earliest_ratings_train():
+    ratings = table()
+    times = clock(ratings)
+    split = by_time(ratings, times, 0.7)
+    tested = {times[pair] for pair in split.test_pairs()}
+    trained = {times[user, item] for user in split.train for item in split.train[user]}
+    assert max(trained) <= min(tested)
+    assert split.train.n_ratings == round(0.7 * ratings.n_ratings)
+    assert split.times.max() == max(trained)
+    inner = validation_split(split)
+    assert inner.times.max() <= min(times[pair] for pair in inner.test_pairs())
+    assert not {*inner.test_pairs()} & {*split.test_pairs()}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_last_ratings_of_each_user_are_tested(n):
+    ratings = table(n_users=8, n_items=6)
+    times = clock(ratings)
+    split = leave_last_out(ratings, times, n)
+    tested = split.test_pairs()
+    for user in ratings:
+        own, rest = [pair for pair in tested if pair[0] == user], split.train[user]
+        assert len(own) == (n if len(ratings[user]) > n else 0)
+        if own:
+            assert min(times[pair] for pair in own) >= max(times[user, item] for item in rest)
+    inner = validation_split(split)
+    assert len(inner.test_pairs()) == sum(len(split.train[user]) > 1 for user in ratings)
+    assert not {*inner.test_pairs()} & {*tested}
+
+
+def test_times_in_any_form():
+    import pandas as pd
+    import polars as pl
+
+    ratings = table()
+    times = clock(ratings)
+    users, items = zip(*times, strict=True)
+    columns = {"user": users, "item": items, "time": list(times.values())}
+    expected = list(times.values())
+    shuffled = np.random.default_rng(1).permutation(len(users))
+    frame = pd.DataFrame(columns).iloc[shuffled]
+    for form in (times, expected, frame, pl.DataFrame(columns), Ratings.from_frame(frame, rating="time")):
+        assert rating_times(ratings, form).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_a_validation_part_is_inside_the_training_part(seed):
+    ratings = table(40, 30)
+    for outer in (random_split(ratings, 0.5, seed), random_split(ratings, 0.5, seed, stratify="user")):
+        inner = validation_split(outer, 0.8, seed)
+        train, test = triples(inner)
+        assert train | test == triples(outer)[0]
+        assert not train & test
+        assert abs(inner.n_test - 0.2 * outer.train.n_ratings) <= 0.5
+
+
+def test_bad_times():
+    ratings = table()
+    times = clock(ratings)
+    with pytest.raises(InputError, match="times"):
+        by_time(ratings, [1.0])
+    with pytest.raises(InputError, match="times"):
+        by_time(ratings, [float("nan")] * ratings.n_ratings)
+    with pytest.raises(InputError, match="times"):
+        by_time(ratings, "yesterday")
+    with pytest.raises(InputError, match="times"):
+        by_time(ratings, {3: 4})
+    user, item = next(iter(times))
+    with pytest.raises(InputError, match=names(repr(user), repr(item))):
+        by_time(ratings, {pair: time for pair, time in times.items() if pair != (user, item)})
+    with pytest.raises(InputError, match=names(0, 1)):
+        by_time(ratings, times, 1.5)
+    with pytest.raises(InputError, match=names(9)):
+        leave_last_out(ratings, times, 9)
+    with pytest.raises(InputError, match=names("n", 0)):
+        leave_last_out(ratings, times, 0)
 
 
 @pytest.mark.real_data

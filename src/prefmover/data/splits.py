@@ -1,4 +1,4 @@
-"""Train and test ratings, split by a seed: the same on every machine and with every version.
+"""Train and test ratings, split by a seed or by time: the same on every machine and with every version.
 
 The rank of a rating in a random order is a hash of the seed and of its position in the table. Users and items
 are sorted, so the position does not depend on the order of the rows of the input, and no library can change
@@ -6,24 +6,46 @@ the result with its random generator.
 
 Users and items without training ratings are kept: as empty rows and columns of the training table, so that
 positions stay the same, and in the test set.
+
+=========================  ==============================================================================
+:func:`random_split`       a share of all ratings, or of each user's (``stratify="user"``)
+:func:`k_fold`             every rating is tested once
+:func:`by_time`            the earliest ratings train, the latest test
+:func:`leave_last_out`     each user's last ratings test
+:func:`validation_split`   a part of the *training* ratings of a split, for choices; made in the same way
+=========================  ==============================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import InputError, UnknownIdError, check_whole_number
 
-__all__ = ["Split", "hashed", "k_fold", "published_folds", "random_split"]
+__all__ = [
+    "Kind",
+    "Split",
+    "by_time",
+    "hashed",
+    "k_fold",
+    "leave_last_out",
+    "published_folds",
+    "random_split",
+    "rating_times",
+    "validation_split",
+]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+VALIDATION = 1_000_003  # added to a seed, so that the validation part does not repeat the split around it
+
+Kind: TypeAlias = Literal["random", "user", "time", "last"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -38,6 +60,12 @@ class Split:
         (n_test,) the test ratings, and their sorted positions in ``train.users`` and ``train.items``.
     name
         A description of the split.
+    kind
+        How it was made: ``"random"``, by ``"user"`` (the same share of each), by ``"time"``, or with the
+        ``"last"`` ratings of each user as the test set.
+    times
+        (train.n_ratings,) times of the training ratings, in the order of ``train.matrix.data``; None for a
+        split that needed none.
     """
 
     train: Ratings
@@ -45,6 +73,8 @@ class Split:
     items: Ints
     ratings: Floats
     name: str
+    kind: Kind = "random"
+    times: Floats | None = None
 
     def test_pairs(self) -> list[tuple[Any, Any]]:
         """Return the (user id, item id) pairs of the test ratings."""
@@ -96,8 +126,7 @@ def random_split(
     >>> random_split(ratings, 0.5, seed=1, stratify="user").new_users
     0
     """
-    if not 0 < train < 1:
-        raise InputError(f"train is {train!r}; give the share to train on, between 0 and 1, such as 0.8")
+    _check_share(train)
     if stratify not in (None, "user"):
         raise InputError(f'stratify is {stratify!r}; choose None or "user"')
     keys, n = _random_keys(ratings, seed), ratings.n_ratings
@@ -113,7 +142,7 @@ def random_split(
         rank[order] = np.arange(n) - ratings.matrix.indptr[rows[order]]
         chosen = rank < quota[rows]
     name = f"{chosen.sum():,} of {n:,} ratings, seed {seed}" + (", by user" if stratify else "")
-    return _split(ratings, chosen, name)
+    return _split(ratings, chosen, name, kind=stratify or "random")
 
 
 def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
@@ -128,6 +157,124 @@ def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
     fold = np.empty(ratings.n_ratings, np.int64)
     fold[np.argsort(_random_keys(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
     return [_split(ratings, fold != k, f"fold {k + 1} of {folds}, seed {seed}") for k in range(folds)]
+
+
+def by_time(ratings: Ratings, times: Any, train: float = 0.8) -> Split:
+    """Train on the earliest ratings; the later ones are the test set, as if the model had run since then.
+
+    Parameters
+    ----------
+    times
+        The time of each rating, as :func:`rating_times` takes them.
+    train
+        The share to train on, between 0 and 1. Ratings of the same time are taken in a pseudo-random order.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_arrays([1, 1, 2, 2], list("abab"), [5, 4, 3, 2])
+    >>> split = by_time(ratings, {(1, "a"): 30, (1, "b"): 10, (2, "a"): 20, (2, "b"): 40}, 0.5)
+    >>> split.test_pairs()
+    [(1, 'a'), (2, 'b')]
+    """
+    _check_share(train)
+    when, n = rating_times(ratings, times), ratings.n_ratings
+    chosen = np.zeros(n, bool)
+    chosen[np.lexsort((_random_keys(ratings, 0), when))[: round(train * n)]] = True
+    return _split(ratings, chosen, f"the first {chosen.sum():,} of {n:,} ratings", kind="time", times=when)
+
+
+def leave_last_out(ratings: Ratings, times: Any, n: int = 1) -> Split:
+    """Test each user's last n ratings, and train on the others.
+
+    A user with n ratings or fewer is trained on and not tested. ``times`` are as in :func:`rating_times`;
+    ratings of the same user and time are taken in a pseudo-random order.
+
+    >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3], list("ababa"), [5, 4, 3, 2, 1])
+    >>> split = leave_last_out(ratings, [30, 10, 20, 40, 50])  # in the order of the table
+    >>> split.test_pairs()
+    [(1, 'a'), (2, 'b')]
+    """
+    check_whole_number("n", n)
+    when, rows = rating_times(ratings, times), ratings.rows()
+    order = np.lexsort((_random_keys(ratings, 0), when, rows))
+    rank = np.empty(ratings.n_ratings, np.int64)  # from a user's last rating, 0, to the first
+    rank[order] = ratings.matrix.indptr[rows[order] + 1] - 1 - np.arange(ratings.n_ratings)
+    has_more = np.diff(ratings.matrix.indptr)[rows] > n
+    if not has_more.any():
+        raise InputError(f"no user has more than {n} ratings; there is nobody to leave the last {n} out of")
+    name = f"all but the last {n} of each user"
+    return _split(ratings, ~(has_more & (rank < n)), name, kind="last", times=when)
+
+
+def rating_times(ratings: Ratings, times: Any) -> Floats:
+    """Return the time of each rating, in the order of ``ratings.matrix.data``.
+
+    Parameters
+    ----------
+    times
+        ``{(user, item): time}``; a frame with columns user, item and time; a :class:`~prefmover.Ratings`
+        whose values are times, such as ``Ratings.read(file, rating="timestamp")``; or an array in the order
+        of ``ratings.matrix.data``: by user, and each user's by item. Times are numbers from
+        0, such as seconds. Entries of pairs that are not rated are ignored.
+    """
+    if isinstance(times, Mapping):
+        try:
+            users, items = zip(*times, strict=True)
+        except (TypeError, ValueError):
+            raise InputError("times must map (user, item) to numbers") from None
+        times = Ratings.from_arrays(users, items, list(times.values()), feedback="explicit")
+    elif hasattr(times, "columns") or hasattr(times, "column_names"):
+        times = Ratings.from_frame(times, rating="time", duplicates="last", feedback="explicit")
+    if isinstance(times, Ratings):
+        return _looked_up(ratings, times)
+    try:
+        when = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"times is a {type(times).__name__}; give a number for each rating") from None
+    if when.shape != (ratings.n_ratings,) or not np.isfinite(when).all():
+        raise InputError(
+            f"times has shape {when.shape}; give a finite number for each of {ratings.n_ratings:,} ratings"
+        )
+    return when
+
+
+def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one."""
+    rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
+    at = columns[ratings.matrix.indices]
+    keys = times.rows() * times.n_items + times.matrix.indices
+    wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    missing = keys[found] != wanted
+    if missing.any():
+        first = int(missing.argmax())
+        user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
+        item = ratings.items[ratings.matrix.indices[first : first + 1]].tolist()[0]
+        raise InputError(
+            f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
+            "the time of every rating"
+        )
+    return np.asarray(times.matrix.data[found], dtype=np.float64)
+
+
+def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
+    """Split the training ratings of a split again, in the same way; its test ratings play no part.
+
+    Choices, such as that of a penalty, may look at this split only. A split by time is divided at an earlier
+    time, and one that leaves the last ratings out leaves out the last of the others.
+
+    >>> ratings = Ratings.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), [5, 4, 3, 2, 1, 5])
+    >>> outer = random_split(ratings, 0.5)
+    >>> inner = validation_split(outer, 0.67)
+    >>> (outer.train.n_ratings, inner.train.n_ratings, inner.n_test)
+    (3, 2, 1)
+    """
+    if split.kind == "time":
+        return by_time(split.train, split.times, train)
+    if split.kind == "last":
+        return leave_last_out(split.train, split.times)
+    stratify: Literal["user"] | None = "user" if split.kind == "user" else None
+    return random_split(split.train, train, seed + VALIDATION, stratify=stratify)
 
 
 def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) -> list[Split]:
@@ -180,6 +327,11 @@ def _mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
+def _check_share(train: float) -> None:
+    if not 0 < train < 1:
+        raise InputError(f"train is {train!r}; give the share to train on, between 0 and 1, such as 0.8")
+
+
 def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
     """Return a random number for each rating."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
@@ -187,7 +339,15 @@ def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
     return hashed(int(seed), np.arange(ratings.n_ratings))
 
 
-def _split(ratings: Ratings, train_mask: Bools, name: str, test_mask: Bools | None = None) -> Split:
+def _split(
+    ratings: Ratings,
+    train_mask: Bools,
+    name: str,
+    test_mask: Bools | None = None,
+    *,
+    kind: Kind = "random",
+    times: Floats | None = None,
+) -> Split:
     from scipy.sparse import csr_array
 
     test_mask = ~train_mask if test_mask is None else test_mask
@@ -199,4 +359,5 @@ def _split(ratings: Ratings, train_mask: Bools, name: str, test_mask: Bools | No
     train = csr_array((matrix.data[train_mask], matrix.indices[train_mask], indptr), shape=matrix.shape)
     users, items = ratings.rows()[test_mask], matrix.indices[test_mask].astype(np.int64)
     train_ratings = Ratings(train, ratings.users, ratings.items, ratings.scale)
-    return Split(train_ratings, users, items, matrix.data[test_mask], name)
+    when = None if times is None else times[train_mask]
+    return Split(train_ratings, users, items, matrix.data[test_mask], name, kind, when)
