@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -27,14 +27,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Ids
-from prefmover.data.ids import show
+from prefmover._typing import Bools, Ids
+from prefmover.data.bad_lines import OnBadLines
+from prefmover.data.ids import IdIndex, as_ids, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
 from prefmover.data.splits import Split
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
+from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.table import ItemFiles
 
 __all__ = ["Dataset", "geometry_from_ratings"]
 
@@ -46,6 +49,8 @@ DESCRIBE_OR_DROP = (
     'Describe them too, or pass missing="drop" to leave out their ratings, or missing="far" to keep them, '
     "unlike any other item"
 )
+
+ANOTHER_CATALOG = 0.01  # a share of described items below which ids do not belong together
 
 EXPECTED = "give an ItemGeometry, or a function of the ratings that returns one"
 
@@ -112,7 +117,10 @@ class Dataset:
             raise InputError(f"geometry is of type {type(geometry).__name__}; {EXPECTED}")
         items = None if items is None else Catalog.from_items(items)
         if isinstance(geometry, ItemGeometry):
-            ratings = _known_items(ratings, geometry, missing)
+            known, where = geometry.has(ratings.items), f"in the item geometry ({geometry.name})"
+            if geometry.items.dtype != ratings.items.dtype:
+                where += ", because integer and string ids do not match"
+            ratings = _known_items(ratings, known, where, missing, ADD_OR_DROP)
             all_items = geometry.items
         else:
             all_items = ratings.items if items is None else items.ids
@@ -144,6 +152,11 @@ class Dataset:
         damping: Damping | None = None,
         zeros: Zeros | None = None,
         missing: Literal["error", "drop", "far"] = "error",
+        title: str | None = None,
+        tags: Sequence[str] = (),
+        text: Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
+        on_bad_lines: OnBadLines = "error",
     ) -> Dataset:
         r"""Read a file of ratings, and files that describe the items if there are any.
 
@@ -155,11 +168,17 @@ class Dataset:
             Files that :func:`~prefmover.items.table.read_item_table` can read. Without any, items are
             compared by their ratings. That is good enough to find neighbors, but an experiment on the same
             ratings would know its answers.
-        user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros
-            As in :meth:`prefmover.Ratings.read`; ``item`` and ``encoding`` apply to the files of items too.
+        user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros, on_bad_lines
+            As in :meth:`prefmover.Ratings.read`; ``item``, ``encoding`` and ``on_bad_lines`` apply to the
+            files of items too.
         missing
             What to do about rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or
-            ``"far"`` to keep them at a right angle to every other item.
+            ``"far"`` to keep them at a right angle to every other item. If nearly no rated item is described,
+            the ids are those of another catalog, which is an error in any case.
+        title, tags, text, weights
+            Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
+
+        The files are read and checked at once; distances between items are computed when they are needed.
 
         Examples
         --------
@@ -178,20 +197,26 @@ class Dataset:
         table = Ratings.read(
             ratings, user=user, item=item, rating=rating, separator=separator, encoding=encoding,
             duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros,
+            on_bad_lines=on_bad_lines,
         )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
+        columns = ItemColumns(item, title, tags, text, weights or {})
         if not items:
+            for name, value in (("title", title), ("tags", tags), ("text", text), ("weights", weights)):
+                if value:
+                    raise InputError(f"{name}= is about files of items, and there are none", argument=name)
             return cls(table, geometry_from_ratings, **about)
-        from prefmover.items.table import read_item_table
-
-        catalog, geometry = read_item_table(
-            *items, item=item, encoding=encoding, rated=table.items, missing=missing
+        files = ItemFiles.read(
+            *items, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines, rated=table.items
         )
-        try:
-            return cls(table, geometry, catalog, missing="drop" if missing == "drop" else "error", **about)
-        except InputError as error:
-            message = str(error).replace(ADD_OR_DROP, DESCRIBE_OR_DROP)
-            raise InputError(message, argument="missing") from None
+        index = IdIndex("item", files.ids)
+        known = index.get(table.items) >= 0
+        _refuse_another_catalog(table, files.ids, known, files.name)
+        if missing != "far":
+            table = _known_items(table, known, f"described by {files.name}", missing, DESCRIBE_OR_DROP)
+        unrated = files.ids[table.find_items(files.ids) < 0]
+        files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
+        return cls(table, _FromFiles(files), files.catalog, **about)
 
     @cached_property
     def geometry(self) -> ItemGeometry | None:
@@ -311,9 +336,18 @@ def _refuse_other_items(catalog: Catalog, present: Ids) -> None:
         raise InputError(f"no item with a title is in the data{mixed}: the titles are of items such as {ids}")
 
 
-def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> Ratings:
-    """Return the ratings of the items in the geometry; others are an error, or are dropped."""
-    known = geometry.has(ratings.items)
+@dataclass(frozen=True, eq=False)
+class _FromFiles:
+    """The geometry of the items in files, made when it is first asked for; the ratings do not matter."""
+
+    files: ItemFiles
+
+    def __call__(self, _: Ratings) -> ItemGeometry:
+        return self.files.geometry
+
+
+def _known_items(ratings: Ratings, known: Bools, where: str, missing: Missing, remedy: str) -> Ratings:
+    """Return the ratings of the items that are known; others are an error, or are dropped."""
     kept = known | (np.bincount(ratings.matrix.indices, minlength=ratings.n_items) > 0)
     if not kept.all():  # items without ratings or distances
         ratings, known = ratings.take(items=kept), known[kept]
@@ -324,12 +358,29 @@ def _known_items(ratings: Ratings, geometry: ItemGeometry, missing: Missing) -> 
     names = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
     report = (
         f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} "
-        f"ratings) are not in the item geometry ({geometry.name}): {names}"
+        f"ratings) are not {where}: {names}"
     )
     if not known.any():
-        mixed = " (integer and string ids do not match)" if unknown.dtype != geometry.items.dtype else ""
-        raise InputError(f"{report}. No rated item is{mixed}, so no distance can be computed")
+        raise InputError(f"{report}. No rated item is, so no distance can be computed")
     if missing == "error":
-        raise InputError(f"{report}. {ADD_OR_DROP}", argument="missing")
-    warnings.warn(f"{report}. Their ratings are dropped", MissingItemsWarning, stacklevel=3)
+        raise InputError(f"{report}. {remedy}", argument="missing")
+    doubt = ". Fewer than half are: are the ids of one catalog?" if 2 * known.sum() < len(known) else ""
+    warnings.warn(f"{report}. Their ratings are dropped{doubt}", MissingItemsWarning, stacklevel=3)
     return ratings.take(items=known)
+
+
+def _refuse_another_catalog(ratings: Ratings, ids: Ids, known: Bools, name: str) -> None:
+    """Raise an error if nearly no rated item is described: the ids are those of another catalog."""
+    if known.mean() >= ANOTHER_CATALOG:
+        return
+    few = [", ".join(map(repr, some[:3].tolist())) for some in (ratings.items, ids)]
+    plain = {str(i).lstrip("0").casefold() for i in ids.tolist()}
+    n_alike = sum(str(i).lstrip("0").casefold() in plain for i in ratings.items.tolist())
+    hint = "pass item= with the column of the same ids"
+    if 2 * n_alike > ratings.n_items:
+        hint = "they agree but for zeros in front or capital letters: write them the same way in both files"
+    raise InputError(
+        f"{int(known.sum()):,} of {ratings.n_items:,} rated items are described by {name}: the ids seem to "
+        f"be those of another catalog. Items are rated as {few[0]}, and described as {few[1]}; {hint}",
+        argument="item",
+    )

@@ -83,7 +83,7 @@ def test_separators_that_no_parser_takes(tmp_path, separator):
 
 def test_odd_positions_and_encodings(tmp_path):
     path = written(tmp_path, b"1,2,3\n")
-    with pytest.raises(InputError, match="user="):
+    with pytest.raises(InputError, match="rating="):
         Ratings.read(path, rating=-7)
     for encoding in ("a\x00b", "hex", "nothing"):
         with pytest.raises(InputError, match="encoding"):

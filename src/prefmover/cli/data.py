@@ -54,7 +54,8 @@ def get(
     """Download a data set from its publisher."""
     if name.casefold() not in BUILT_IN:
         known = find_source(name)
-        note(f"{known.title}\nterms: {known.terms}\nplease cite: {known.citation}")
+        for line in (known.title, f"terms: {known.terms}", f"please cite: {known.citation}"):
+            note(line)
     with progress(f"{name}, bytes") as callback:
         return _describe(install.get(name, progress=callback, force=force))
 

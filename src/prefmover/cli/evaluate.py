@@ -14,7 +14,7 @@ from prefmover.cli.options import DatasetName, ExecutorOptions, Threads
 from prefmover.cli.output import Output
 from prefmover.cli.source import library_errors
 from prefmover.cli.terminal import note, resumable
-from prefmover.evaluation.experiment import Experiment
+from prefmover.evaluation.experiment import REPEATABLE, Experiment
 from prefmover.evaluation.run import run_experiment
 from prefmover.execution import Executor
 
@@ -30,13 +30,16 @@ Report = Annotated[bool, Option("--report/--no-report", help="Report with figure
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES", "ks": "NUMBERS"}
-METAVARS |= dict.fromkeys(("user_column", "item_column", "rating_column", "encoding"), "NAME")
+METAVARS |= dict.fromkeys(
+    (*(n for n in Experiment.model_fields if n.endswith("_column")), "encoding"), "NAME"
+)
+METAVARS["column_weight"] = "NAME=NUMBER"
 
 
 def _option(name: str) -> tuple[str, Any, Any]:
     """Return an option for a field of an experiment; None stands for the default of the field."""
     field = Experiment.model_fields[name]
-    kind: Any = {"dataset": DatasetName, "items": list[str]}.get(name, field.annotation)
+    kind: Any = DatasetName if name == "dataset" else list[str] if name in REPEATABLE else field.annotation
     if get_origin(kind) is Literal:
         kind = Literal[tuple(choice for choice in get_args(kind) if choice)]
     elif kind not in (int, float, list[str]):

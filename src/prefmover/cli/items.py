@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prefmover.cli.output import Output
-from prefmover.cli.source import SourceOptions, library_errors
+from prefmover.cli.source import SourceOptions
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
@@ -60,12 +60,7 @@ def summary(source: SourceOptions) -> Output:
 def _open(source: SourceOptions) -> tuple[Catalog, Callable[[], ItemGeometry]]:
     """Return the items, and a function that returns their geometry."""
     if source.items and not (source.model or source.dataset or source.ratings):
-        from prefmover.items.table import read_item_table
-
-        with library_errors():
-            catalog, geometry = read_item_table(
-                *source.items, item=source.item_column, encoding=source.encoding
-            )
-        return catalog, lambda: geometry
+        files = source.read_items()
+        return files.catalog, lambda: files.geometry
     data, _ = source.open()
     return data.items, lambda: data.require_geometry("prefmover items")

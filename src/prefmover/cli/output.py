@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 from prefmover.cli.terminal import note
 from prefmover.errors import InputError
 from prefmover.execution import atomic
+from prefmover.execution.format import CONTROL, printable
 
 
 class Output(NamedTuple):
@@ -32,14 +34,19 @@ class Output(NamedTuple):
         """Print the data or the lines, and end the command if the exit code is not 0."""
         if as_json:  # NaN becomes null
             data = _plain(self.data() if callable(self.data) else self.data)
-            typer.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+            text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+            typer.echo("\n".join(CONTROL.sub(_escaped, line) for line in text.split("\n")))
         else:
             if self.heading:
                 note(self.heading)
             if self.lines:
-                typer.echo("\n".join(self.lines))
+                typer.echo("\n".join(map(printable, self.lines)))
         if self.exit_code:
             raise typer.Exit(self.exit_code)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0], ensure_ascii=True)[1:-1]
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,8 @@ from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
+from prefmover.items.files import ItemColumns, parse_weights
+from prefmover.items.table import ItemFiles
 from prefmover.measures import Measure, find_measure
 from prefmover.model.base import BaseRecommender
 
@@ -68,6 +70,22 @@ class SourceOptions:
     missing: Annotated[
         Literal["error", "drop", "far"], Option(help="What to do with rated items that no file describes.")
     ] = "error"
+    on_bad_lines: Annotated[
+        Literal["error", "skip", "warn"], Option(help="What to do with damaged lines; skip leaves them out.")
+    ] = "error"
+    title_column: Annotated[str | None, Option(metavar="NAME", help="Title column of --items.")] = None
+    tag_column: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Column of --items that is tags too, such as author; repeatable."),
+    ] = None
+    text_column: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Column of --items that is text to compare items by; repeatable."),
+    ] = None
+    column_weight: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=NUMBER", help="Weight of a column of --items; text .1, others 1; repeatable."),
+    ] = None
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -110,10 +128,27 @@ class SourceOptions:
             damping=self.damping,
             zeros=self.zeros,
             missing=self.missing,
+            on_bad_lines=self.on_bad_lines,
+            title=self.title_column,
+            tags=self.tag_column or (),
+            text=self.text_column or (),
+            weights=parse_weights(self.column_weight or ()),
         )
-        by = f"; items compared by {data.geometry.name}" if self.items and data.geometry else ""
-        note(f"{data.name}: {describe(data.ratings)}{by}")
+        note(f"{data.name}: {describe(data.ratings)}")
         return data
+
+    def read_items(self) -> ItemFiles:
+        """Return the items of files alone, without ratings."""
+        columns = ItemColumns(
+            self.item_column,
+            self.title_column,
+            self.tag_column or (),
+            self.text_column or (),
+            parse_weights(self.column_weight or ()),
+        )
+        files, lines = self.items or (), self.on_bad_lines
+        with library_errors():
+            return ItemFiles.read(*files, columns=columns, encoding=self.encoding, on_bad_lines=lines)
 
 
 def describe(ratings: Ratings) -> str:
@@ -133,7 +168,11 @@ def describe(ratings: Ratings) -> str:
     return f"{counted(ratings.n_ratings, noun)} of {items} by {users}{values}"
 
 
-OPTIONS = {"user": "--user-column", "item": "--item-column", "rating": "--rating-column"}
+OPTIONS = {
+    **{name: f"--{name}-column" for name in ("user", "item", "rating", "title", "text")},
+    "tags": "--tag-column",
+    "weights": "--column-weight",
+}
 """Options that are not called like the argument they stand for."""
 
 
@@ -144,8 +183,8 @@ def library_errors() -> Iterator[None]:
         yield
     except InputError as error:
         if error.argument:
-            names = "|".join(one.name.removesuffix("_column") for one in fields(SourceOptions)[4:])
-            error.args = (re.sub(rf"\b({names}|{error.argument})=", _option, str(error)),)
+            names = "|".join([*OPTIONS, *(one.name for one in fields(SourceOptions)), error.argument])
+            error.args = (re.sub(rf"\b({names})=", _option, str(error)),)
         raise
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 
+from prefmover.execution.format import printable
+
 
 @dataclass(slots=True)
 class State:
@@ -32,21 +34,21 @@ class _Log(logging.Handler):
     """Writes the log to the current stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr)
+        print(printable(self.format(record)), file=sys.stderr)
 
 
 STATE = State()
 
 
 def note(text: str) -> None:
-    """Print a note on stderr, unless --quiet."""
+    """Print a note on stderr, in one line, unless --quiet."""
     if not STATE.quiet:
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
 
 def error_line(text: str) -> None:
     """Print an error on stderr, in one line."""
-    print(f"prefmover: error: {' '.join(text.split())}", file=sys.stderr)
+    print(f"prefmover: error: {printable(' '.join(text.split()))}", file=sys.stderr)
 
 
 @contextmanager

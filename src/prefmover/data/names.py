@@ -23,7 +23,7 @@ USUAL_NAMES = {
         "anime animeid article articleid what",
         "rating": "rating ratings stars star score starrating overall value grade",
         "title": "title name label",
-        "year": "year releaseyear",
+        "year": "year releaseyear publicationyear yearofpublication releasedate publicationdate",
         "genres": "genres genre categories category",
         "tags": "tags tag keywords keyword labels",
         "text": "text description summary plot overview",

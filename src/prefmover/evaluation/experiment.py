@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
@@ -102,12 +103,23 @@ def _listed(value: Any, name: str) -> list[Any]:
     return list(value)
 
 
+def _no_bool(value: Any) -> Any:
+    """Return a value, unless it is true or false, which pydantic would take for 1 or 0."""
+    if isinstance(value, bool):
+        raise ValueError(f"expected a whole number, not {str(value).lower()}")
+    return value
+
+
 Shares = Annotated[tuple[float, ...], BeforeValidator(parse_shares)]
 Ks = Annotated[tuple[int, ...], BeforeValidator(parse_ks)]
 Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
+Columns = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="columns"))]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Whole = Annotated[int, Field(ge=0, lt=2**63)]
+Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
+
+REPEATABLE = {"items", "tag_column", "text_column", "column_weight"}
+"""Settings that are options with one value each, as often as needed."""
 
 GROWING = {"recommenders", "train", "repeats", "panels", "title"}
 """Settings that may differ between runs in one folder: the folder then covers both."""
@@ -163,9 +175,23 @@ class Experiment(FrozenModel):
     encoding: str = Field(default="utf-8", description="Encoding of the files")
     duplicates: Duplicates = Field(default="error", description="What to do if a user rated an item twice")
     scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
+    feedback: Literal["", "explicit", "implicit"] = Field(
+        default="", description="Ratings, or interactions and their counts; recognized by default"
+    )
+    damping: Literal["", "log", "sqrt", "none", "binary"] = Field(
+        default="", description="What becomes of a count of implicit feedback; log by default"
+    )
+    zeros: Literal["", "rating", "missing"] = Field(
+        default="", description="Whether 0 is a rating (default), or means that there is none"
+    )
     missing: Literal["error", "drop", "far"] = Field(
         default="error", description="What to do with rated items that no file describes"
     )
+    on_bad_lines: OnBadLines = Field(default="error", description="What to do with damaged lines")
+    title_column: str = Field(default="", description="Title column of the items")
+    tag_column: Columns = Field(default=(), description="Columns of the items that are tags too")
+    text_column: Columns = Field(default=(), description="Columns of the items that are text to compare by")
+    column_weight: Columns = Field(default=(), description="Weights of columns of the items, NAME=NUMBER")
     geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
         description="Item distances: the best available, from genres, or from the training ratings",
@@ -180,7 +206,7 @@ class Experiment(FrozenModel):
         description="Kind of split: random, k-fold with as many folds as repeats, or published folds",
     )
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
-    repeats: int = Field(default=5, ge=1, description="Random splits per share, or number of folds")
+    repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
     stratify: Literal["", "user"] = Field(
         default="", description="user: the same share of training ratings for every user"
@@ -269,7 +295,7 @@ class Experiment(FrozenModel):
         """
         words: list[str] = []
         for name, value in self.model_dump(exclude_defaults=True, exclude={"panels"}).items():
-            texts = value if name == "items" else [_option(value)]  # a name of a file may have a comma
+            texts = value if name in REPEATABLE else [_option(value)]  # a name of a file may have a comma
             for text in texts:
                 words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
         return words
@@ -298,6 +324,7 @@ class Experiment(FrozenModel):
         from prefmover.data.scale import Scale
         from prefmover.dataset import Dataset, geometry_from_ratings
         from prefmover.items import features
+        from prefmover.items.files import parse_weights
         from prefmover.items.geometry import ItemGeometry
 
         if self.dataset:
@@ -306,6 +333,7 @@ class Experiment(FrozenModel):
             options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items()}
             if self.scale:
                 options["scale"] = Scale.parse(self.scale)
+            options["weights"] = parse_weights(self.column_weight)
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
         if self.geometry == "best":
             return data
@@ -322,7 +350,10 @@ class Experiment(FrozenModel):
 
 FILE_SETTINGS = {
     **{name: name for name in ("items", "separator", "encoding", "duplicates", "scale", "missing")},
-    **{f"{name}_column": name for name in ("user", "item", "rating")},
+    **{name: name for name in ("feedback", "damping", "zeros", "on_bad_lines")},
+    **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text")},
+    "tag_column": "tags",
+    "column_weight": "weights",
 }
 """Settings that belong to a file of ratings, with the arguments of ``Dataset.from_files``."""
 

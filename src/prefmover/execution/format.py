@@ -1,4 +1,19 @@
-"""Numbers for people: counts, durations and sizes."""
+"""Numbers and texts for people: counts, durations, sizes, and text that a terminal can show."""
+
+import re
+
+# Control characters (with which a text could move the cursor or rename the window), ends of lines, and marks
+# that turn the direction of writing.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""Return one line of text in which control characters are written as Python writes them.
+
+    >>> printable("ann\x1b[31m\nbob")
+    'ann\\x1b[31m\\nbob'
+    """
+    return CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def counted(n: int, noun: str) -> str:

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Bools, Ids, Ints
-from prefmover.data.ids import IdIndex, as_ids, close_names, frozen
+from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, close_names, frozen, show
 from prefmover.data.names import find_column
 from prefmover.errors import InputError, UnknownIdError
 
-__all__ = ["Catalog", "plain_title", "split_year"]
+__all__ = ["Catalog", "parse_year", "plain_title", "split_year"]
+
+YEAR = r"\s*(-?\d{1,9})(?:\.0*)?\s*"
+DATE = r"\s*(?:(\d{4})-\d{1,2}(?:-\d{1,2})?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](\d{4}))\s*"
 
 ARTICLES = (
     "the|an|a|le|la|les|l|un|une|der|die|das|ein|eine|il|lo|i|gli|los|las|el|una|het|de|den|det|o|os|as"
@@ -122,7 +125,7 @@ class Catalog:
             _values(frame[name]) if name in frame.columns else []
             for name in ("item", "title", "year", "genres")
         )
-        years, genres = [int(year or 0) for year in years], [_genres(some) for some in genres]
+        years, genres = _years(years, ids), [_genres(some) for some in genres]
         return cls(ids, _titles(ids, titles), years or None, genres or None)
 
     def aligned(self, ids: Ids) -> Catalog:
@@ -238,6 +241,29 @@ def _values(column: Any) -> list[Any]:
 
 def _titles(ids: Iterable[Any], titles: Iterable[Any]) -> list[str]:
     return [str(id_ if title is None else title) for id_, title in zip(ids, titles, strict=True)]
+
+
+def parse_year(value: Any) -> int | None:
+    """Return the year in a number, a text or a date; 0 if it is empty, None if it is no year.
+
+    >>> [parse_year(value) for value in (1979, "1979", "1979.0", "1979-05-25", "", None, "old")]
+    [1979, 1979, 1979, 1979, 0, 0, None]
+    """
+    text = "" if value is None else str(value).strip()
+    if not text or re.match(MISSING_ID, text):
+        return 0
+    match = re.fullmatch(YEAR, text) or re.fullmatch(DATE, text)
+    return int(next(filter(None, match.groups()))) if match else None
+
+
+def _years(values: Sequence[Any], ids: Sequence[Any]) -> list[int]:
+    years = [parse_year(value) for value in values]
+    if None in years:
+        k = years.index(None)
+        raise InputError(
+            f"the year of item {show(ids[k])} in the frame of items is {values[k]!r}; give a number"
+        )
+    return [year or 0 for year in years]
 
 
 def _genres(genres: Any) -> list[str]:

@@ -72,12 +72,12 @@ def matching(catalog: Catalog, where: Mapping[str, Any]) -> Bools:
 def _in_years(catalog: Catalog, value: Any) -> Bools:
     if not catalog.years.any():
         raise InputError("where: no item has a year; leave the condition on year out")
-    known = catalog.years > 0
+    known = catalog.years != 0
     if isinstance(value, tuple) and len(value) == 2:
         low, high = (None if end is None else _year(end) for end in value)
         if low is not None and high is not None and low > high:
             raise InputError(f"where: year is from {low} to {high}; the first is the lower end")
-        ends = (0 if low is None else low, np.inf if high is None else high)
+        ends = (-np.inf if low is None else low, np.inf if high is None else high)
         return np.asarray(known & (catalog.years >= ends[0]) & (catalog.years <= ends[1]))
     several = isinstance(value, Iterable) and not isinstance(value, str)
     return np.asarray(known & np.isin(catalog.years, [_year(one) for one in (value if several else [value])]))

@@ -1,0 +1,353 @@
+"""One file that describes items: its columns by role, its rows checked, its cells as words and numbers."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prefmover.data.bad_lines import BadLines, OnBadLines
+from prefmover.data.delimited import Delimited, file_bytes
+from prefmover.data.ids import MISSING_ID, close_names
+from prefmover.data.names import find_column, find_similar, find_usual, plain_name
+from prefmover.data.origin import Origin
+from prefmover.data.parquet import open_parquet, read_parquet
+from prefmover.errors import InputError
+from prefmover.items.catalog import parse_year, split_year
+from prefmover.items.cells import words_in_cells
+
+if TYPE_CHECKING:
+    from prefmover.items.table import ItemTable
+
+__all__ = ["NUMBERS", "ItemColumns", "ItemFile", "parse_weights"]
+
+LOG = logging.getLogger(__name__)
+
+ROLES = ("title", "year", "genres", "tags", "text")
+HEADERLESS = ["item", "title", "genres"]  # of movies.dat
+NUMBERS = "numbers"  # what columns of numbers are called among the weights
+_Rows = tuple[list[str], list[list[Any]], Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumns:
+    """The columns of files about items that the caller names; the usual names are recognized otherwise.
+
+    Parameters
+    ----------
+    item
+        Name of the column of ids, in the files that have it.
+    title
+        Name of the column of titles.
+    tags
+        Columns that are tags too, such as author or publisher.
+    text
+        Columns of text to use; they may have another role too, such as the title.
+    weights
+        Weight of a column among what describes the items; 0 leaves it out. ``"numbers"`` are the columns
+        of numbers together.
+    """
+
+    item: str | None = None
+    title: str | None = None
+    tags: Sequence[str] = ()
+    text: Sequence[str] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, columns in (("tags", self.tags), ("text", self.text)):
+            if isinstance(columns, str):
+                raise InputError(f"{name} is {columns!r}; give a list of columns", argument=name)
+        for name, weight in self.weights.items():
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+                raise InputError(
+                    f"the weight of {name!r} is {weight!r}; give a number from 0", argument="weights"
+                )
+
+    def check(self, files: Sequence[ItemFile]) -> None:
+        """Raise an error for a column that no file has."""
+        names = list(dict.fromkeys(name for file in files for name in file.names))
+        title = [] if self.title is None else [self.title]
+        chosen = {"title": title, "tags": self.tags, "text": self.text, "weights": [*self.weights]}
+        for argument, columns in chosen.items():
+            for column in columns:
+                if column not in names and not (argument == "weights" and column == NUMBERS):
+                    find_column(column, names, argument, " and ".join(file.origin.file for file in files))
+
+
+def parse_weights(texts: Sequence[str]) -> dict[str, float]:
+    """Return weights that were typed as COLUMN=NUMBER.
+
+    >>> parse_weights(["overview=0.5", "author=2"])
+    {'overview': 0.5, 'author': 2.0}
+    """
+    weights: dict[str, float] = {}
+    for text in texts:
+        column, _, number = text.rpartition("=")
+        try:
+            weights[column.strip()] = float(number)
+        except ValueError:
+            column = ""
+        if not column:
+            raise InputError(f"{text!r} is not a weight; give COLUMN=NUMBER, such as overview=0.5")
+    return weights
+
+
+@dataclass(slots=True)
+class ItemFile:
+    """One file: names of its columns, and its cells as text (or lists, in Parquet) row by row."""
+
+    origin: Origin
+    names: list[str]
+    rows: list[list[Any]]
+    id_column: int
+    is_long: bool  # one row per tag
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], columns: ItemColumns, encoding: str, on_bad_lines: OnBadLines
+    ) -> ItemFile:
+        """Read and check a file."""
+        file, data = os.fspath(path), file_bytes(path)
+        bad = BadLines(file, on_bad_lines)
+        if data.startswith(b"PAR1"):
+            names, rows, origin = _parquet_rows(data, file)
+        else:
+            names, rows, origin = _text_rows(data, file, columns, encoding, bad)
+        if columns.item is not None and columns.item in names:
+            id_column = find_column(columns.item, names, "item", file)
+        else:
+            id_column = _find_id_column(names, file)
+        whole = cls(origin, names, rows, id_column, is_long=False)
+        kept = whole._checked(columns, bad)
+        bad.report()
+        if not kept.rows:
+            raise InputError(f"{file} has a header but no items below it")
+        return kept
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of each row."""
+        return [row[self.id_column] for row in self.rows]
+
+    def position(self, role: str, name: str | None = None) -> int | None:
+        """Return the column of a role: the one that the caller names, or the one with a usual name."""
+        if name is not None and name in self.names:
+            return find_column(name, self.names, role, self.origin.file)
+        position = find_similar(role, self.names)
+        return None if position == self.id_column else position
+
+    def _checked(self, columns: ItemColumns, bad: BadLines) -> ItemFile:
+        """Return the rows that can be used: each with an id, a year if any, and no item twice."""
+        roles = {role: self.position(role) for role in ROLES}
+        tags = {p for p in (roles["tags"], *self._named(columns.tags)) if p is not None}
+        is_long = bool(tags or roles["genres"]) and roles["text"] is None and self._repeats(roles["title"])
+        seen: dict[str, int] = {}
+        kept: list[int] = []
+        for k, row in enumerate(self.rows):
+            key = row[self.id_column]
+            if isinstance(key, list) or not key or re.match(MISSING_ID, key):
+                reason = "a list is not an item id" if isinstance(key, list) else "the item is missing"
+                bad.add(f"{self.origin.at(k, self.names[self.id_column])}: {reason}")
+                continue
+            year = "" if roles["year"] is None or is_long else str(row[roles["year"]])
+            if parse_year(year) is None:
+                bad.add(f"{self.origin.at(k, self.names[roles['year'] or 0])}: {year!r} is not a year")
+                continue
+            if key in seen and not is_long and self._is_single(columns, roles):
+                both = f"{self.origin.both(seen[key], k)}: item id {key!r} occurs more than once"
+                bad.add(f"{both}; ids must be unique, and spaces around them do not count")
+                continue
+            seen.setdefault(key, k)
+            kept.append(k)
+        rows = [self.rows[k] for k in kept]
+        return ItemFile(self.origin.take(kept), self.names, rows, self.id_column, is_long)
+
+    def _repeats(self, title: int | None) -> bool:
+        """Whether items occur more than once, always under the same title."""
+        keys = [str(row[self.id_column]) for row in self.rows]
+        titles = keys if title is None else [str(row[title]) for row in self.rows]
+        return len({*zip(keys, titles, strict=True)}) == len({*keys}) < len(keys)
+
+    def _is_single(self, columns: ItemColumns, roles: dict[str, int | None]) -> bool:
+        """Whether the file has what an item has once: a title, a text, a year or numbers."""
+        if any(roles[role] is not None for role in ("title", "text", "year")) or self._named(columns.text):
+            return True
+        return roles["tags"] is None and roles["genres"] is None and not self._named(columns.tags)
+
+    def _named(self, columns: Sequence[str]) -> list[int]:
+        file = self.origin.file
+        return [find_column(name, self.names, "tags", file) for name in columns if name in self.names]
+
+    def add_to(self, table: ItemTable, columns: ItemColumns) -> None:
+        """Add the cells to a table by the roles of their columns."""
+        left_out = {
+            self.names.index(name) for name, w in columns.weights.items() if not w and name in self.names
+        }
+        found = {role: self.position(role, columns.title if role == "title" else None) for role in ROLES}
+        if self.is_long:  # a row is a tag, and its year and text are those of the tag
+            found["year"] = found["text"] = None
+        texts = self._named(columns.text) or [p for p in (found["text"],) if p is not None]
+        tags = [p for p in self._named(columns.tags) if p not in (found["tags"], found["genres"])]
+        genres, usual = ([] if found[role] is None else [found[role]] for role in ("genres", "tags"))
+        used: dict[str, list[int]] = {
+            "title": [] if found["title"] is None else [found["title"]],
+            "year": [] if found["year"] is None else [found["year"]],
+            "genres": [p for p in genres if p is not None and p not in left_out],
+            "tags": [p for p in [*usual, *tags] if p is not None and p not in left_out],
+            "text": [p for p in texts if p not in left_out],
+        }
+        is_described = bool(used["genres"] or used["tags"] or used["text"])
+        taken = {p for some in used.values() for p in some} | left_out
+        numbers = [] if is_described else self._number_columns(taken)
+        table.order.update(dict.fromkeys(self.ids))
+        table.is_descriptive |= is_described or bool(numbers)
+        self._add_titles(table, found["title"], found["year"])
+        for position in used["genres"]:
+            for key, words, _ in self._words(position):
+                table.genres.setdefault(key, []).extend(words)
+        for position in used["tags"]:
+            name = self.names[position]
+            # Tags under a usual name go with the genres, unless they have a weight of their own.
+            block = "" if position == found["tags"] and name not in columns.weights else name
+            rows = table.tags.setdefault(block, [])
+            for key, words, count in self._words(position):
+                rows += [(key, word, count) for word in words]
+        for position in used["text"]:
+            texts_of = table.texts.setdefault(self.names[position], {})
+            texts_of.update((row[self.id_column], _as_text(row[position])) for row in self.rows)
+        if numbers:
+            X = np.array([[x for p in numbers for x in _floats(row[p])] for row in self.rows])
+            table.vectors.append((self.ids, X))
+        self._log(used, numbers)
+
+    def _log(self, used: dict[str, list[int]], numbers: list[int]) -> None:
+        """Log which columns are used, and which are not."""
+        shown = [f"{role} from {self.names[p]!r}" for role, some in used.items() for p in some]
+        shown += [f"{len(numbers)} columns of numbers"] if numbers else []
+        taken = {self.id_column, *numbers, *(p for some in used.values() for p in some)}
+        rest = [repr(name) for k, name in enumerate(self.names) if k not in taken]
+        shown += [f"not used: {', '.join(rest[:12])}{', ...' if len(rest) > 12 else ''}"] if rest else []
+        LOG.info("%s: item from %r, %s", self.origin.file, self.names[self.id_column], ", ".join(shown))
+
+    def _add_titles(self, table: ItemTable, title_column: int | None, year_column: int | None) -> None:
+        for row in self.rows:
+            key = row[self.id_column]
+            year = parse_year("" if year_column is None else str(row[year_column]))
+            title, year_in_title = split_year(key if title_column is None else _as_text(row[title_column]))
+            if (title_column is not None and title) or key not in table.titles:
+                table.titles[key] = title or key
+            if year or year_in_title:
+                table.years[key] = year or year_in_title
+
+    def _words(self, position: int) -> list[tuple[str, list[str], float]]:
+        """Return id, words and count of every row of a column of tags or genres."""
+        cells = [row[position] for row in self.rows]
+        listed = words_in_cells(cells, split=not self.is_long)
+        counts = self._counts() if self.is_long else [1.0] * len(cells)
+        out = []
+        for k, (key, words, count) in enumerate(zip(self.ids, listed, counts, strict=True)):
+            if words is None:
+                where = self.origin.at(k, self.names[position])
+                raise InputError(f"{where}: {cells[k][:60]!r} looks like a list, but cannot be parsed")
+            out.append((key, words, count))
+        return out
+
+    def _counts(self) -> list[float]:
+        position = find_usual("count", self.names)
+        if position is None:
+            return [1.0] * len(self.rows)
+        counts = [_floats(row[position]) for row in self.rows]
+        for k, count in enumerate(counts):
+            if len(count) != 1 or not 0 < count[0] < np.inf:
+                where = self.origin.at(k, self.names[position])
+                raise InputError(f"{where}: {self.rows[k][position]!r} is not a count, a positive number")
+        return [count for (count,) in counts]
+
+    def _number_columns(self, used: set[int]) -> list[int]:
+        """Return the columns of numbers among those without a role."""
+        rest = [k for k in range(len(self.names)) if k != self.id_column and k not in used]
+        lengths = {k: len(_floats(self.rows[0][k])) for k in rest}
+        columns = [k for k in rest if lengths[k]]
+        columns = [k for k in columns if plain_name(self.names[k]) == "vector" or lengths[k] > 1] or columns
+        for k, row in enumerate(self.rows):
+            for column in columns:
+                n = lengths[column]
+                if len(_floats(row[column])) != n:
+                    where = self.origin.at(k, self.names[column])
+                    expected = "a number" if n == 1 else f"a list of {n} numbers"
+                    raise InputError(f"{where}: {row[column]!r} is not {expected}")
+        return columns
+
+
+def _find_id_column(names: list[str], file: str) -> int:
+    """Return the column of ids: by its usual name, or else by a word for items in its name.
+
+    >>> _find_id_column(["Film Title", "Film Nr"], "films.csv")  # preferably one without another role
+    1
+    """
+    plain = [plain_name(name) for name in names]
+    others = {find_similar(role, names) for role in ROLES}
+    rest = [k for k in range(len(names)) if k not in others]
+    similar = find_similar("item", [names[k] for k in rest])
+    for position in (
+        find_usual("item", names),
+        plain.index("id") if "id" in plain else None,
+        None if similar is None else rest[similar],
+        find_similar("item", names),
+    ):
+        if position is not None:
+            return position
+    close = close_names("item", names, n=1)
+    hint = f"; is it {close[0]!r}?" if close else ""
+    raise InputError(
+        f"{file}, line 1: no column 'item' among {', '.join(map(repr, names))}{hint}; the first line names "
+        f"the columns: item, and some of {', '.join(ROLES)}"
+    )
+
+
+def _text_rows(data: bytes, file: str, columns: ItemColumns, encoding: str, bad: BadLines) -> _Rows:
+    def is_header(names: list[str]) -> bool:
+        is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
+        return len(names) > 1 and (columns.item in names or is_usual)
+
+    expected = "a header with item and tags, and rows below it"
+    table = Delimited.open(data, file, encoding=encoding, n_columns=2, is_header=is_header, expected=expected)
+    names = list(table.first)
+    # A number is no name. Without a header, the columns can only be those of movies.dat.
+    has_header = is_header(names) or not names[0].isdecimal() or len(names) != len(HEADERLESS)
+    if not has_header:
+        names = list(HEADERLESS)
+        LOG.info("%s: no header; the columns are %s", file, ", ".join(names))
+    records = list(table.records(header=has_header, bad=bad))
+    origin = Origin(file, "line", lambda rows: [records[k][0] for k in rows])
+    return names, [fields for _, fields in records], origin
+
+
+def _parquet_rows(data: bytes, file: str) -> _Rows:
+    table = read_parquet(open_parquet(data, file), file)
+    columns = [
+        [cell if isinstance(cell, list) else "" if cell is None else str(cell) for cell in column.to_pylist()]
+        for column in table.columns
+    ]
+    return table.column_names, [list(row) for row in zip(*columns, strict=True)], Origin(file, "row")
+
+
+def _floats(cell: Any) -> list[float]:
+    """Return the numbers in a cell; none if it holds something else."""
+    values = cell if isinstance(cell, list) else [cell]
+    if isinstance(cell, list) and not all(isinstance(x, int | float) for x in cell):
+        return []
+    try:
+        return [float(x) for x in values]
+    except (ValueError, OverflowError):  # OverflowError: an integer of 400 digits
+        return []
+
+
+def _as_text(cell: Any) -> str:
+    return " ".join(str(one) for one in cell if one is not None) if isinstance(cell, list) else str(cell)
