@@ -13,6 +13,7 @@ from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.measures import Measure
+from prefmover.measures.calibration import Calibration, UserRows, calibrate, estimate
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pairwise import value_blocks, values
 from prefmover.measures.pmd import distances_from
@@ -23,6 +24,9 @@ from prefmover.search.result import NeighborPositions
 __all__ = ["UserSimilarity"]
 
 BLOCK_USERS = 256
+
+EXACT_PAIRS = 10_000
+"""Up to this number of pairs of users, nothing is estimated: exact distances take a second or two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +43,28 @@ class UserSimilarity:
         A row of the table of measures, and the name of a convention.
     n_threads
         Threads; None means all cores.
+    calibration
+        How PMD is estimated between many users; None if all values are exact.
     """
 
     data: Dataset
     measure: Measure
     convention: str | None = None
     n_threads: int | None = None
+    calibration: Calibration | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
         return replace(self, data=data)
+
+    def calibrated(self, seed: int = 0) -> UserSimilarity:
+        """Return the measure with a calibration for these data, if it takes one.
+
+        Only PMD is estimated, and only if there are more than :data:`EXACT_PAIRS` pairs of users.
+        """
+        if not self.searches_by_bounds or self.data.n_users * (self.data.n_users - 1) // 2 <= EXACT_PAIRS:
+            return replace(self, calibration=None)
+        return replace(self, calibration=calibrate(self.data, seed=seed, n_threads=self.n_threads))
 
     @property
     def searches_by_bounds(self) -> bool:
@@ -63,6 +79,31 @@ class UserSimilarity:
     def values(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
         return values(self.data, self.measure, self.convention, users, others, self.n_threads, progress)
+
+    def estimates(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
+        """Return the measure of ``users`` x ``others``: estimated if there is a calibration, else exact."""
+        if self.calibration is None:
+            return self.values(users, others, progress)
+        rows = self._rows(users)
+        same = np.array_equal(users, others)
+        out = self._estimated(rows, rows if same else self._rows(others))
+        out[users[:, None] == others[None, :]] = 0.0
+        return out
+
+    def guest_estimates(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
+        """Return :meth:`guest_values`, estimated if there is a calibration."""
+        if self.calibration is None:
+            return self.guest_values(guest, others)
+        one = UserRows.take(preferences(guest), self.data.require_geometry(self.measure.label), np.zeros(1, np.int64))
+        return self._estimated(one, self._rows(others))[0], 0.0
+
+    def _rows(self, users: Ints) -> UserRows:
+        return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
+
+    def _estimated(self, users: UserRows, others: UserRows) -> Floats:
+        assert self.calibration is not None
+        geometry = self.data.require_geometry(self.measure.label)
+        return estimate(self.calibration, geometry, users, others, n_threads=self.n_threads)
 
     def blocks(self, users: Ints, guest: Ratings | None = None) -> Iterator[tuple[Ints, Floats]]:
         """Yield the measure between blocks of users, or a guest, and all users: (positions, rows)."""

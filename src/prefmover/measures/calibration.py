@@ -1,0 +1,223 @@
+r"""Estimated PMD between many users, calibrated on pairs that are solved exactly.
+
+A kernel over all users needs all distances, but not exactly. PMD is nearly a function of quantities that
+cost next to nothing: the one-sided bounds (each unit of u's preference goes to the nearest item of v,
+regardless of how much v likes it)
+
+.. math:: R(u, v) = \sum_x p_u(x) \min_{j \in I_v} d(x, j) \;\le\; D(u, v),
+
+in both directions, the angle between the mean item vectors, and the numbers of ratings. A polynomial of them
+is fitted by least squares to a few thousand exact distances between random users. Its error is measured on
+other pairs, and goes with the result. Distances that people see, neighbors and proofs are always exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints
+from prefmover.data.preferences import Preferences
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.execution.threads import run
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.pairs import entries_of_rows
+from prefmover.measures.pmd import distances_from
+
+__all__ = ["Calibration", "EstimatedDistances", "calibrate", "estimate"]
+
+SOURCES = 400  # users that are compared exactly ...
+TARGETS = 10  # ... with this many others each
+HELD_OUT = 100  # the sources whose pairs measure the error
+STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
+
+Singles = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """The fitted polynomial, and its error on pairs that it was not fitted to.
+
+    Attributes
+    ----------
+    coefficients
+        (15,) of the features in ``_calibration.py``.
+    r
+        Correlation of estimated and exact distances.
+    mean_error, p99_error
+        Mean and 99th percentile of |estimate - exact| / exact.
+    n_fitted, n_held_out
+        Numbers of pairs.
+    """
+
+    coefficients: Floats
+    r: float
+    mean_error: float
+    p99_error: float
+    n_fitted: int
+    n_held_out: int
+
+    def __str__(self) -> str:
+        return (
+            f"estimated distances: r {self.r:.3f}, mean error {self.mean_error:.1%}, 99 % within "
+            f"{self.p99_error:.1%} on {self.n_held_out:,} held-out pairs"
+        )
+
+
+class EstimatedDistances(NamedTuple):
+    """Estimated distances, and how far from the exact ones they are."""
+
+    values: Floats
+    calibration: Calibration
+
+
+class UserRows(NamedTuple):
+    """Some users as CSR rows of shares, with their unit mean vectors and log numbers of ratings."""
+
+    indptr: Ints
+    items: npt.NDArray[np.int32]
+    share: Singles
+    means: Singles
+    logs: Floats
+
+    @classmethod
+    def take(cls, preferences: Preferences, geometry: ItemGeometry, users: Ints) -> UserRows:
+        """Return the rows of users by position; a user without a distribution has an empty row."""
+        rows, entries = entries_of_rows(preferences.indptr, users)
+        lengths = np.bincount(rows, minlength=len(users))
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        items = preferences.indices[entries].astype(np.int32)
+        total = np.maximum(preferences.total[users], 1)
+        share = (preferences.mass[entries] / total[rows]).astype(np.float32)
+        return cls(indptr, items, share, _mean_vectors(indptr, items, share, geometry), np.log(np.maximum(lengths, 1)))
+
+    def part(self, block: slice) -> UserRows:
+        """Return a range of the users."""
+        indptr = self.indptr[block.start : block.stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        return UserRows(
+            indptr - indptr[0], self.items[entries], self.share[entries], self.means[block], self.logs[block]
+        )
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+
+def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> Calibration:
+    """Fit the polynomial to exact distances between random users, and measure its error on others."""
+    geometry, everyone = data.require_geometry("PMD"), data.preferences
+    eligible = np.flatnonzero(everyone.total)
+    if len(eligible) < 2:
+        raise InputError("estimated distances need two users with a positive rating")
+    rng = np.random.default_rng(seed)
+    sources = rng.choice(eligible, SOURCES)
+    targets = rng.choice(eligible, (SOURCES, TARGETS))
+    exact = np.empty((SOURCES, TARGETS))
+
+    def work(k: int) -> None:
+        exact[k] = distances_from(everyone, geometry, int(sources[k]), targets[k])
+
+    run(work, range(SOURCES), n_threads=n_threads)
+    u, v, y = np.repeat(sources, TARGETS), targets.ravel(), exact.ravel()
+    chosen, at = np.unique(np.concatenate([u, v]), return_inverse=True)
+    a, b = at[: len(u)], at[len(u) :]
+    rows = UserRows.take(everyone, geometry, chosen)
+    bound = _one_sided(rows, rows, geometry, n_threads)
+    from prefmover.measures import _calibration as kernels
+
+    X = np.empty((len(u), kernels.N_FEATURES))
+    angle = np.arccos(np.clip(np.einsum("nd,nd->n", rows.means[a], rows.means[b]), -1, 1)).astype(np.float64)
+    kernels.design(
+        bound[a, b].astype(np.float64), bound[b, a].astype(np.float64), angle, rows.logs[a], rows.logs[b], X
+    )
+    held_out = np.repeat(np.arange(SOURCES) >= SOURCES - HELD_OUT, TARGETS)
+    usable = (u != v) & (y > 0)
+    fitted, other = usable & ~held_out, usable & held_out
+    if fitted.sum() < kernels.N_FEATURES or not other.any():
+        fitted = other = usable if usable.any() else np.ones(len(u), bool)
+    coefficients, *_ = np.linalg.lstsq(X[fitted], y[fitted], rcond=None)
+    guess = np.maximum(X[other] @ coefficients, np.maximum(bound[a, b], bound[b, a])[other])
+    error = np.abs(guess - y[other]) / np.where(y[other] > 0, y[other], 1.0)
+    spread = guess.std() * y[other].std()
+    r = float(np.mean((guess - guess.mean()) * (y[other] - y[other].mean())) / spread) if spread > 0 else 1.0
+    p99 = float(np.quantile(error, 0.99))
+    return Calibration(coefficients, r, float(error.mean()), p99, int(fitted.sum()), int(other.sum()))
+
+
+def estimate(
+    calibration: Calibration,
+    geometry: ItemGeometry,
+    users: UserRows,
+    others: UserRows,
+    *,
+    n_threads: int | None = None,
+) -> Floats:
+    """Return estimated distances of ``users`` x ``others``; NaN where a user has no distribution.
+
+    A user is not recognized as itself: set such entries to 0 yourself.
+    """
+    from prefmover.measures import _calibration as kernels
+
+    forward = _one_sided(users, others, geometry, n_threads)
+    backward = forward if users is others else _one_sided(others, users, geometry, n_threads)
+    out = np.empty((len(users), len(others)))
+    largest = _largest_distance(geometry)
+
+    def work(block: slice) -> None:
+        angle = np.arccos(np.clip(users.means[block] @ others.means.T, -1, 1))
+        logs = users.logs[block], others.logs
+        columns = np.ascontiguousarray(backward[:, block])
+        kernels.estimate(calibration.coefficients, largest, forward[block], columns, angle, *logs, out[block])
+
+    run(work, _blocks(len(users)), n_threads=n_threads)
+    out[np.diff(users.indptr) == 0] = np.nan
+    out[:, np.diff(others.indptr) == 0] = np.nan
+    return out
+
+
+def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_threads: int | None) -> Singles:
+    """Return R(u, v), (users, others): u's preference goes to the nearest items of v."""
+    from prefmover.measures import _calibration as kernels
+
+    out = np.empty((len(users), len(others)), np.float32)
+    unit = np.float32(geometry.unit)
+
+    def work(block: slice) -> None:
+        some = others.part(block)
+        needed, rows = np.unique(some.items, return_inverse=True)
+        grid = geometry.grid if geometry.grid is not None else geometry.grid_block(needed, None)
+        rows = some.items if geometry.grid is not None else rows
+        table = np.empty((geometry.n_items, len(some)), np.int32)
+        kernels.nearest(some.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
+        part = np.empty((len(users), len(some)), np.float32)
+        kernels.expected(users.indptr, users.items, users.share, table * unit, part)
+        out[:, block] = part
+
+    run(work, _blocks(len(others)), n_threads=n_threads)
+    return out
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(first, min(first + STRIP, n)) for first in range(0, n, STRIP)]
+
+
+def _mean_vectors(
+    indptr: Ints, items: npt.NDArray[np.int32], share: Singles, geometry: ItemGeometry
+) -> Singles:
+    """Return unit mean item vectors; empty ones if the geometry has no vectors, and the angle says nothing."""
+    from scipy.sparse import csr_array
+
+    if geometry.vectors is None:
+        return np.zeros((len(indptr) - 1, 0), np.float32)
+    shares = csr_array((share, items, indptr), shape=(len(indptr) - 1, geometry.n_items))
+    means = np.asarray(shares @ geometry.vectors.astype(np.float32))
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+    return np.ascontiguousarray(means, np.float32)
+
+
+def _largest_distance(geometry: ItemGeometry) -> float:
+    return float(geometry.grid.max() * geometry.unit) if geometry.grid is not None else np.pi / 2

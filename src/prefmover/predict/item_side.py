@@ -1,0 +1,182 @@
+r"""The item side of a ranking: what a user's own likes say about other items (EASE).
+
+Each column of the likes Y (users x items) is predicted from the other columns by ridge regression, all at
+once and in closed form (Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", 2019):
+
+.. math:: P = (Y^T Y + \lambda I)^{-1}, \qquad B_{ij} = -P_{ij} / P_{jj}\;(i \ne j), \qquad B_{jj} = 0.
+
+The score of item j for a user with likes y is Σ_i y_i B_ij: a sum over the items that the user has rated,
+which is the reason to recommend j. With fewer users than items the same numbers come from a smaller inverse,
+G = (YYᵀ + λI)⁻¹ over users:
+
+.. math:: B = Y^T M - \mathrm{diag}(c), \qquad M_{uj} = (GY)_{uj} / (1 - c'_j), \qquad
+          c'_j = \sum_u Y_{uj} (GY)_{uj}, \qquad c_j = c'_j / (1 - c'_j).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.errors import InputError
+from prefmover.execution.memory import require
+from prefmover.predict.user_kernel import Singles, check_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
+
+__all__ = ["MAX_DENSE", "ItemSide"]
+
+MAX_DENSE = 12_000
+"""The largest matrix that is inverted. With more users and more items, only the items rated most take part."""
+
+BLOCK_COLUMNS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSide:
+    """B = L R - diag(c) over the items that take part, in one of two forms.
+
+    Attributes
+    ----------
+    n_items
+        The number of all items; the scores of those that take no part are 0.
+    items
+        Positions of the items that take part: those with ratings, at most :data:`MAX_DENSE` if B is dense.
+    likes
+        (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B.
+    right
+        R: (items, items) or (n_users, items).
+    diagonal
+        (items,) c.
+
+    Examples
+    --------
+    Two users like a and b, one likes c:
+
+    >>> from scipy.sparse import csr_array
+    >>> side = ItemSide.fit(csr_array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]]), penalty=1.0)
+    >>> side.weights(np.arange(3), np.arange(3)).round(4) + 0.0
+    array([[0.    , 0.6667, 0.    ],
+           [0.6667, 0.    , 0.    ],
+           [0.    , 0.    , 0.    ]], dtype=float32)
+    """
+
+    n_items: int
+    items: Ints
+    likes: Likes | None
+    right: Singles
+    diagonal: Singles
+
+    @classmethod
+    def fit(cls, likes: Likes, penalty: float) -> Self:
+        """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0."""
+        if not 0 < penalty < np.inf:
+            raise InputError(f"the penalty of the item side is {penalty!r}; give a number above 0")
+        n_users, n_items = likes.shape
+        n_rated = np.bincount(likes.indices, minlength=n_items)
+        items = np.flatnonzero(n_rated)
+        by_users = n_users < len(items) and n_users <= MAX_DENSE
+        if not by_users:
+            items = np.sort(np.argsort(-n_rated, kind="stable")[: min(len(items), MAX_DENSE)])
+        some = likes if len(items) == n_items else likes[:, items]
+        return cls(n_items, items, *(_over_users(some, penalty) if by_users else _over_items(some, penalty)))
+
+    def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
+        """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
+        if items is None and len(self.items) == self.n_items:
+            at, some = slice(None), rows.astype(np.float32)
+        else:
+            at = slice(None) if items is None else self._at(items)
+            some = rows[:, self.items].astype(np.float32)
+        left = some if self.likes is None else some @ self.likes.T.astype(np.float32)
+        part = np.asarray(left @ self.right[:, at])
+        if self.likes is not None:
+            part -= (some.multiply(self.diagonal[None, :]).tocsr()[:, at]).toarray()
+        if items is not None:
+            part[:, at < 0] = 0.0
+            return part
+        if len(self.items) == self.n_items:
+            return part
+        whole = np.zeros((rows.shape[0], self.n_items), np.float32)
+        whole[:, self.items] = part
+        return whole
+
+    def weights(self, rated: Ints, items: Ints) -> Singles:
+        """Return B between rated items and items, (rated, items)."""
+        out = np.zeros((len(rated), len(items)), np.float32)
+        at_rated, at_items = (self._at(positions) for positions in (rated, items))
+        a, b = np.flatnonzero(at_rated >= 0), np.flatnonzero(at_items >= 0)
+        if self.likes is None:
+            out[np.ix_(a, b)] = self.right[np.ix_(at_rated[a], at_items[b])]
+        else:
+            left = self.likes[:, at_rated[a]].T.astype(np.float32)
+            out[np.ix_(a, b)] = left @ self.right[:, at_items[b]]
+            out[rated[:, None] == items[None, :]] = 0.0
+        return out
+
+    def _at(self, positions: Ints) -> Ints:
+        """Return where items are among those that take part; -1 for others."""
+        at = np.searchsorted(self.items, positions)
+        at[at == len(self.items)] = 0
+        return np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
+
+    def check(self, n_items: int) -> None:
+        """Raise an error unless the arrays fit each other; for models from files."""
+        m = len(self.items)
+        check_array("item side: items", self.items, np.int64, (m,))
+        ascending = bool((np.diff(self.items) > 0).all())
+        if self.n_items != n_items or (m and not (ascending and 0 <= self.items[0] <= self.items[-1] < n_items)):
+            raise InputError(f"item side is damaged: its items are not among the {n_items:,} of the data")
+        check_array("item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m))
+        check_array("item side: diagonal", self.diagonal, np.float32, (m,))
+        if self.likes is not None and self.likes.shape != self.right.shape:
+            raise InputError("item side is damaged: likes and weights are of different shapes")
+
+
+def _over_items(likes: Likes, penalty: float) -> tuple[None, Singles, Singles]:
+    """Return the form with an inverse over items."""
+    m = likes.shape[1]
+    require(20 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
+    weights = _inverse((likes.T @ likes).toarray(), penalty)
+    weights /= -np.diagonal(weights).copy()
+    np.fill_diagonal(weights, 0.0)
+    return None, weights.astype(np.float32), np.zeros(m, np.float32)
+
+
+def _over_users(likes: Likes, penalty: float) -> tuple[Likes, Singles, Singles]:
+    """Return the form with an inverse over users."""
+    n, m = likes.shape
+    require(4 * n * (m + 5 * n), f"the item side of {n:,} users and {m:,} items", "leave out users")
+    G = _inverse((likes @ likes.T).toarray(), penalty)
+    right, captured, columns = np.empty((n, m), np.float32), np.empty(m), likes.tocsc()
+    for first in range(0, m, BLOCK_COLUMNS):
+        block = slice(first, min(first + BLOCK_COLUMNS, m))
+        some = columns[:, block]
+        part = np.asarray(some.T @ G).T  # G is symmetric
+        captured[block] = np.asarray(some.multiply(part).sum(axis=0)).ravel()
+        right[:, block] = part / (1.0 - captured[block])
+    return likes, right, (captured / (1.0 - captured)).astype(np.float32)
+
+
+def _inverse(matrix: Floats, penalty: float) -> Floats:
+    """Return (matrix + λI)⁻¹ of a symmetric matrix, which is overwritten."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    matrix[np.diag_indices_from(matrix)] += penalty
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # its transpose is in Fortran's order
+    if not failed:
+        factor, failed = dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        raise InputError(f"the likes cannot be inverted with a penalty of {penalty:g}; raise it")
+    for first in range(0, len(factor), BLOCK_COLUMNS):  # the other triangle, in blocks: no large index arrays
+        last = min(first + BLOCK_COLUMNS, len(factor))
+        corner = factor[first:last, first:last]
+        factor[first:last, first:last] = np.tril(corner) + np.tril(corner, -1).T
+        factor[first:last, last:] = factor[last:, first:last].T
+    return np.asarray(factor.T)

@@ -1,0 +1,239 @@
+r"""What to see next: items ranked by what a user likes, and by what people with the user's taste like.
+
+An expected rating answers "how would I like it". A list of recommendations answers another question, and is
+ranked by a score of two parts, each of which is a sum that can be shown:
+
+.. math:: \mathrm{score}(u, j) = \underbrace{\sum_{i \in I_u} y_{ui} B_{ij}}_{\text{because you liked } i}
+          + \underbrace{\sum_{v \ne u} K_{uv} A_{vj}}_{\text{because } v \text{, who is like you, liked it}}
+
+The *likes* y are 0 where there is no rating. For ratings, y_ui = r_ui - r̄_u / 2: a rating below half of the
+user's mean counts against. For implicit feedback, y is the strength of the interaction. The item side
+(:mod:`prefmover.predict.item_side`) is fitted to the likes; the user side
+(:mod:`prefmover.predict.user_side`) to what the item side leaves.
+
+Items without ratings get half the mean score of the ten nearest items with ratings, weighted by exp(-3 d).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.data.ratings import Ratings
+from prefmover.errors import InputError
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.weights import weight
+from prefmover.predict.item_side import ItemSide
+from prefmover.predict.user_kernel import Singles, UserKernel, normalized_weights
+from prefmover.predict.user_side import UserSide
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
+
+__all__ = ["Ranking", "RankingSettings", "SideScores", "likes_of", "row_angles", "user_weights"]
+
+BLOCK_USERS = 512
+SIMILAR_ITEMS = 10
+SIMILAR_RATE = 3.0
+UNRATED_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RankingSettings:
+    """The numbers of the two sides. By default they are chosen on held-out ratings in the fit.
+
+    Attributes
+    ----------
+    item_penalty
+        λ of the item side, in units of the mean squared like.
+    weight
+        The rule that turns values of the measure into the kernel of users.
+    overlap
+        ω: the kernel is multiplied by exp(-ω angle) of the two users' rows of ratings. 0 leaves the measure
+        alone; above 0, users count more if they rated the same items alike.
+    user_penalty
+        λ of the user side.
+    """
+
+    item_penalty: float = 750.0
+    weight: str = "exponential(2.5)"
+    overlap: float = 0.0
+    user_penalty: float = 3.0
+
+    def __post_init__(self) -> None:
+        weight(self.weight)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = "from 0" if field.name == "overlap" else "above 0"
+            if field.name != "weight" and not (0 <= value < np.inf and (value > 0 or field.name == "overlap")):
+                raise InputError(f"{field.name} is {value!r}; give a number {least}")
+
+
+class SideScores(NamedTuple):
+    """The two parts of scores, (users, items) each; a score is their sum."""
+
+    items: Singles
+    users: Singles
+
+    @property
+    def total(self) -> Singles:
+        """The scores."""
+        return self.items + self.users
+
+
+def likes_of(ratings: Ratings) -> Likes:
+    """Return the likes of ratings: r - r̄_u / 2, or the strengths of implicit feedback.
+
+    >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 1, 4])
+    >>> likes_of(ratings).toarray()
+    array([[ 3.5, -0.5],
+           [ 0. ,  2. ]])
+    """
+    from scipy.sparse import csr_array
+
+    m = ratings.matrix
+    values = m.data
+    if not ratings.scale.implicit:
+        counts = np.diff(m.indptr)
+        means = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
+        values = m.data - np.repeat(means, counts) / 2
+    return csr_array((values, m.indices, m.indptr), shape=m.shape)
+
+
+def row_angles(likes: Likes, others: Likes) -> Floats:
+    """Return the angles between rows of likes, (rows, others); a right angle for an empty row."""
+    a, b = (_unit_rows(rows) for rows in (likes, others))
+    return np.asarray(np.arccos(np.clip((a @ b.T).toarray(), -1.0, 1.0)))
+
+
+def user_weights(
+    values: Floats, self_values: Floats, landmark_self_values: Floats, angles: Floats | None, s: RankingSettings
+) -> Floats:
+    """Return the kernel between users and landmarks, from values of the measure and angles of rows."""
+    out = normalized_weights(values, weight(s.weight), self_values, landmark_self_values)
+    return out if angles is None or not s.overlap else out * np.exp(-s.overlap * angles)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Both sides, fitted.
+
+    Attributes
+    ----------
+    likes
+        (n_users, n_items) Y.
+    settings
+        The numbers of the two sides.
+    item_side, user_side
+        The sides.
+    similar
+        (n_items, n_items) for each item without ratings, the weights of similar items; None if there is no
+        such item, or no geometry.
+    """
+
+    likes: Likes
+    settings: RankingSettings
+    item_side: ItemSide
+    user_side: UserSide
+    similar: Likes | None
+
+    @classmethod
+    def fit(
+        cls, likes: Likes, geometry: ItemGeometry | None, kernel: UserKernel, settings: RankingSettings
+    ) -> Self:
+        """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
+        mean_square = float((likes.data**2).mean()) or 1.0
+        item_side = ItemSide.fit(likes, settings.item_penalty * mean_square)
+        moment = np.zeros((kernel.rank, likes.shape[1]), np.float32)
+        for users in blocks(likes.shape[0]):
+            rows = likes[users]
+            moment += kernel.features[users].T @ (rows.toarray().astype(np.float32) - item_side.scores(rows))
+        user_side = UserSide.fit(kernel, moment, settings.user_penalty)
+        return cls(likes, settings, item_side, user_side, _similar_items(likes, geometry))
+
+    def scores(self, users: slice | Ints) -> SideScores:
+        """Return the scores of users of the data, (users, n_items), without the user's own row."""
+        positions = np.arange(self.likes.shape[0])[users]
+        rows = self.likes[positions]
+        items = self.item_side.scores(rows)
+        rest = rows.toarray().astype(np.float32) - items
+        return self._with_similar(SideScores(items, self.user_side.own_scores(positions, rest)))
+
+    def guest_scores(self, likes: Likes, features: Singles) -> SideScores:
+        """Return the scores of one user who is not in the data, (1, n_items)."""
+        return self._with_similar(SideScores(self.item_side.scores(likes), self.user_side.scores(features[None])))
+
+    def popularity(self) -> Floats:
+        """Return the mean like of each item over all users: the scores of a user about whom nothing is known."""
+        n_users, n_items = self.likes.shape
+        totals = np.bincount(self.likes.indices, self.likes.data, n_items)
+        return totals / max(n_users, 1)
+
+    def item_parts(self, rated: Ints, likes: Floats, items: Ints) -> Floats:
+        """Return what each rated item adds to the item side of items, (rated, items): y_i B_ij."""
+        return likes[:, None] * self._columns(items, lambda some: self.item_side.weights(rated, some))
+
+    def user_parts(self, features: Singles, position: int, items: Ints) -> Floats:
+        """Return what each user adds to the user side of items, (n_users, items): K_uv A_vj."""
+        return self._columns(items, lambda some: self.user_side.parts(features, position, self._residuals(some)))
+
+    def _residuals(self, items: Ints) -> Singles:
+        """Return R - ΦW of items, for all users."""
+        rest = self.likes[:, items].toarray().astype(np.float32) - self.item_side.scores(self.likes, items)
+        return rest - self.user_side.kernel.features @ self.user_side.weights[:, items]
+
+    def _columns(self, items: Ints, of: Any) -> Floats:
+        """Return columns of a function of rated items; those of unrated items are mixtures."""
+        if self.similar is None:
+            return np.asarray(of(items), np.float64)
+        mixture = self.similar[items]
+        needed = np.unique(mixture.indices)
+        return np.asarray(of(needed), np.float64) @ mixture[:, needed].toarray().T
+
+    def _with_similar(self, scores: SideScores) -> SideScores:
+        if self.similar is None:
+            return scores
+        unrated = np.flatnonzero(np.bincount(self.likes.indices, minlength=self.likes.shape[1]) == 0)
+        mixture = self.similar[unrated].T.astype(np.float32)
+        for part in scores:
+            part[:, unrated] = part @ mixture
+        return scores
+
+
+def blocks(n: int, size: int = BLOCK_USERS) -> list[slice]:
+    """Return slices that cover n users."""
+    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
+
+
+def _unit_rows(rows: Likes) -> Likes:
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scaled = rows.copy().astype(np.float64)
+    scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
+    return scaled
+
+
+def _similar_items(likes: Likes, geometry: ItemGeometry | None) -> Likes | None:
+    """Return the identity on rated items, and the mixtures of unrated ones; None if every item is rated."""
+    from scipy.sparse import csr_array
+
+    n_items = likes.shape[1]
+    n_rated = np.bincount(likes.indices, minlength=n_items)
+    rated, unrated = np.flatnonzero(n_rated), np.flatnonzero(n_rated == 0)
+    if geometry is None or not len(unrated) or not len(rated):
+        return None
+    k = min(SIMILAR_ITEMS, len(rated))
+    rows, columns, values = [rated], [rated], [np.ones(len(rated))]
+    for block in blocks(len(unrated)):
+        d = geometry.block(unrated[block], rated)
+        nearest = np.argsort(d, axis=1, kind="stable")[:, :k]
+        w = np.exp(-SIMILAR_RATE * np.take_along_axis(d, nearest, axis=1))
+        rows.append(np.repeat(unrated[block], k))
+        columns.append(rated[nearest].ravel())
+        values.append((UNRATED_SHARE * w / w.sum(axis=1, keepdims=True)).ravel())
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return csr_array(entries, shape=(n_items, n_items))

@@ -1,0 +1,153 @@
+"""The numbers of a ranking, chosen on held-out training ratings.
+
+A fifth of the training ratings is held out, the rest is ranked with, and the settings with the highest mean
+nDCG@10 win. One setting is changed at a time, beginning with the defaults. Penalties of ridge regressions do
+not grow with the number of users, so that a sample of the users is enough; small data are split several times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from prefmover._typing import Bools, Floats, Progress
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import random_split
+from prefmover.predict.item_side import ItemSide
+from prefmover.predict.ranking import RankingSettings, likes_of, row_angles, user_weights
+from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.user_kernel import Singles
+
+__all__ = ["choose_settings", "ndcg", "relevant"]
+
+SAMPLE = 1500  # users
+TRAIN_SHARE = 0.8
+MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
+ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
+MAX_SPLITS = 3
+N = 10
+
+CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
+    ("weight", (1.5, 4.0, 6.0)),
+    ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
+    ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+    ("overlap", (1.0,)),
+    ("item_penalty", (250.0, 750.0, 2500.0)),
+)
+"""The changes to try, in this order. For the weight, rates of an exponential."""
+
+
+def relevant(ratings: Floats, scale: Any) -> Bools:
+    """Return which ratings are liked: from three quarters of the scale; implicit feedback always."""
+    if scale.implicit:
+        return np.ones(len(ratings), bool)
+    liked: Bools = ratings >= scale.lowest + 0.75 * (scale.highest - scale.lowest)
+    return liked
+
+
+def ndcg(scores: Floats | Singles, relevant: Bools, n: int = N) -> Floats:
+    """Return nDCG@n of each user (row) with a relevant item; scores of -inf are never in the list.
+
+    >>> ndcg(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, False]])).round(4)
+    array([0.6309])
+    """
+    counts = relevant.sum(axis=1)
+    users = np.flatnonzero(counts)
+    some, hits = scores[users], relevant[users]
+    k = min(n, some.shape[1])
+    top = np.argpartition(-some, k - 1, axis=1)[:, :k]
+    order = np.argsort(-np.take_along_axis(some, top, axis=1), axis=1, kind="stable")
+    top = np.take_along_axis(top, order, axis=1)
+    discount = 1 / np.log2(np.arange(2, k + 2))
+    gained = (np.take_along_axis(hits, top, axis=1) * discount).sum(axis=1)
+    return np.asarray(gained / np.cumsum(discount)[np.minimum(counts[users], k) - 1])
+
+
+def choose_settings(
+    similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
+) -> tuple[RankingSettings, list[dict[str, Any]]]:
+    """Return the best settings, and all trials with their nDCG@10; the start itself if there is too little data."""
+    ratings = _sample(similarity.data.ratings, seed)
+    trials: list[dict[str, Any]] = []
+    expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
+    if expected < MIN_HELD_OUT:
+        return start, trials
+    n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
+    parts = [_HeldOut(similarity, ratings, seed + k) for k in range(n_splits)]
+    total = 1 + sum(len(values) for _, values in CHANGES)
+    done: dict[RankingSettings, float] = {}
+
+    def value(candidate: RankingSettings) -> float:
+        if candidate not in done:
+            done[candidate] = float(np.mean([part.ndcg(candidate) for part in parts]))
+            trials.append({**asdict(candidate), "ndcg": done[candidate]})
+        if progress is not None:
+            progress(len(done), total)
+        return done[candidate]
+
+    best = start
+    for name, values in CHANGES:
+        if name == "weight" and not best.weight.startswith("exponential"):
+            continue
+        changes = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
+        candidates = [best, *(replace(best, **{name: change}) for change in changes)]
+        best = max(candidates, key=value)  # the first of equals
+    if progress is not None:
+        progress(total, total)
+    return best, trials
+
+
+def _sample(ratings: Ratings, seed: int) -> Ratings:
+    if ratings.n_users <= SAMPLE:
+        return ratings
+    chosen = np.random.default_rng(seed).choice(ratings.n_users, SAMPLE, replace=False)
+    return ratings.take(users=np.sort(chosen))
+
+
+class _HeldOut:
+    """A split of the ratings, with everything about it that settings share."""
+
+    def __init__(self, similarity: UserSimilarity, ratings: Ratings, seed: int) -> None:
+        split = random_split(ratings, TRAIN_SHARE, seed)
+        train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
+        everyone, liked = np.arange(ratings.n_users), relevant(split.ratings, ratings.scale)
+        hits = np.zeros(ratings.matrix.shape, bool)
+        hits[split.users[liked], split.items[liked]] = True
+        self.scored = np.flatnonzero(hits.any(axis=1))
+        self.relevant = hits[self.scored]
+        self.likes = likes_of(train.data.ratings)
+        self.mean_square = float((self.likes.data**2).mean()) or 1.0
+        self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
+        self.angles = row_angles(self.likes, self.likes)
+        self.kernel = lru_cache(2)(self._kernel)
+        self.item_scores = lru_cache(6)(self._item_scores)
+        self.projected = lru_cache(2)(self._projected)
+
+    def ndcg(self, s: RankingSettings) -> float:
+        """Return the mean nDCG@10 of the users with relevant held-out ratings."""
+        spectrum, vectors = self.kernel(s.weight, s.overlap)
+        shrunk = vectors[self.scored] * (spectrum / (spectrum + s.user_penalty)).astype(np.float32)
+        scores = self.item_scores(s.item_penalty)[self.scored]
+        scores += shrunk @ self.projected(s.weight, s.overlap, s.item_penalty)
+        scores[self.likes[self.scored].nonzero()] = -np.inf
+        return float(ndcg(scores, self.relevant).mean())
+
+    def _kernel(self, weight: str, overlap: float) -> tuple[Floats, Singles]:
+        """Return the eigenvalues and eigenvectors of the kernel of all users."""
+        settings = RankingSettings(weight=weight, overlap=overlap)
+        K = user_weights(self.values, self.self_values, self.self_values, self.angles, settings)
+        np.fill_diagonal(K, 1.0)
+        spectrum, vectors = np.linalg.eigh((K + K.T) / 2)
+        return np.maximum(spectrum, 0.0), vectors.astype(np.float32)
+
+    def _item_scores(self, item_penalty: float) -> Singles:
+        return ItemSide.fit(self.likes, item_penalty * self.mean_square).scores(self.likes)
+
+    def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
+        """Return what the item side leaves, in the basis of the eigenvectors."""
+        rest = self.likes.toarray().astype(np.float32) - self.item_scores(item_penalty)
+        return np.asarray(self.kernel(weight, overlap)[1].T @ rest)
