@@ -17,11 +17,11 @@ from ot.lp.emd_wrap import emd_c
 import ot
 from bench import arguments, dataset, publish, table
 from prefmover import Dataset, NeighborIndex
-from prefmover.measures.pmd import distances_from, query_major
+from prefmover.measures.pmd import distances_from
 from prefmover.search import SearchStats
 from prefmover.search import _cascade as kernels
 from prefmover.search.cascade import CROWD, _shape_prices
-from prefmover.search.shard import Scratches
+from prefmover.search.shard import Scratches, lay_out
 
 POT_PIVOTS = 10_000_000
 
@@ -70,9 +70,7 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
     for u in rng.choice(data.n_users, n_queries, replace=False).tolist():
         row = slice(p.indptr[u], p.indptr[u + 1])
         items = p.indices[row].astype(np.int32)
-        query = kernels.Query(
-            items, p.mass[row], int(p.total[u]), query_major(geometry, items), geometry.unit, True, u, np.inf
-        )
+        query = lay_out(geometry, items, p.mass[row], int(p.total[u]), u, np.inf)
         s = scratches.get(shard, geometry.n_items, items.size)
         kernels.bound_all(query, users, s)
         rwmd = s.bound.copy()

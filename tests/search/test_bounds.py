@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefmover.measures.pmd import distances, query_major
+from prefmover.measures.pmd import distances
 from prefmover.search import NeighborIndex
 from prefmover.search import _bounds as bounds
 from prefmover.search import _cascade as cascade
 from prefmover.search._climb import climb
 from prefmover.search._topk import offer
 from prefmover.search.cascade import _shape_prices
-from prefmover.search.shard import Scratches
+from prefmover.search.shard import NO_TABLE, Scratches, lay_out
 from tests.search.strategies import rated
 
 TINY = 1e-9
@@ -23,10 +23,7 @@ def prepare(data, u):
     p, geometry = data.preferences, data.geometry
     mine = slice(p.indptr[u], p.indptr[u + 1])
     items = p.indices[mine].astype(np.int32)
-    query = cascade.Query(
-        items, p.mass[mine], int(p.total[u]), query_major(geometry, items), geometry.unit,
-        bool(geometry.is_metric), u, np.inf,
-    )  # fmt: skip
+    query = lay_out(geometry, items, p.mass[mine], int(p.total[u]), u, np.inf)
     exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
     shard = index.shard(with_table=True, n_threads=1)
     return query, shard.candidates(), Scratches().get(shard, geometry.n_items, items.size), exact
@@ -53,7 +50,7 @@ def test_bounds_are_bounds(data, u):
             for limit in (exact[v], 0.5 * exact[v], 3.0 * exact[v]):
                 value = climb(v, s.g, 20, limit, query, users, s)
                 assert value <= exact[v] * (1 + TINY) + TINY
-                prices = s.best_g[: query.items.size].copy()
+                prices = s.best_g.copy()
                 assert climb(v, prices, 0, limit, query, users, s) >= value - TINY * abs(value)
 
 
@@ -66,7 +63,7 @@ def test_table_and_direct_bound_agree(data, u):
     query, users, s, _ = prepare(data, u)
     cascade.bound_all(query, users, s)
     with_table = s.bound.copy()
-    without = users._replace(table=np.empty((0, 0), np.int32))
+    without = users._replace(table=NO_TABLE)
     cascade.bound_all(query, without, s)
     np.testing.assert_allclose(s.bound, with_table, rtol=1e-12)
 
@@ -74,9 +71,9 @@ def test_table_and_direct_bound_agree(data, u):
 def test_prices_of_a_pair_bound_it_exactly():
     """Between a user and one other, the prices for the crowd come close to the distance itself."""
     rng = np.random.default_rng(0)
-    d = rng.integers(1, 1000, (30, 6)).astype(np.int32)
-    g = rng.integers(-50, 50, 6).astype(np.int32)
-    f = np.empty(30, np.int32)
+    d = rng.integers(1, 1000, (30, 6)).astype(np.int16)
+    g = rng.integers(-50, 50, 6).astype(np.int16)
+    f = np.empty(30, np.int16)
     bounds.extend(d, g, f)
     np.testing.assert_array_equal(f, (d - g).min(axis=1))
 

@@ -50,7 +50,7 @@ def test_tables_of_shards(index, whole, monkeypatch):
     monkeypatch.setattr(
         module, "nearest_item_table", lambda *a, **k: calls.append(a[1].n_users) or tables(*a, **k)
     )
-    assert_same(in_blocks(index, LocalExecutor(2, 60_000), blocks=5), whole)
+    assert_same(in_blocks(index, LocalExecutor(2, 45_000), blocks=5), whole)
     assert len(calls) == 4
     assert sum(calls) == 260
     without = NeighborIndex(index.data, table_budget=0)

@@ -14,7 +14,18 @@ from prefmover.execution.jit import kernel
 from prefmover.measures._pmd import as_distance, gather, gather_turned, reduce_pair
 from prefmover.ot._dual import ascend, copy, transform_columns
 from prefmover.ot._simplex import OPTIMAL, Workspace, finish, solve, workspace
-from prefmover.search._bounds import backward_bound, backward_bounds, extend, forward_bounds, priced
+from prefmover.search._bounds import (
+    COARSE,
+    COARSE_BITS,
+    LANES,
+    backward_bound,
+    backward_bounds,
+    coarsen,
+    extend,
+    fill_up,
+    forward_bounds,
+    priced,
+)
 from prefmover.search._climb import climb
 from prefmover.search._topk import offer_to, reach_of, sift
 
@@ -24,7 +35,7 @@ MARGIN = 1e-9
 SLACK = 2.0**-6
 
 # Dual steps that raise the bound of a pair, once; a second round costs more than it saves.
-STEPS = 6
+STEPS = 12
 # Dual steps before the simplex, on the mass that is left after canceling.
 EXACT_STEPS = 16
 EXACT_RATE = 0.4
@@ -32,6 +43,9 @@ EXACT_RATE = 0.4
 # Pairs whose prices are remembered; other pairs start from the shared prices.
 ROWS = 512
 NO_ROW = -1
+
+# Units of mass of an item in a sample of the crowd, as a power of 2: enough for the query's smallest shares.
+SAMPLE_BITS = 32
 
 # The step that dealt with a user.
 RWMD, PRICES, ABANDONED, SOLVED, KNOWN, UNDEFINED, PIVOTS = range(7)
@@ -44,16 +58,22 @@ class Candidates(NamedTuple):
     items: npt.NDArray[np.int32]
     mass: npt.NDArray[np.int64]
     total: npt.NDArray[np.int64]
-    table: npt.NDArray[np.int32]  # (n_items, n_users) distance to the nearest item of a user; or empty
+    table: npt.NDArray[np.int16]  # (n_items, n_users) coarse distance to the nearest item of a user; or empty
 
 
 class Query(NamedTuple):
-    """The query: its preferences, and the distances from every item to its items (query-major)."""
+    """The query: its preferences, and the distances between its items and every item.
+
+    ``distance[lines[j], x]`` is the distance from its j-th item to item x; ``coarse[x, j]`` is the same, in
+    coarse units, with the rows filled up.
+    """
 
     items: npt.NDArray[np.int32]
     mass: npt.NDArray[np.int64]
     total: int
     distance: npt.NDArray[np.int32]
+    lines: npt.NDArray[np.int32]
+    coarse: npt.NDArray[np.int16]
     unit: float
     cancel: bool
     itself: int  # position among the users, or -1
@@ -77,20 +97,27 @@ class Scratch(NamedTuple):
     other: npt.NDArray[np.float64]
     known: npt.NDArray[np.float64]  # distances solved from the other side; negative if none
     alive: npt.NDArray[np.int64]
-    f: npt.NDArray[np.int32]
+    f: npt.NDArray[np.int16]
     crowd: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int32]
     columns: npt.NDArray[np.int32]
     sequence: npt.NDArray[np.int32]  # 0, 1, 2, ...
-    g: npt.NDArray[np.int32]
-    best_g: npt.NDArray[np.int32]
+    numbers: npt.NDArray[np.int16]  # the same, in 16 bits
+    lines: npt.NDArray[np.int32]
+    g: npt.NDArray[np.int16]  # shared prices; coarse, as all below
+    best_g: npt.NDArray[np.int16]  # the best of the last climb
+    pair_f: npt.NDArray[np.int16]
+    pair_g: npt.NDArray[np.int16]
+    nearest: npt.NDArray[np.int16]
     p: npt.NDArray[np.int64]
     q: npt.NDArray[np.int64]
+    share_v: npt.NDArray[np.float64]
+    share_u: npt.NDArray[np.float64]
     excess: npt.NDArray[np.float64]
     way: npt.NDArray[np.float64]  # the direction of the last dual step
     raised: npt.NDArray[np.bool_]  # whether a user's bound was raised by steps on the pair
     row: npt.NDArray[np.int32]  # row of ``prices`` for the pair with a user, or NO_ROW
-    prices: npt.NDArray[np.int32]
+    prices: npt.NDArray[np.int16]
     free: npt.NDArray[np.int32]  # rows of prices without a user
     buffer: npt.NDArray[np.int32]
     solved_users: npt.NDArray[np.int64]
@@ -98,34 +125,47 @@ class Scratch(NamedTuple):
     w: Workspace
 
 
-def scratch(n_users: int, n_items: int, longest: int, crowd_items: int) -> Scratch:
+def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
     """Return scratch for a search among n_users, with at most ``longest`` ratings on either side."""
-    L, wide = longest + 1, max(longest + 1, crowd_items)
+    L = filled_up(longest + 1)
+    wide = L + sample
     return Scratch(
         bound=np.empty(n_users),
         other=np.empty(n_users),
         known=np.full(n_users, -1.0),
         alive=np.empty(n_users, np.int64),
-        f=np.empty(n_items, np.int32),
+        f=np.empty(n_items, np.int16),
         crowd=np.empty(n_items),
         rows=np.empty(L, np.int32),
         columns=np.empty(L, np.int32),
         sequence=np.arange(L, dtype=np.int32),
-        g=np.empty(L, np.int32),
-        best_g=np.empty(L, np.int32),
+        numbers=np.arange(L, dtype=np.int32).astype(np.int16),
+        lines=np.empty(L, np.int32),
+        g=np.empty(L, np.int16),
+        best_g=np.empty(L, np.int16),
+        pair_f=np.empty(L, np.int16),
+        pair_g=np.empty(L, np.int16),
+        nearest=np.empty(L, np.int16),
         p=np.empty(wide, np.int64),
         q=np.empty(L, np.int64),
-        excess=np.empty(wide),
-        way=np.empty(wide),
+        share_v=np.empty(L),
+        share_u=np.empty(L),
+        excess=np.empty(L),
+        way=np.empty(L),
         raised=np.empty(n_users, np.bool_),
         row=np.empty(n_users, np.int32),
-        prices=np.empty((min(ROWS, n_users), L), np.int32),
+        prices=np.empty((min(ROWS, n_users), L), np.int16),
         free=np.empty(min(ROWS, n_users), np.int32),
         buffer=np.empty(wide * L, np.int32),
         solved_users=np.empty(n_users, np.int64),
         solved_distances=np.empty(n_users),
         w=workspace(wide, wide),
     )
+
+
+def filled_up(m: int) -> int:
+    """Return the length of a coarse row of m columns."""
+    return -(-m // LANES) * LANES
 
 
 @kernel
@@ -178,7 +218,8 @@ def bound_all(query, users, s):
     m = query.items.size
     for j in range(m):
         s.g[j] = 0
-    extend(query.distance, s.g, s.f)
+    fill_up(s.g, m, query.coarse.shape[1])
+    extend(query.coarse, s.g, s.f)
     forward_bounds(s.f, users.indptr, users.items, users.mass, users.total, s.bound)
     if users.table.size:
         backward_bounds(users.table, query.items, query.mass, query.total, s.bound, s.other)
@@ -186,7 +227,7 @@ def bound_all(query, users, s):
         for v in range(users.total.size):
             if users.total[v] > 0:
                 other = backward_bound(
-                    query.distance, query.mass, query.total, users.indptr, users.items, v, s.best_g
+                    query.coarse, query.mass, query.total, users.indptr, users.items, v, s.best_g
                 )
                 s.bound[v] = max(s.bound[v], other)
 
@@ -217,13 +258,13 @@ def mix(users, chosen, crowd):
 
 
 @kernel
-def shape_prices(query, popular, s):
-    """Set s.g and s.f to the prices of the transport between the query and the crowd's popular items."""
-    n, m = popular.size, query.items.size
-    c = gather(query.distance, popular, s.sequence, n, m, s.buffer)
+def shape_prices(query, items, counts, s):
+    """Set s.g and s.f to the prices of the transport between the query and a sample of the crowd's mass."""
+    n, m = items.size, query.items.size
+    c = gather_turned(query.distance, query.lines, items, m, n, s.buffer)
     total = np.int64(0)
-    for i in range(n):  # whole masses in proportion, about 2^40 in all and none zero
-        s.p[i] = max(1, np.int64(s.crowd[popular[i]] * 2.0**32))
+    for i in range(n):
+        s.p[i] = counts[i] << SAMPLE_BITS
         total += s.p[i]
     rest, largest = total, 0
     for j in range(m):
@@ -231,23 +272,21 @@ def shape_prices(query, popular, s):
         rest -= s.q[j]
         if s.q[j] > s.q[largest]:
             largest = j
+        s.w.g[j] = np.int32(s.g[j]) << COARSE_BITS
     s.q[largest] += rest
-    copy(s.g, m, s.w.g)
     status, _, _, _ = solve(c, s.p, s.q, n, m, s.w)
     if status == OPTIMAL:  # else the prices outgrow 32 bits, and the old ones stay
-        for j in range(m):
-            s.g[j] = s.w.price[n + j]
-    extend(query.distance, s.g, s.f)
+        coarsen(s.w.price[n : n + m], m, query.coarse.shape[1], s.g)
+    extend(query.coarse, s.g, s.f)
 
 
 @kernel
 def apply_prices(query, users, s, n):
     """Raise the bounds of the first n alive by the prices s.g and s.f."""
-    m = query.items.size
-    base = 0.0
-    for j in range(m):
-        base += np.float64(query.mass[j]) * s.g[j]
-    base /= np.float64(query.total)
+    sold = np.int64(0)
+    for j in range(query.items.size):
+        sold += query.mass[j] * s.g[j]
+    base = np.float64(sold) * COARSE / np.float64(query.total)
     for k in range(n):
         v = s.alive[k]
         value = base + priced(s.f, users.indptr, users.items, users.mass, users.total, v)
@@ -285,7 +324,7 @@ def visit(query, users, lists, n, solved, s, stats):
                 free -= 1
                 row = s.row[v] = s.free[free]
             if row != NO_ROW:
-                copy(s.best_g, query.items.size, s.prices[row])
+                copy(s.best_g, query.coarse.shape[1], s.prices[row])
         else:
             solved = solve_one(v, limit, prices, query, users, lists, solved, s, stats)
             if solved < 0:
@@ -312,16 +351,18 @@ def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
     distance = 0.0
     if n > 0:
         w, p, q = s.w, s.p, s.q
+        for j in range(m):
+            s.lines[j] = query.lines[s.columns[j]]
         if n > m:  # the fewer rows, the fewer pivots
-            c = gather_turned(query.distance, s.rows, s.columns, n, m, s.buffer)
+            c = gather(query.distance, s.lines, s.rows, m, n, s.buffer)
             n, m, p, q = m, n, s.q, s.p
             for i in range(n):
-                w.f[i] = prices[s.columns[i]]
+                w.f[i] = np.int32(prices[s.columns[i]]) << COARSE_BITS
             transform_columns(c, w.f, n, m, w.g, w.nearest)
         else:
-            c = gather(query.distance, s.rows, s.columns, n, m, s.buffer)
+            c = gather_turned(query.distance, s.lines, s.rows, m, n, s.buffer)
             for j in range(m):
-                w.g[j] = prices[s.columns[j]]
+                w.g[j] = np.int32(prices[s.columns[j]]) << COARSE_BITS
         total = np.float64(query.total) * np.float64(users.total[v])
         value = ascend(
             c, p, q, n, m, EXACT_STEPS, EXACT_RATE, limit * (1.0 + 2 * MARGIN) * total,

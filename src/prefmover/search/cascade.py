@@ -7,8 +7,8 @@
                        all users)         limit)                               abandoned or solved
 
 Shared prices are good for the *crowd*, the mean of the likeliest users left. The prices that maximize the sum
-of these users' bounds are those of the transport from the query to that mean. It is solved on the items that
-carry most of the mass.
+of these users' bounds are those of the transport from the query to that mean. It is solved for a systematic
+sample of the mean's mass: the tail of rarely rated items counts, too.
 """
 
 import time
@@ -21,7 +21,7 @@ from prefmover.search import _cascade as kernels
 from prefmover.search._cascade import Candidates, Query, Scratch, TopLists
 
 CROWD = 256  # likeliest users that form the crowd
-CROWD_ITEMS = 512  # items on which the crowd's prices are solved
+SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
 PAYS = 16  # users that new prices must rule out for another round
 FEW = 40  # number of users for which shared prices do not pay
 
@@ -82,10 +82,10 @@ def _sort(s: Scratch, n: int) -> None:
 def _shape_prices(query: Query, users: Candidates, s: Scratch, crowd: Ints) -> None:
     """Set prices that are good for some users on the whole."""
     kernels.mix(users, crowd, s.crowd)
-    popular = np.flatnonzero(s.crowd)
-    if popular.size > CROWD_ITEMS:
-        popular = np.sort(popular[np.argpartition(s.crowd[popular], -CROWD_ITEMS)[-CROWD_ITEMS:]])
-    kernels.shape_prices(query, popular, s)
+    sums = np.cumsum(s.crowd)
+    n = SAMPLE + query.items.size
+    points = (np.arange(n) + 0.5) * (sums[-1] / n)
+    kernels.shape_prices(query, *np.unique(np.searchsorted(sums, points), return_counts=True), s)
 
 
 def _visit(

@@ -181,7 +181,7 @@ class _BlockSearch:
         rows, index, executor = self.rows, self.index, self.executor
         n = index.data.n_users if executor.shard_bytes is None else 1
         self.table = rows.size >= MANY and index.has_room_for_table(n)
-        self.table_bytes = 4 * index.data.n_items if self.table else 0
+        self.table_bytes = 2 * index.data.n_items if self.table else 0
         self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
     def run(

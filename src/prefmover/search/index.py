@@ -46,7 +46,7 @@ class NeighborIndex:
     data
         The users to search, and the distances between items.
     table_budget
-        Bytes for a table of distances between items and users (4 n_items n_users), which makes one of the
+        Bytes for a table of distances between items and users (2 n_items n_users), which makes one of the
         bounds cheaper. It is built for searches with many queries. 0 means no table.
 
     Examples
@@ -157,7 +157,7 @@ class NeighborIndex:
 
     def has_room_for_table(self, n_users: int) -> bool:
         """Whether the table of a number of users fits the budget."""
-        return self.geometry.grid is not None and 4 * self.data.n_items * n_users <= self.table_budget
+        return self.geometry.grid is not None and 2 * self.data.n_items * n_users <= self.table_budget
 
     def _lists(self, request: Request) -> tuple[Ints, ListsFor]:
         """Return, for each query, which of its user's lists it has; and a function that makes a user's lists.

@@ -17,14 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
+from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pmd import query_major, wide_distance
+from prefmover.measures.pmd import wide_distance
 from prefmover.search.result import NeighborPositions, SearchStats
 
-Table = npt.NDArray[np.int32]
-NO_TABLE: Table = np.empty((0, 0), np.int32)
+Table = npt.NDArray[np.int16]
+NO_TABLE: Table = np.empty((0, 0), np.int16)
 NO_TABLE.flags.writeable = False
 ListsFor: TypeAlias = Callable[[int, int], Any]
 ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -104,11 +106,11 @@ class Scratches(threading.local):
     def get(self, shard: Shard, n_items: int, m: int) -> Any:
         """Return scratch for a query of m items."""
         from prefmover.search import _cascade as kernels
-        from prefmover.search.cascade import CROWD_ITEMS
+        from prefmover.search.cascade import SAMPLE
 
         longest = max(m, shard.longest)
         if self.size != (shard.n_users, n_items) or self.longest < longest:
-            self.arrays = kernels.scratch(shard.n_users, n_items, longest, CROWD_ITEMS)
+            self.arrays = kernels.scratch(shard.n_users, n_items, longest, SAMPLE)
             self.size, self.longest = (shard.n_users, n_items), longest
         return self.arrays
 
@@ -207,7 +209,6 @@ class ShardSearch:
         return results, total
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
-        from prefmover.search import _cascade as kernels
         from prefmover.search.cascade import WidePairError, cascade
 
         shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
@@ -218,10 +219,9 @@ class ShardSearch:
             lists = _collect(self.lists_for(row, itself), shard)
             return lists, SearchStats(undefined=shard.n_users - (itself >= 0))
         part = slice(p.indptr[row], p.indptr[row + 1])
-        items, metric = p.indices[part].astype(np.int32), bool(geometry.is_metric)
+        items = p.indices[part].astype(np.int32)
         start = time.perf_counter()
-        layout = query_major(geometry, items)
-        query = kernels.Query(items, p.mass[part], total, layout, geometry.unit, metric, itself, self.radius)
+        query = lay_out(geometry, items, p.mass[part], total, itself, self.radius)
         s = _SCRATCHES.get(shard, geometry.n_items, items.size)
         seconds = {"layout": time.perf_counter() - start}
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
@@ -235,6 +235,25 @@ class ShardSearch:
                 s.known[pair.v] = wide_distance(p, shard.preferences, geometry, row, pair.v)
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
+
+
+def lay_out(
+    geometry: ItemGeometry, items: npt.NDArray[np.int32], mass: Ints, total: int, itself: int, radius: float
+) -> Any:
+    """Return a query as the kernels take it: with the distances between its items and all items."""
+    from prefmover.search import _bounds, _cascade
+
+    n, width = geometry.n_items, _cascade.filled_up(items.size)
+    what = f"the distances of one user's {items.size:,} items to all {n:,}"
+    require(8 * width * n, what, "leave ratings of this user out, or compare pairs with pmd")
+    if geometry.grid is not None:
+        distance, lines = geometry.grid, items
+    else:
+        distance, lines = frozen(geometry.grid_block(items, None)), np.arange(items.size, dtype=np.int32)
+    coarse = np.empty((n, width), np.int16)
+    _bounds.lay_out(distance, lines, coarse)
+    metric = bool(geometry.is_metric)
+    return _cascade.Query(items, mass, total, distance, lines, coarse, geometry.unit, metric, itself, radius)
 
 
 def _collect(lists: Any, shard: Shard) -> NeighborPositions:
@@ -251,7 +270,7 @@ def nearest_item_table(
     from prefmover.search._bounds import STRIP, nearest_table
 
     assert geometry.grid is not None
-    table, p, n = np.empty((geometry.n_items, shard.n_users), np.int32), shard.preferences, shard.n_users
+    table, p, n = np.empty((geometry.n_items, shard.n_users), np.int16), shard.preferences, shard.n_users
     strips = [(a, min(a + 8 * STRIP, n)) for a in range(0, n, 8 * STRIP)]
 
     def work(strip: tuple[int, int]) -> None:
