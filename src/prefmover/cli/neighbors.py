@@ -89,11 +89,17 @@ def neighbors(
         if len(table.users) > 1:
             lines.append(f"{name}:")
         elif rows:
-            heading = f"{name}: {counted(len(ratings), 'rating')}; nearest of {n_others}:"
+            noun = "interaction" if data.ratings.implicit else "rating"
+            heading = f"{name}: {counted(len(ratings), noun)}; nearest of {n_others}:"
         width = max((len(str(other["user"])) for other in rows), default=0)
         for other in rows:
             value, common = other[row.value_name], other["n_common"] or "nothing"
             lines.append(f"{value:9.4f}  {other['user']!s:<{width}}  {common} in common")
+        if len({other[row.value_name] for other in rows}) == 1 < len(rows) and not any(
+            other["n_common"] for other in rows
+        ):
+            why = "all are equally far and have no item in common with them; their order says nothing"
+            note(f"{name}: nobody here is nearer than anybody else: {why}")
         if not rows:
             note(f"{name}: no neighbors, because {row.label} is undefined between this user and all others")
     return Output({"data": data.name, "measure": row.name, "k": k, "users": users}, lines, heading)

@@ -169,10 +169,12 @@ class ItemFile:
         return ItemFile(self.origin.take(kept), self.names, rows, self.id_column, is_long)
 
     def _repeats(self, title: int | None) -> bool:
-        """Whether items occur more than once, always under the same title."""
+        """Whether items occur more than once; if there are titles, twice or more and under the same one."""
         keys = [str(row[self.id_column]) for row in self.rows]
-        titles = keys if title is None else [str(row[title]) for row in self.rows]
-        return len({*zip(keys, titles, strict=True)}) == len({*keys}) < len(keys)
+        if title is None:
+            return len({*keys}) < len(keys)
+        titled = {(key, str(row[title])) for key, row in zip(keys, self.rows, strict=True)}
+        return len(titled) == len({*keys}) <= len(keys) / 2
 
     def _is_single(self, columns: ItemColumns, roles: dict[str, int | None]) -> bool:
         """Whether the file has what an item has once: a title, a text, a year or numbers."""

@@ -128,6 +128,7 @@ class BaseRecommender(ABC):
         """
         row, settings = self._checked()
         check_dataset(data)
+        self._check_size(data)  # before distances between items are computed
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
         params, defaults, trials = self.get_params(), self._defaults(), list[dict[str, Any]]()
@@ -153,6 +154,10 @@ class BaseRecommender(ABC):
         weight(settings["weight"])
         self._check(settings)
         return row, settings
+
+    def _check_size(self, data: Dataset) -> None:
+        """Raise an error if the data are too large for the model."""
+        return
 
     def _fitted(self) -> Predictor:
         if "predictor_" not in vars(self):

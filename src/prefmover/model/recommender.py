@@ -21,11 +21,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from prefmover._typing import Progress
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base import Arrays, BaseRecommender
 from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
-from prefmover.predict.regression import Covariance
+from prefmover.predict.regression import Covariance, require_room
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
 
@@ -112,6 +113,9 @@ class Recommender(BaseRecommender):
         check_whole_number("seed", self.seed, least=0)
         if not isinstance(settings["covariance"], Covariance):
             raise InputError(f"covariance is {settings['covariance']!r}; give a prefmover.predict.Covariance")
+
+    def _check_size(self, data: Dataset) -> None:
+        require_room(data.n_users, data.n_items, min(self.landmarks, data.n_users))
 
     def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> LandmarkValues:
         return compare_with_landmarks(similarity, self.landmarks, self.seed, progress)
