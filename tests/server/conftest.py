@@ -12,6 +12,7 @@ from prefmover import Dataset, ItemGeometry, Ratings, Recommender, datasets
 from prefmover.items.catalog import Catalog
 from prefmover.server.handlers import Handlers
 from prefmover.server.run import Server, address, listen
+from prefmover.server.service import Service
 from prefmover.server.settings import Settings
 
 HOSTILE = "<script>alert('film')</script>"
@@ -67,16 +68,20 @@ def client(handlers):
 
 
 @contextmanager
-def listening(handlers, **settings):
-    """Serve over a real socket, on a thread; yields a client that knows the address."""
+def listening(source, *, wait=True, **settings):
+    """Serve over a real socket, on a thread; yields a client that knows the address and the server."""
     chosen = Settings(port=0, **settings)
     bound = listen(chosen)
-    server = Server(handlers, chosen)
+    listens = threading.Event()
+    server = Server(Service(source, chosen), listens.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
+        assert listens.wait(30)
         with httpx.Client(base_url=address(bound), timeout=60) as client:
-            wait_until_ready(client)
+            client.server, client.thread = server, thread
+            if wait:
+                wait_until_ready(client)
             yield client
     finally:
         server.should_exit = True

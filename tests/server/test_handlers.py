@@ -2,12 +2,16 @@
 
 import json
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from prefmover import Recommender
+from prefmover.errors import InputError
 from prefmover.measures import MEASURES, similarities
 from prefmover.server.handlers import Handlers
+from prefmover.server.schemas import RecommendationOptions
 from tests.messages import unnamed
 from tests.server.conftest import HOSTILE, is_problem, small_data
 
@@ -275,6 +279,7 @@ def test_the_order_of_a_guests_ratings_does_not_matter(client, body):
         ("users/nobody", "'nobody'"),
         ("users/nobody/neighbors", "'nobody'"),
         ("users/nobody/recommendations", "'nobody'"),
+        ("items/nothing", "'nothing'"),
         ("items/nothing/near", "'nothing'"),
         ("explanations?user=nobody&other=nobody", "'nobody'"),
     ],
@@ -294,10 +299,65 @@ def test_a_rating_beyond_the_scale(client):
 
 def test_nothing_is_left_for_a_user_who_has_rated_everything():
     data = small_data(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4], [[1, 0], [1, 0.5]])
-    handlers = Handlers(Recommender(n_threads=1).fit(data))
-    assert handlers.recommendations(handlers.user("ann"), 5).recommendations == []
+    handlers, five = Handlers(Recommender(n_threads=1).fit(data)), RecommendationOptions(n=5)
+    assert handlers.recommendations(handlers.user("ann"), five).recommendations == []
     guest = handlers.guest((("x", 4.0), ("y", 5.0)))
-    assert handlers.recommendations(guest, 5).recommendations == []
+    assert handlers.recommendations(guest, five).recommendations == []
+
+
+def test_an_item(client, data):
+    answer, ratings = get(client, "items/heat-1995"), data.ratings.to_frame().to_pydict()
+    given = [r for item, r in zip(ratings["item"], ratings["rating"], strict=True) if item == "heat-1995"]
+    assert (answer["id"], answer["title"], answer["year"]) == ("heat-1995", "Heat (1995)", 1995)
+    assert answer["genres"] == list(data.items.genres[data.ratings.item_position("heat-1995")])
+    counts = {row["rating"]: row["count"] for row in answer["ratings"]}
+    assert counts == {rating: given.count(rating) for rating in set(given)}
+    assert list(counts) == sorted(counts)
+    assert answer["n_ratings"] == len(given)
+    assert math.isclose(answer["mean_rating"], sum(given) / len(given))
+
+
+def test_recommendations_for_several_users(client, user, other):
+    response = client.post("/api/v1/recommendations", json={"users": [other, user], "n": 4})
+    assert response.status_code == 200, response.text
+    single = [get(client, f"users/{one}/recommendations", n=4) for one in (other, user)]
+    assert response.json() == {"users": single}
+
+
+def test_one_unknown_user_of_several(client, user):
+    response = client.post("/api/v1/recommendations", json={"users": [user, "nobody"]})
+    assert "'nobody'" in is_problem(response, 404)
+
+
+def test_equal_guests_are_computed_once_even_at_the_same_time(model):
+    """The explorer sends several requests about the same ratings at once."""
+    begun, go_on, calls = threading.Semaphore(0), threading.Event(), []
+
+    class Slow:
+        def __getattr__(self, name):
+            return getattr(model, name)
+
+        def guest(self, ratings, name):
+            calls.append(ratings)
+            begun.release()
+            assert go_on.wait(30)
+            return model.guest(ratings, name=name)
+
+    handlers = Handlers(model)
+    handlers.model = Slow()
+    key = (("alien-1979", 5.0), ("heat-1995", 2.0))
+    with ThreadPoolExecutor(3) as pool:
+        states = [pool.submit(handlers.guest, key) for _ in range(3)]
+        assert begun.acquire(timeout=30)
+        go_on.set()
+        assert len({id(state.result(30)) for state in states}) == 1
+    assert len(calls) == 1
+
+
+def test_a_guest_that_is_refused_is_not_remembered(handlers):
+    with pytest.raises(InputError):
+        handlers.guest((("no such film", 5.0),))
+    assert handlers._arriving == {}
 
 
 @pytest.mark.parametrize(

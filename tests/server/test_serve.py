@@ -1,10 +1,15 @@
 """``prefmover serve`` as a process: start, stop, and refusals."""
 
+import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -63,6 +68,81 @@ def test_starts_and_stops(folder, sent, code):
         process.kill()
     assert process.returncode == code, output
     assert "Traceback" not in output[1]
+
+
+def test_the_end_under_load(folder):
+    """Sixteen clients, and SIGTERM: every request is answered or not accepted, and nothing is a 500."""
+    command_line = command("--model", folder, "--port", 0, "--notice", 0.3, "--grace", 1, "--threads", 2)
+    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines, answers, over = [], [], threading.Event()
+    reader = threading.Thread(target=lambda: lines.extend(process.stderr))
+    reader.start()
+    try:
+        address = process.stdout.readline().strip()
+        with httpx.Client(base_url=address, timeout=60) as client:
+            wait_until_ready(client)
+            films = [one["id"] for one in client.get("/api/v1/items", params={"limit": 200}).json()["items"]]
+
+        def work(seed):
+            dice = random.Random(seed)
+            while not over.is_set():
+                chosen = dice.sample(films, 90)
+                body = {"ratings": [{"item": film, "rating": dice.randint(1, 5)} for film in chosen]}
+                try:
+                    answers.append(
+                        httpx.post(f"{address}api/v1/guest/recommendations", json=body, timeout=30)
+                    )
+                except httpx.TransportError as error:
+                    answers.append(error)
+                    return
+
+        with ThreadPoolExecutor(17) as pool:
+            crowd = [pool.submit(work, seed) for seed in range(16)]
+            while len(answers) < 20:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGTERM)
+            ready = httpx.get(f"{address}readyz")
+            assert process.wait(30) == 0
+            over.set()
+            for one in crowd:
+                one.result(60)
+    finally:
+        over.set()
+        process.kill()
+        reader.join(30)
+        process.stdout.close()
+        process.stderr.close()
+    assert ready.status_code == 503
+    answered = [one for one in answers if isinstance(one, httpx.Response)]
+    assert {one.status_code for one in answered} <= {200, 503}
+    for one in answered:
+        if one.status_code == 503:
+            assert int(one.headers["retry-after"]) >= 1
+            assert one.json()["status"] == 503
+    lost = [one for one in answers if isinstance(one, httpx.TransportError)]
+    assert all(
+        isinstance(one, httpx.ConnectError | httpx.ReadError | httpx.RemoteProtocolError) for one in lost
+    )
+    logged = [json.loads(line) for line in lines]
+    assert not [line for line in logged if "traceback" in line]
+    posts = [line["status"] for line in logged if line.get("method") == "POST"]
+    assert set(posts) <= {200, 503}
+    assert len(posts) == len(answered)
+
+
+def test_sigterm_before_the_service_listens():
+    code = (
+        "import time; from prefmover.cli.serve import _ends_on_sigterm\n"
+        "with _ends_on_sigterm(): print(1, flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"1\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_files(tmp_path):
@@ -161,17 +241,15 @@ def few(monkeypatch, tmp_path):
     return cinema.with_ratings(cinema.ratings.take(users=np.arange(0, 800, 40)))
 
 
-def test_a_data_set_is_fitted_once(few, monkeypatch):
+def test_a_data_set_is_fitted_once(few):
     """The second start loads the model that the first one stored."""
-    first = loading.fitted(few)
-    monkeypatch.setattr(Recommender, "fit", None)
-    second = loading.fitted(few)
+    assert loading.stored(few) is None
+    first = loading.fit_and_store(few)
+    second = loading.stored(few)
     assert second.data_.items.labels == few.items.labels
     assert second.data_.name == "cinema"
     user = few.ratings.users[0]
     assert first.recommend(user, 3)[0].rating == second.recommend(user, 3)[0].rating
-    with pytest.raises(TypeError):
-        loading.fitted(few, refit=True)
 
 
 def test_other_titles_are_another_model(few):
@@ -181,4 +259,5 @@ def test_other_titles_are_another_model(few):
 
 def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
     (tmp_path / "models").write_text("a file in place of the folder")
-    assert loading.fitted(few).data_.items.labels == few.items.labels
+    assert loading.stored(few) is None
+    assert loading.fit_and_store(few).data_.items.labels == few.items.labels

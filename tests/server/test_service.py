@@ -1,20 +1,26 @@
 """Readiness, the response cache, metrics, pages, and other models."""
 
+import asyncio
 import json
 import re
 import socket
 import threading
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from fastapi import Request
+from pydantic import BaseModel
 
 from prefmover import Dataset, KNNRecommender, Recommender
 from prefmover.server.app import read_assets
 from prefmover.server.handlers import Handlers
-from prefmover.server.service import ENTRY_BYTES, Service
+from prefmover.server.service import ENTRY_BYTES, Answer, Service
 from prefmover.server.settings import Settings
 from tests.server.conftest import is_problem, listening, small_data
 
+USER = "ada-b"
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 
 
@@ -26,10 +32,15 @@ class Held(Handlers):
         self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
         self.go_on.set()
 
-    def users(self, q, offset, limit):
+    def near_items(self, item, k):
         self.begun.release()
         assert self.go_on.wait(60)
-        return super().users(q, offset, limit)
+        return super().near_items(item, k)
+
+    def neighbors(self, state, options):
+        self.begun.release()
+        assert self.go_on.wait(60)
+        return super().neighbors(state, options)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +49,10 @@ def held(handlers):
     with listening(held, n_threads=1, queue=1, seconds=60) as client:
         yield held, client
         held.go_on.set()
+
+
+def near(k):
+    return f"/api/v1/users/{USER}/neighbors?k={k}"
 
 
 def samples(client):
@@ -53,18 +68,20 @@ def test_too_much_at_once_is_refused(held):
 
     def request(n):
         with httpx.Client(base_url=client.base_url, timeout=60) as another:
-            responses.append(another.get("/api/v1/users", params={"offset": n}))
+            responses.append(another.get(near(1 + n)))
 
     threads = [threading.Thread(target=request, args=(n,)) for n in range(2)]
     threads[0].start()
     assert handlers.begun.acquire(timeout=30)
     threads[1].start()
-    while samples(client)["prefmover_requests_active"] < 2:
+    while samples(client)['prefmover_requests_active{lane="heavy"}'] < 2:
         pass
-    refused = client.get("/api/v1/users", params={"offset": 5})
+    refused = client.get(near(5))
     is_problem(refused, 503)
     assert int(refused.headers["retry-after"]) >= 1
     assert client.get("/healthz").status_code == 200
+    found = client.get("/api/v1/items", params={"q": "heat"})  # lookups have a lane of their own
+    assert found.json()["items"][0]["id"] == "heat-1995"
     handlers.go_on.set()
     for thread in threads:
         thread.join(30)
@@ -74,13 +91,14 @@ def test_too_much_at_once_is_refused(held):
 def test_a_client_that_hangs_up_is_dropped(held):
     handlers, client = held
     handlers.go_on.clear()
-    before = samples(client)["prefmover_requests_dropped_total"]
+    dropped = 'prefmover_requests_dropped_total{lane="heavy"}'
+    before = samples(client)[dropped]
     address = (client.base_url.host, client.base_url.port)
     connection = socket.create_connection(address)
-    connection.sendall(b"GET /api/v1/users?offset=11 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    connection.sendall(f"GET {near(11)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert handlers.begun.acquire(timeout=30)
     connection.close()
-    while samples(client)["prefmover_requests_dropped_total"] == before:
+    while samples(client)[dropped] == before:
         pass
     handlers.go_on.set()
 
@@ -89,39 +107,10 @@ def test_the_time_limit(handlers):
     held = Held(handlers)
     with listening(held, n_threads=1, seconds=0.2) as client:
         held.go_on.clear()
-        response = client.get("/api/v1/users")
+        response = client.get(near(3))
         held.go_on.set()
         is_problem(response, 503)
         assert "retry-after" in response.headers
-
-
-def test_not_ready_until_warm(handlers):
-    class Cold(Handlers):
-        warm = threading.Event()
-
-        def warm_up(self):
-            assert self.warm.wait(60)
-
-    cold = Cold(handlers.model)
-    seen = []
-
-    def look(client):
-        seen.append((client.get("/readyz"), client.get("/healthz"), client.get("/api/v1/model")))
-        cold.warm.set()
-
-    import tests.server.conftest as conftest
-
-    ready = conftest.wait_until_ready
-    try:
-        conftest.wait_until_ready = lambda client: (look(client), ready(client))
-        with listening(cold) as client:
-            assert client.get("/api/v1/model").status_code == 200
-    finally:
-        conftest.wait_until_ready = ready
-    readiness, health, model = seen[0]
-    is_problem(readiness, 503)
-    is_problem(model, 503)
-    assert health.status_code == 200
 
 
 def test_equal_requests_are_computed_once(client):
@@ -138,19 +127,50 @@ def test_equal_requests_are_computed_once(client):
 
 def test_the_cache_has_a_bound(handlers):
     service = Service(handlers, Settings(cache=100_000))
+    content = Answer(bytes(1000), False, "")
     for n in range(1000):
-        service.store(n, bytes(1000))
+        service.store(b"%d" % n, content)
         assert service.cache.currsize <= 100_000
-    assert service.cache.get(999) == bytes(1000)
-    assert service.cache.get(0) is None
+    assert service.cache.get(b"999") == content
+    assert service.cache.get(b"0") is None
     assert len(service.cache) == 100_000 // (1000 + ENTRY_BYTES)
-    service.store("large", bytes(200_000))
-    assert "large" not in service.cache
+    service.store(b"large", Answer(bytes(200_000), False, ""))
+    assert b"large" not in service.cache
+
+
+def test_the_cache_is_no_larger_than_it_says(handlers):
+    """Long requests cost as much as short ones: the memory of the cache is within its bound."""
+    service = Service(handlers, Settings(cache=2**20))
+    request = Request({"type": "http", "method": "POST", "headers": [], "client": ("127.0.0.1", 1)}, never)
+
+    class Empty(BaseModel):
+        pass
+
+    async def ask():
+        for n in range(1500):
+            ratings = tuple((f"item-{n}-{k}", 5.0) for k in range(100))  # 10 kB as objects
+            await service.respond(request, ("comparison", ratings), lambda _: Empty())
+
+    service.state = "ready"
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, ask()).result()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert len(service.cache) == 1500
+    assert grown < service.cache.currsize <= 2**20
+
+
+async def never():
+    await asyncio.Event().wait()
 
 
 def test_there_may_be_no_cache(handlers):
     service = Service(handlers, Settings(cache=0))
-    service.store("key", b"x")
+    service.store(b"key", Answer(b"x", False, ""))
     assert len(service.cache) == 0
 
 
@@ -197,6 +217,34 @@ def test_pages(client):
         assert (again.status_code, again.content) == (304, b"")
 
 
+def test_large_answers_are_compressed_for_those_who_take_it(client):
+    paths = ["/", "/assets/main.js", "/api/v1/openapi.json", "/api/v1/users?limit=80"]
+    for path in paths:
+        plain = client.get(path, headers={"Accept-Encoding": "identity"})
+        zipped = client.get(path, headers={"Accept-Encoding": "gzip"})
+        assert "content-encoding" not in plain.headers
+        assert zipped.headers["content-encoding"] == "gzip"
+        assert int(zipped.headers["content-length"]) < int(plain.headers["content-length"])
+        assert zipped.content == plain.content
+        assert "accept-encoding" in zipped.headers["vary"].lower()
+        assert zipped.headers["etag"] == plain.headers["etag"]
+    small = client.get("/api/v1/users?limit=1", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in small.headers
+
+
+def test_an_answer_that_has_not_changed_is_not_sent_again(client):
+    first = client.get(near(4))
+    assert first.headers["cache-control"] == "private, no-cache"
+    again = client.get(near(4), headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    other = client.get(near(5), headers={"If-None-Match": first.headers["etag"]})
+    assert other.status_code == 200
+    posted = client.post("/api/v1/guest/neighbors", json=ONE)
+    assert posted.headers["cache-control"] == "no-store"
+    assert "etag" not in posted.headers
+
+
 def test_pages_load_nothing_from_elsewhere():
     for path, asset in read_assets().items():
         if asset.media_type.startswith("text/"):
@@ -227,6 +275,23 @@ def test_ids_that_look_like_paths():
             answer = json.loads(received.partition(b"\r\n\r\n")[2])
             assert answer["user"] == id_
             assert answer["neighbors"][0]["user"] == model.neighbors(id_, 1)[0].user
+
+
+def test_long_ids():
+    """Whatever ids the data have can be asked for."""
+    user, item = "u" * 5000, "ü" * 1000
+    data = small_data([user, user, "ann"], [item, "y", "y"], [5, 3, 4], [[1, 0], [1, 0.5]])
+    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
+        listed = client.get("/api/v1/users", params={"q": "uuu"}).json()["users"]
+        assert [one["id"] for one in listed] == [user]
+        assert client.get(f"/api/v1/users/{user}").json()["id"] == user
+        assert client.get(f"/api/v1/users/{user}/neighbors").json()["neighbors"][0]["user"] == "ann"
+        assert client.get(f"/api/v1/items/{item}").json()["id"] == item
+        assert client.get("/api/v1/explanations", params={"user": "ann", "other": user}).status_code == 200
+        body = {"ratings": [{"item": item, "rating": 4}], "other": user}
+        assert client.post("/api/v1/guest/explanations", json=body).json()["other"] == user
+        unknown = client.get("/api/v1/users/" + "x" * 20_000)
+        assert len(is_problem(unknown, 404)) < 200
 
 
 def test_integer_ids_travel_as_text():

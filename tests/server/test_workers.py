@@ -1,4 +1,4 @@
-"""Workers: a bounded queue, a time limit, and no work for clients who have left."""
+"""Lanes: a bounded queue, fair shares, a time limit, and no work for clients who have left."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefmover.server.problems import ProblemError
-from prefmover.server.workers import ClientLeftError, Workers, check_cancelled
+from prefmover.server.workers import ClientLeftError, Lane, Workers, check_cancelled
 
 
 async def never():
@@ -46,46 +46,46 @@ def endless():
 
 
 @pytest.fixture
-def workers():
-    return Workers(threads=2, queue=3)
+def lane():
+    return Lane(threads=2, queue=3)
 
 
-def test_work_is_done_on_other_threads(workers):
+def test_work_is_done_on_other_threads(lane):
     async def request():
-        return await workers.run(threading.get_ident, 10, never) != threading.get_ident()
+        return await lane.run(threading.get_ident, 10, never) != threading.get_ident()
 
     assert finished(request())
 
 
-def test_errors_come_back(workers):
+def test_errors_come_back(lane):
     def work():
         raise KeyError("this one")
 
     with pytest.raises(KeyError, match="this one"):
-        finished(workers.run(work, 10, never))
+        finished(lane.run(work, 10, never))
 
 
-def test_the_queue_is_bounded(workers):
+def test_the_queue_is_bounded(lane):
     """Two are computed, three wait, the sixth is refused at once; afterward there is room again."""
     release = threading.Event()
 
     async def requests():
-        jobs = [asyncio.create_task(workers.run(lambda: release.wait(30), 30, never)) for _ in range(5)]
-        await until(lambda: workers.active == 5)
+        jobs = [asyncio.create_task(lane.run(lambda: release.wait(30), 30, never)) for _ in range(5)]
+        await until(lambda: lane.active == 5)
         with pytest.raises(ProblemError) as refused:
-            await workers.run(lambda: True, 30, never)
+            await lane.run(lambda: True, 30, never)
         assert refused.value.status == 503
         assert int(refused.value.headers["Retry-After"]) >= 1
         release.set()
         assert await asyncio.gather(*jobs) == [True] * 5
-        await until(lambda: workers.active == 0)
-        return await workers.run(lambda: "room again", 30, never)
+        await until(lambda: lane.active == 0)
+        return await lane.run(lambda: "room again", 30, never)
 
     assert finished(requests()) == "room again"
-    assert workers.refused == 1
+    assert lane.refused == 1
 
 
-def test_no_more_than_the_threads_compute(workers):
+def test_no_more_than_the_threads_compute(lane):
     running, most, lock = 0, 0, threading.Lock()
 
     def work():
@@ -98,88 +98,88 @@ def test_no_more_than_the_threads_compute(workers):
             running -= 1
 
     async def requests():
-        await asyncio.gather(*[workers.run(work, 30, never) for _ in range(5)])
+        await asyncio.gather(*[lane.run(work, 30, never) for _ in range(5)])
 
     finished(requests())
     assert most == 2
 
 
-def test_the_time_limit(workers):
+def test_the_time_limit(lane):
     """The client hears at once; the thread is free again at its next check."""
     work, stopped = endless()
 
     async def request():
         with pytest.raises(ProblemError) as late:
-            await workers.run(work, 0.05, never)
+            await lane.run(work, 0.05, never)
         assert late.value.status == 503
         await until(stopped.is_set)
-        await until(lambda: workers.active == 0)
+        await until(lambda: lane.active == 0)
 
     finished(request())
-    assert workers.expired == 1
+    assert lane.expired == 1
 
 
-def test_a_slot_is_held_until_the_thread_is_free(workers):
+def test_a_slot_is_held_until_the_thread_is_free(lane):
     """Requests that ran out of time do not make room for more threads than there are."""
     release = threading.Event()
 
     async def requests():
         for _ in range(2):
             with pytest.raises(ProblemError):
-                await workers.run(lambda: release.wait(30), 0.02, never)
-        assert workers.active == 2
+                await lane.run(lambda: release.wait(30), 0.02, never)
+        assert lane.active == 2
         with pytest.raises(ProblemError):
-            await workers.run(lambda: pytest.fail("a third thread"), 0.05, never)
+            await lane.run(lambda: pytest.fail("a third thread"), 0.05, never)
         release.set()
-        await until(lambda: workers.active == 0)
+        await until(lambda: lane.active == 0)
 
     finished(requests())
-    assert workers.expired == 3
+    assert lane.expired == 3
 
 
-def test_a_client_that_leaves_stops_costing(workers):
+def test_a_client_that_leaves_stops_costing(lane):
     work, stopped = endless()
 
     async def request():
         left = asyncio.Event()
-        job = asyncio.create_task(workers.run(work, 30, left.wait))
-        await until(lambda: workers.active == 1)
+        job = asyncio.create_task(lane.run(work, 30, left.wait))
+        await until(lambda: lane.active == 1)
         left.set()
         with pytest.raises(ClientLeftError):
             await job
         await until(stopped.is_set)
 
     finished(request())
-    assert workers.dropped == 1
+    assert lane.dropped == 1
 
 
-def test_waiting_work_of_a_client_that_left_is_not_begun(workers):
+def test_waiting_work_of_a_client_that_left_is_not_begun(lane):
     begun = []
     release = threading.Event()
 
     async def requests():
-        busy = [asyncio.create_task(workers.run(lambda: release.wait(30), 30, never)) for _ in range(2)]
+        busy = [asyncio.create_task(lane.run(lambda: release.wait(30), 30, never)) for _ in range(2)]
         left = asyncio.Event()
-        waiting = asyncio.create_task(workers.run(lambda: begun.append(1), 30, left.wait))
-        await until(lambda: workers.active == 3)
+        waiting = asyncio.create_task(lane.run(lambda: begun.append(1), 30, left.wait))
+        await until(lambda: lane.active == 3)
         left.set()
         with pytest.raises(ClientLeftError):
             await waiting
         release.set()
         await asyncio.gather(*busy)
-        await until(lambda: workers.active == 0)
+        await until(lambda: lane.active == 0)
 
     finished(requests())
     assert begun == []
 
 
-def test_work_stops_when_its_request_is_canceled(workers):
+def test_work_stops_when_its_request_is_canceled(lane):
     """As uvicorn does when the service stops."""
     work, stopped = endless()
 
     async def request():
-        job = asyncio.create_task(workers.run(work, 30, never))
-        await until(lambda: workers.active == 1)
+        job = asyncio.create_task(lane.run(work, 30, never))
+        await until(lambda: lane.active == 1)
         job.cancel()
         await until(stopped.is_set)
 
@@ -188,3 +188,145 @@ def test_work_stops_when_its_request_is_canceled(workers):
 
 def test_checking_outside_of_a_request_does_nothing():
     check_cancelled(1, 2)
+
+
+def order_of(lane, jobs):
+    """Return the order in which jobs of clients were computed, while one thread was busy."""
+    release, order = threading.Event(), []
+
+    async def requests():
+        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "busy"))
+        await until(lambda: lane.running == 1)
+        waiting = []
+        for k, client in enumerate(jobs):
+            waiting.append(
+                asyncio.create_task(lane.run(lambda k=k, c=client: order.append((c, k)), 30, never, client))
+            )
+            await asyncio.sleep(0)
+        await until(lambda: lane.waiting == len(jobs))
+        release.set()
+        await asyncio.gather(busy, *waiting)
+
+    finished(requests())
+    return order
+
+
+def test_clients_take_turns():
+    """A client with one request does not wait for all those of another."""
+    order = order_of(Lane(threads=1, queue=20), ["greedy"] * 10 + ["modest"])
+    place = order.index(("modest", 10))
+    assert place <= 1
+    assert [k for client, k in order if client == "greedy"] == list(range(10))
+
+
+def test_a_client_whose_requests_take_long_gets_fewer_turns():
+    """Shares are of time, not of requests."""
+    lane, order, release = Lane(threads=1, queue=20), [], threading.Event()
+
+    def work(client, seconds):
+        time.sleep(seconds)
+        order.append(client)
+
+    async def requests():
+        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "busy"))
+        await until(lambda: lane.running == 1)
+        tasks = [
+            asyncio.create_task(lane.run(lambda c=c, s=s: work(c, s), 30, never, c))
+            for _ in range(5)
+            for c, s in (("slow", 0.05), ("quick", 0.0))
+        ]
+        await until(lambda: lane.waiting == 10)
+        release.set()
+        await asyncio.gather(busy, *tasks)
+
+    finished(requests())
+    assert order.index("slow") <= 1
+    last_quick = max(k for k, client in enumerate(order) if client == "quick")
+    assert last_quick <= 5  # all five of them, and one slow one at most
+
+
+def test_a_full_queue_makes_room_for_others():
+    """The newest request of the client with most gets 503; a client that has most gets it itself."""
+    lane, release = Lane(threads=1, queue=4), threading.Event()
+
+    async def requests():
+        greedy = [
+            asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "greedy")) for _ in range(5)
+        ]
+        await until(lambda: lane.active == 5)
+        with pytest.raises(ProblemError) as own:
+            await lane.run(lambda: True, 30, never, "greedy")
+        modest = asyncio.create_task(lane.run(lambda: "served", 30, never, "modest"))
+        with pytest.raises(ProblemError) as moved:
+            await greedy[-1]
+        release.set()
+        assert await modest == "served"
+        await asyncio.gather(*greedy[:-1])
+        return own.value, moved.value
+
+    for problem in finished(requests()):
+        assert problem.status == 503
+        assert int(problem.headers["Retry-After"]) >= 1
+    assert lane.refused == 2
+
+
+def test_a_request_that_cannot_be_in_time_is_refused_at_once():
+    lane, release = Lane(threads=1, queue=50), threading.Event()
+
+    async def requests():
+        for _ in range(20):
+            await lane.run(lambda: time.sleep(0.02), 30, never)  # the lane learns how long they take
+        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "a"))
+        await until(lambda: lane.running == 1)
+        with pytest.raises(ProblemError) as refused:
+            await lane.run(lambda: True, 0.001, never, "b")
+        waiting = asyncio.create_task(lane.run(lambda: True, 30, never, "b"))
+        await until(lambda: lane.waiting == 1)
+        release.set()
+        assert await waiting
+        await busy
+        return refused.value
+
+    assert finished(requests()).status == 503
+    assert (lane.refused, lane.expired) == (1, 0)
+
+
+def test_the_end_answers_everybody(lane):
+    work, stopped = endless()
+
+    async def requests():
+        tasks = [asyncio.create_task(lane.run(work, 30, never)) for _ in range(4)]
+        await until(lambda: lane.active == 4)
+        lane.stop()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        with pytest.raises(ProblemError):
+            await lane.run(lambda: True, 30, never)
+        await until(lambda: lane.active == 0)
+        return results
+
+    results = finished(requests())
+    assert [one.status for one in results] == [503] * 4
+    assert all(int(one.headers["Retry-After"]) >= 1 for one in results)
+    assert stopped.is_set()
+
+
+def test_lookups_do_not_wait_for_searches():
+    workers, release = Workers(threads=1, queue=10), threading.Event()
+
+    async def requests():
+        busy = [
+            asyncio.create_task(workers[name].run(lambda: release.wait(30), 30, never))
+            for name in ("heavy", "heavy", "large", "large")
+        ]
+        await until(lambda: workers.running == 2)
+        answer = await workers["light"].run(lambda: "at once", 30, never)
+        release.set()
+        await asyncio.gather(*busy)
+        return answer
+
+    assert finished(requests()) == "at once"
+
+
+@pytest.mark.parametrize(("threads", "large"), [(1, 1), (2, 1), (8, 4)])
+def test_large_jobs_have_half_of_the_threads(threads, large):
+    assert Workers(threads, 5)["large"].threads == large

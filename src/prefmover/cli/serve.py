@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +24,7 @@ EXAMPLES = (
     "prefmover serve --ratings ratings.csv --items tags.csv",
     "prefmover serve --model my-model --port 9000",
     "prefmover serve --model my-model --host 0.0.0.0 --token-file token.txt",
+    "prefmover serve --model my-model --allowed-host films.example.org --proxy 127.0.0.1",
 )
 
 TOKEN_VARIABLE = "PREFMOVER_TOKEN"
@@ -37,10 +43,33 @@ def serve(
     token_file: Annotated[
         str | None, Option(metavar="FILE", help=f"File with the token; ${TOKEN_VARIABLE} by default.")
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None, Option(metavar="NAME", help="Name of the service behind a proxy; repeatable.")
+    ] = None,
+    root_path: Annotated[
+        str, Option(metavar="PATH", help="Path of the service at the proxy, such as /films.")
+    ] = "",
+    proxy: Annotated[
+        list[str] | None,
+        Option(
+            metavar="ADDRESS", help="Proxy or network whose X-Forwarded-For names the client; repeatable."
+        ),
+    ] = None,
     threads: Threads = None,
     queue: Annotated[int, Option(metavar="N", min=0, help="Requests that may wait; others get 503.")] = 64,
     seconds: Annotated[float, Option(metavar="N", help="Time limit of a request.")] = 20.0,
+    grace: Annotated[float, Option(metavar="N", help="Seconds for requests in progress at the end.")] = 8.0,
+    notice: Annotated[
+        float, Option(metavar="N", help="Seconds from SIGTERM on in which only /readyz returns 503.")
+    ] = 0.0,
     cache: Annotated[int, Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32,
+    access_log: Annotated[
+        bool | None,
+        Option(
+            "--access-log/--no-access-log",
+            help="A JSON line on stderr for each request; by default unless that is a terminal.",
+        ),
+    ] = None,
     item_noun: Annotated[str | None, Option(metavar="WORD", help="Word for an item on the pages.")] = None,
     refit: Annotated[
         bool, Option("--refit", help="New fit, even if the model of the data is in the cache.")
@@ -48,8 +77,9 @@ def serve(
 ) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
-    Without --model, the default model is fitted the first time and loaded from the cache afterward. Ctrl-C
-    stops the server.
+    Without --model, the default model is fitted the first time and loaded from the cache afterward. The
+    address is printed at once; until the service is ready, the explorer and /readyz tell how far it is.
+    Ctrl-C stops the server.
     """
     try:
         import fastapi  # noqa: F401
@@ -58,7 +88,8 @@ def serve(
         raise MissingExtraError(
             'serving needs FastAPI and uvicorn: pip install "prefmover[server]"'
         ) from None
-    from prefmover.server import loading, run
+    from prefmover.server import run
+    from prefmover.server.logs import log_to
     from prefmover.server.settings import MIB, Settings
 
     source.check()
@@ -66,26 +97,68 @@ def serve(
         host=host,
         port=port,
         token=_token(token, token_file),
+        allowed_hosts=tuple(allowed_host or ()),
+        root_path=root_path.rstrip("/"),
+        proxies=tuple(proxy or ()),
         n_threads=threads,
         queue=queue,
         seconds=seconds,
+        grace=grace,
+        notice=notice,
         cache=cache * MIB,
         item_noun=item_noun,
     )
-    bound = run.listen(settings)  # before the model is fitted, which may take a while
-    data, model = source.open(threads=1)  # requests run side by side, each on one thread
-    if model is None:
-        with progress("comparing users") as callback:
-            model = loading.fitted(data, refit=refit, progress=callback)
-    elif refit:
-        raise InputError("--refit fits the model of a data set; --model is already fitted")
-    name = Path(source.model).resolve().name if source.model else data.name
+    access = not sys.stderr.isatty() if access_log is None else access_log
+    with _ends_on_sigterm(), ExitStack() as stack:
+        bound = run.listen(settings)  # before the data are read, which may take a while
+        data, model = source.open(threads=1)  # requests run side by side, each on one thread
+        if model is not None and refit:
+            raise InputError("--refit fits the model of a data set; --model is already fitted")
+        name = Path(source.model).resolve().name if source.model else data.name
+        stack.enter_context(log_to(access=access))
+        bar = stack.enter_context(ExitStack())
+        callbacks: list[Callable[[int, int], None] | None] = []
 
-    def started(address: str) -> None:
-        typer.echo(address)
-        note(f"serving {name}; press Ctrl-C to stop")
+        def started(address: str) -> None:
+            typer.echo(address)
+            if not access:
+                note(f"starting {name}; the page tells how far it is")
 
-    raise typer.Exit(run.serve(model, settings, name=name, bound=bound, started=started))
+        def report(doing: str, done: int, total: int) -> None:
+            if total and not access:
+                callbacks[:] = callbacks or [bar.enter_context(progress(doing))]
+                if callbacks[0] is not None:
+                    callbacks[0](done, total)
+
+        def ready() -> None:
+            bar.close()
+            if not access:
+                note(f"serving {name}; press Ctrl-C to stop")
+
+        code = run.serve(
+            data if model is None else model,
+            settings,
+            name=name,
+            bound=bound,
+            refit=refit,
+            started=started,
+            report=report,
+            ready=ready,
+        )
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _ends_on_sigterm() -> Iterator[None]:
+    """End with 0 on SIGTERM before the server handles it: the first process of a container ignores it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _token(token: str | None, file: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from prefmover.server import problems, schemas
 from prefmover.server.handlers import Handlers
 from prefmover.server.middleware import OPENAPI, Guard
 from prefmover.server.routes import api, health
-from prefmover.server.service import Service
+from prefmover.server.service import Answer, Loading, Service, accepts_gzip, etag_of, is_current
 from prefmover.server.settings import Settings
 from prefmover.server.workers import ClientLeftError
 
@@ -31,6 +31,14 @@ ABOUT = (
     "Like-minded users by exact optimal transport between their ratings. Ids are text, even if they are "
     "integers in the data. Errors are problem details (RFC 9457)."
 )
+TAGS = {
+    "service": "State of the service.",
+    "model": "What is served.",
+    "users": "Users of the data: ratings, neighbors, recommendations, predictions.",
+    "pairs": "Two users.",
+    "items": "Items of the data.",
+    "guest": "The same for ratings in the body. Nothing is stored.",
+}
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -40,22 +48,30 @@ MEDIA_TYPES = {
 
 
 class Asset(NamedTuple):
-    """A file of the pages."""
+    """A file of the pages, also compressed."""
 
     content: bytes
+    zipped: bytes
     media_type: str
     etag: str
 
 
-def create_app(handlers: Handlers, settings: Settings | None = None) -> ASGIApp:
-    """Return the service of a model as an ASGI application."""
-    service = Service(handlers, settings or Settings())
+def create_app(source: Handlers | Loading | Service, settings: Settings | None = None) -> ASGIApp:
+    """Return the service of a model as an ASGI application.
+
+    Parameters
+    ----------
+    source
+        The handlers of a model; a function that loads them while the service listens; or a service.
+    """
+    service = source if isinstance(source, Service) else Service(source, settings or Settings())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warm_up = asyncio.create_task(service.warm_up())
+        start = asyncio.create_task(service.start())
         yield
-        warm_up.cancel()
+        service.stop()
+        start.cancel()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
@@ -63,10 +79,14 @@ def create_app(handlers: Handlers, settings: Settings | None = None) -> ASGIApp:
     app.include_router(api)
     app.add_exception_handler(ClientLeftError, _client_left)
     problems.install(app)
-    schema = json.dumps(openapi_schema(handlers.data.ratings.scale)).encode()
+    schema: list[Answer] = []
 
-    async def openapi(_: Request) -> Response:
-        return Response(schema, media_type="application/json")
+    async def openapi(request: Request) -> Response:
+        if not schema:
+            scale = service.handlers.data.ratings.scale
+            content = openapi_schema(scale, service.settings.root_path)
+            schema.append(Answer.of(json.dumps(content).encode()))
+        return schema[0].response(request)
 
     app.add_route(OPENAPI, openapi, methods=["GET"])
     for path, asset in read_assets().items():
@@ -79,11 +99,14 @@ async def _client_left(_: Request, __: Exception) -> Response:
 
 
 def _sender(asset: Asset) -> Any:
-    headers = {"ETag": asset.etag, "Cache-Control": "no-cache"}
+    headers = {"ETag": asset.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    zipped = headers | {"Content-Encoding": "gzip"}
 
     async def send(request: Request) -> Response:
-        if request.headers.get("if-none-match") == asset.etag:
+        if is_current(request.headers.get("if-none-match"), asset.etag):
             return Response(status_code=304, headers=headers)
+        if accepts_gzip(request.headers.get("accept-encoding")):
+            return Response(asset.zipped, headers=zipped, media_type=asset.media_type)
         return Response(asset.content, headers=headers, media_type=asset.media_type)
 
     return send
@@ -98,6 +121,7 @@ def read_assets() -> dict[str, Asset]:
     explorer, reference = dict(_walk(package / "explorer")), dict(_walk(package / "reference"))
     return {
         "/": explorer.pop("index.html"),
+        "/favicon.ico": explorer["favicon.svg"],
         "/docs": reference.pop("index.html"),
         **{f"/assets/{name}": asset for name, asset in explorer.items()},
         **{f"/docs/{name}": asset for name, asset in reference.items()},
@@ -111,17 +135,19 @@ def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Asset]]:
             yield from _walk(entry, f"{prefix}{entry.name}/")
         elif suffix in MEDIA_TYPES:
             content = entry.read_bytes()
-            etag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
-            yield f"{prefix}{entry.name}", Asset(content, MEDIA_TYPES[suffix], etag)
+            asset = Asset(content, gzip.compress(content, mtime=0), MEDIA_TYPES[suffix], etag_of(content))
+            yield f"{prefix}{entry.name}", asset
 
 
-def openapi_schema(scale: Scale) -> dict[str, Any]:
+def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:
     """Return the OpenAPI schema of a service whose ratings are on a scale, with problems as the errors."""
     schema = get_openapi(
         title="prefmover",
         version=version("prefmover"),
         description=ABOUT,
         routes=[*health.routes, *api.routes],
+        servers=[{"url": root_path or "/", "description": "This service"}],
+        tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
     models = schema["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):

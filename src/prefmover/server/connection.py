@@ -1,47 +1,114 @@
-"""HTTP connections with time limits, and the limit on their number.
+"""HTTP connections with time limits, and limits on their number.
 
-uvicorn waits forever for a client that sends its header byte by byte or never reads its response. Here each
-step has a time limit. Bytes that are not HTTP are answered with a problem, like every other error.
+uvicorn waits forever for a client that sends its header byte by byte, never reads its response, or goes on
+sending a body that nobody reads. Here each step has a time limit, and a connection closes after the response
+to a request whose body was not read. Bytes that are not HTTP are answered with a problem, like every error.
+
+When there are too many connections, an idle one of the address that has most makes room, so a single client
+cannot keep the others out.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
+from collections import defaultdict
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from prefmover.server.clients import Clients, group
+from prefmover.server.logs import ACCESS
 from prefmover.server.problems import MEDIA_TYPE, problem_bytes
 from prefmover.server.settings import Settings
 
 __all__ = ["connection_class"]
 
 LINGER_SECONDS = 1.0
+MOST_REFUSED = 100  # connections above the limit that are told why they are refused
+QUIET = logging.getLogger("prefmover.server.connection")
+QUIET.setLevel(logging.ERROR)  # uvicorn warns of each request that is not HTTP; the access log has them
+
+
+class _Transport:
+    """A transport whose ``close`` lets the client read the response first.
+
+    Closing a socket with unread bytes resets the connection, and the client may lose the response. So only
+    our half is closed; what still comes is thrown away, for a second at most.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop, write_seconds: float) -> None:
+        self._transport, self._loop, self._write_seconds = transport, loop, write_seconds
+        self._closed: float | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self._closed is not None or self._transport.is_closing()
+
+    def close(self) -> None:
+        if self.is_closing():
+            return
+        self._closed = time.monotonic()
+        with suppress(OSError, RuntimeError):
+            self._transport.resume_reading()
+            self._transport.write_eof()
+        self._loop.call_later(LINGER_SECONDS, self._end)
+
+    def _end(self) -> None:
+        assert self._closed is not None
+        unsent = self._transport.get_write_buffer_size() > 0
+        if unsent and time.monotonic() - self._closed < self._write_seconds:
+            self._loop.call_later(LINGER_SECONDS, self._end)
+        else:
+            self._transport.abort()
 
 
 def connection_class(settings: Settings) -> type[H11Protocol]:
     """Return the protocol class that applies the limits of a service."""
+    clients = Clients(settings.proxies)
+    by_client: defaultdict[str, dict[Connection, None]] = defaultdict(dict)  # in order of arrival
 
     class Connection(H11Protocol):
         _header_timer: asyncio.TimerHandle | None = None
         _write_timer: asyncio.TimerHandle | None = None
-        _refused = False
+        _group = ""
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            if len(self.connections) > settings.connections:
-                self._refuse(503, "There are too many connections. Try again in a moment.")
+            super().connection_made(_Transport(transport, self.loop, settings.write_seconds))  # type: ignore[arg-type]
+            self.logger = QUIET
+            peer = self.client[0] if self.client else ""
+            self._group = group(peer)
+            mine = by_client[self._group]
+            mine[self] = None
+            room = True
+            if len(mine) > settings.client_connections and not clients.is_proxy(peer):
+                room = _evict(mine)
+            elif sum(map(len, by_client.values())) > settings.connections:
+                room = any(_evict(some) for some in sorted(by_client.values(), key=len, reverse=True))
+            if room:
+                self._await_header()
                 return
-            self._await_header()
+            mine.pop(self)  # a refused connection takes nobody's place
+            if len(self.connections) > settings.connections + MOST_REFUSED:
+                self.transport.abort()
+            else:
+                self._refuse(503, "There are too many connections. Try again in a moment.")
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_timers()
+            by_client[self._group].pop(self, None)
+            if not by_client[self._group]:
+                del by_client[self._group]
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self._refused or self.transport.is_closing():
+            if self.transport.is_closing():
                 return
             super().data_received(data)
             if self._between_requests():
@@ -50,6 +117,11 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
             elif self._header_timer is not None:
                 self._header_timer.cancel()
                 self._header_timer = None
+
+        def on_response_complete(self) -> None:
+            if self.conn.their_state is h11.SEND_BODY:  # nobody reads the rest of the body
+                self.transport.close()
+            super().on_response_complete()
 
         def pause_writing(self) -> None:
             super().pause_writing()
@@ -61,8 +133,23 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
                 self._write_timer = None
             super().resume_writing()
 
+        def shutdown(self) -> None:
+            if not self.transport.is_closing():
+                super().shutdown()
+
         def send_400_response(self, msg: str) -> None:
             self._refuse(400, "This is not a valid HTTP request.")
+
+        def _unsupported_upgrade_warning(self) -> None:
+            """Say nothing: an upgrade is an offer, which a server may ignore."""
+
+        def worth(self) -> int:
+            """Return what an end costs: 0 nothing, 1 a late header, 2 a connection for later, 3 a request."""
+            if self.transport.is_closing():
+                return 0
+            if not self._between_requests():
+                return 3
+            return 1 if self.cycle is None else 2
 
         def _between_requests(self) -> bool:
             return self.cycle is None or (
@@ -74,17 +161,13 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
 
         def _header_is_late(self) -> None:
             self._header_timer = None
-            if not self._refused and not self.transport.is_closing() and self._between_requests():
+            if not self.transport.is_closing() and self._between_requests():
                 self._refuse(408, "The request did not arrive in time.")
 
         def _refuse(self, status: int, detail: str) -> None:
-            """Respond outside of a request, then close.
-
-            Closing waits a moment: closing with unread bytes resets the connection, and the response is lost.
-            """
+            """Respond outside of a request, then close."""
             self._stop_timers()
             self._unset_keepalive_if_required()
-            self._refused = True
             body = problem_bytes(status, detail)
             retry = "Retry-After: 1\r\n" if status == 503 else ""
             head = (
@@ -92,13 +175,25 @@ def connection_class(settings: Settings) -> type[H11Protocol]:
                 f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
-            self.transport.write_eof()
-            self.loop.call_later(LINGER_SECONDS, self.transport.close)
+            self.transport.close()
+            if ACCESS.isEnabledFor(logging.INFO):
+                peer = self.client[0] if self.client else ""
+                ACCESS.info("", extra={"fields": {"client": peer, "status": status, "message": detail}})
 
         def _stop_timers(self) -> None:
             for timer in (self._header_timer, self._write_timer):
                 if timer is not None:
                     timer.cancel()
             self._header_timer = self._write_timer = None
+
+    def _evict(some: dict[Connection, None]) -> bool:
+        """Close the connection that is worth least, the oldest of equals; return whether there is one."""
+        least = min(list(some)[:-1], key=Connection.worth, default=None)
+        if least is None or least.worth() == 3:
+            return False
+        least.transport.abort()
+        some.pop(least)  # now: several may arrive before the loop tells of the loss
+        least.connections.discard(least)
+        return True
 
     return Connection

@@ -5,21 +5,23 @@ Nothing is computed here that the library does not compute; the tests compare th
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from math import isnan
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache, cachedmethod
+from cachetools import LRUCache
 
+from prefmover._typing import Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError
+from prefmover.errors import InputError, UnknownIdError
 from prefmover.explain.rating import contribution_dict
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
@@ -34,6 +36,7 @@ __all__ = ["Handlers"]
 REASONS = 3  # contributions sent with each recommendation
 EXPLAINED = 20  # contributions sent in the explanation of one; the others are summed
 GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
+SHOWN = 60  # characters of an unknown id that are repeated
 STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
 
 GuestKey = tuple[tuple[str, float], ...]
@@ -64,7 +67,8 @@ class Handlers:
         self.item_noun = item_noun or _item_noun(self.data.name)
         self.searched: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._guests: LRUCache[GuestKey, UserState] = LRUCache(GUESTS)
+        self._guests: LRUCache[bytes, UserState] = LRUCache(GUESTS)
+        self._arriving: dict[bytes, threading.Lock] = {}
         ratings = self.data.ratings
         self._n_ratings = np.diff(ratings.matrix.indptr)
         self._n_raters = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
@@ -73,6 +77,8 @@ class Handlers:
         self._users, self._items = ratings.users.tolist(), ratings.items.tolist()
         self._user_ids = [str(user) for user in self._users]
         self._item_ids = [str(item) for item in self._items]
+        self._longest_user = max(map(len, self._user_ids), default=0)
+        self._longest_item = max(map(len, self._item_ids), default=0)
         self._plain_users = [(_plain(user),) for user in self._user_ids]
         self._plain_items = [
             (_plain(title), _plain(item))
@@ -90,15 +96,28 @@ class Handlers:
 
     def user(self, text: str) -> UserState:
         """Return the state of a user."""
-        position = self.data.user_position(text)
+        position = self._user(text)
         state: UserState = self.model.predictor_.state(position, self._users[position])
         return state
 
-    @cachedmethod(lambda self: self._guests, key=lambda _, ratings: ratings, lock=lambda self: self._lock)
     def guest(self, ratings: GuestKey) -> UserState:
-        """Return the state of a guest."""
-        by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
-        return self.model.guest(by_item, name=self._guest_name)
+        """Return the state of a guest. Requests about the same guest, at the same time, compute it once."""
+        key = hashlib.blake2b(repr(ratings).encode(errors="surrogatepass"), digest_size=16).digest()
+        with self._lock:
+            lock = self._arriving.setdefault(key, threading.Lock())
+        try:
+            with lock:
+                with self._lock:
+                    state = self._guests.get(key)
+                if state is None:
+                    by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
+                    state = self.model.guest(by_item, name=self._guest_name)
+                    with self._lock:
+                        self._guests[key] = state
+                return state
+        finally:
+            with self._lock:
+                self._arriving.pop(key, None)
 
     def model_info(self) -> schemas.ModelOut:
         """Return the model and its data."""
@@ -134,7 +153,7 @@ class Handlers:
 
     def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetailsOut:
         """Return a user with a page of ratings, highest first."""
-        position = self.data.user_position(user)
+        position = self._user(user)
         items, ratings = self.data.ratings.row(position)
         total = float(ratings.sum())
         order = np.lexsort((items, -ratings))[offset : offset + limit]
@@ -155,16 +174,20 @@ class Handlers:
     def items(self, q: str, offset: int, limit: int) -> schemas.ItemsOut:
         """Return a page of the items whose title or id contains a text, those with most ratings first."""
         hits = _search(q, self._plain_items, self._popular)
-        page = [
-            schemas.ItemOut(
-                id=self._item_ids[k],
-                title=self.data.items.label(k),
-                n_ratings=int(self._n_raters[k]),
-                mean_rating=float(self._item_means[k]) if self._n_raters[k] else None,
-            )
-            for k in hits[offset : offset + limit]
-        ]
+        page = [schemas.ItemOut(**self._facts(k)) for k in hits[offset : offset + limit]]
         return schemas.ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
+
+    def item_details(self, item: str) -> schemas.ItemDetailsOut:
+        """Return an item, and how often it got each rating."""
+        position, catalog, matrix = self._item(item), self.data.items, self.data.ratings.matrix
+        given = matrix.data[matrix.indices == position]
+        counts = zip(*(part.tolist() for part in np.unique(given, return_counts=True)), strict=True)
+        return schemas.ItemDetailsOut(
+            **self._facts(position),
+            year=int(catalog.years[position]) or None,
+            genres=list(catalog.genres[position]),
+            ratings=[schemas.RatingCountOut(rating=rating, count=count) for rating, count in counts],
+        )
 
     def near_items(self, item: str, k: int) -> schemas.NearItemsOut:
         """Return the items nearest to an item."""
@@ -181,12 +204,12 @@ class Handlers:
             ],
         )
 
-    def neighbors(self, state: UserState, k: int) -> schemas.NeighborsOut:
+    def neighbors(self, state: UserState, options: schemas.NeighborOptions) -> schemas.NeighborsOut:
         """Return the nearest users."""
         similarity, guest = self.model.predictor_.similarity, None
         if state.position < 0:
             guest = self.data.ratings.one_user(state.name, state.items, state.values)
-        near = similarity.nearest(np.array([state.position]), k, guest, check_cancelled)
+        near = similarity.nearest(np.array([state.position]), options.k, guest, check_cancelled)
         self._count({step: getattr(near.stats, step) for step in STEPS})
         name = self.measure.value_name
         return schemas.NeighborsOut(
@@ -200,9 +223,11 @@ class Handlers:
             ],
         )
 
-    def recommendations(self, state: UserState, n: int) -> schemas.RecommendationsOut:
+    def recommendations(
+        self, state: UserState, options: schemas.RecommendationOptions
+    ) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
-        top = self.model.recommend(state, n)
+        top = self.model.recommend(state, options.n)
         check_cancelled()
         reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
         return schemas.RecommendationsOut(
@@ -215,6 +240,17 @@ class Handlers:
                 for one, contributions in zip(top, reasons, strict=True)
             ],
         )
+
+    def users_recommendations(
+        self, users: Sequence[str], options: schemas.RecommendationOptions
+    ) -> schemas.UsersRecommendationsOut:
+        """Return the recommendations of several users."""
+        states = [self.user(user) for user in users]  # an unknown id is an error before anything is computed
+        answers = []
+        for state in states:
+            check_cancelled()
+            answers.append(self.recommendations(state, options))
+        return schemas.UsersRecommendationsOut(users=answers)
 
     def predictions(self, state: UserState, items: Sequence[str]) -> schemas.PredictionsOut:
         """Return predicted ratings of items."""
@@ -243,13 +279,13 @@ class Handlers:
 
     def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanationOut:
         """Return why two users are as near as they are."""
-        explanation = self.model.explain(state, self._users[self.data.user_position(other)])
+        explanation = self.model.explain(state, self._users[self._user(other)])
         self._count({"solved": 1})
         return schemas.UserExplanationOut(**explanation.to_dict())
 
     def comparison(self, state: UserState, other: str) -> schemas.ComparisonOut:
         """Return the values of all measures for two users."""
-        position = self.data.user_position(other)
+        position = self._user(other)
         ratings = self.data.ratings
         name = self._guest_name if state.position == position else state.name
         user = ratings.one_user(name, state.items, state.values)
@@ -270,23 +306,24 @@ class Handlers:
             measures=results,
         )
 
-    def warm_up(self) -> None:
+    def warm_up(self, progress: Progress = lambda done, total: None) -> None:
         """Call everything once, so that kernels are compiled and indexes are built before a client waits."""
         raters = np.flatnonzero(self._n_ratings > 0)
         typical = raters[np.argsort(self._n_ratings[raters], kind="stable")[len(raters) // 2]]
         other = self._user_ids[raters[0] if raters[0] != typical else raters[-1]]
         items, ratings = (part[:5].tolist() for part in self.data.ratings.row(int(typical)))
         guest = tuple((self._item_ids[item], rating) for item, rating in zip(items, ratings, strict=True))
-        for state in (self.user(self._user_ids[typical]), self.guest(guest)):
-            for call in (
-                lambda user: self.neighbors(user, 10),
-                lambda user: self.recommendations(user, 3),
-                lambda user: self.predictions(user, self._item_ids[:2]),
-                lambda user: self.recommendation_explanation(user, self._item_ids[0]),
-                lambda user: self.user_explanation(user, other),
-                lambda user: self.comparison(user, other),
-            ):
-                check_cancelled()
+        calls: list[Callable[[UserState], object]] = [
+            lambda user: self.neighbors(user, schemas.NeighborOptions()),
+            lambda user: self.recommendations(user, schemas.RecommendationOptions(n=3)),
+            lambda user: self.predictions(user, self._item_ids[:2]),
+            lambda user: self.recommendation_explanation(user, self._item_ids[0]),
+            lambda user: self.user_explanation(user, other),
+            lambda user: self.comparison(user, other),
+        ]
+        for k, state in enumerate((self.user(self._user_ids[typical]), self.guest(guest))):
+            for done, call in enumerate(calls, k * len(calls)):
+                progress(done, 2 * len(calls))
                 with suppress(InputError):  # undefined for this user, perhaps not for others
                     call(state)
 
@@ -294,8 +331,28 @@ class Handlers:
         with self._lock:
             self.searched.update(pairs)
 
+    def _user(self, text: str) -> int:
+        self._refuse_long(text, "user", self._longest_user)
+        return self.data.user_position(text)
+
     def _item(self, text: str) -> int:
+        self._refuse_long(text, "item", self._longest_item)
         return self.data.ratings.item_position(text, from_text=True)
+
+    @staticmethod
+    def _refuse_long(text: str, kind: str, longest: int) -> None:
+        """Refuse an id that is longer than all ids: a search for similar ones could take seconds."""
+        if len(text) > max(2 * longest, SHOWN):
+            raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; the longest id has {longest:,}")
+
+    def _facts(self, position: int) -> dict[str, Any]:
+        n = int(self._n_raters[position])
+        return {
+            "id": self._item_ids[position],
+            "title": self.data.items.label(position),
+            "n_ratings": n,
+            "mean_rating": float(self._item_means[position]) if n else None,
+        }
 
     def _titled(self, position: int) -> dict[str, str]:
         return {"item": self._item_ids[position], "title": self.data.items.label(position)}

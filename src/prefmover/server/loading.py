@@ -12,30 +12,28 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.model import Recommender
 
-__all__ = ["fitted", "stored_folder"]
+__all__ = ["fit_and_store", "stored", "stored_folder"]
 
 logger = logging.getLogger("prefmover.server")
 
 
-def fitted(data: Dataset, *, refit: bool = False, progress: Progress | None = None) -> Recommender:
-    """Return the default model of a data set: loaded if it was fitted before, else fitted and stored.
-
-    Parameters
-    ----------
-    refit
-        Fit even if there is a stored model.
-    """
+def stored(data: Dataset) -> Recommender | None:
+    """Return the default model of a data set if it was fitted before."""
     folder = stored_folder(data)
-    if not refit:
-        try:
-            return Recommender.load(folder, n_threads=1)
-        except InputError:
-            pass  # not stored, or not complete: fit again
+    try:
+        return Recommender.load(folder, n_threads=1)  # requests run side by side, each on one thread
+    except InputError:
+        return None  # not stored, or not complete
+
+
+def fit_and_store(data: Dataset, progress: Progress | None = None) -> Recommender:
+    """Fit the default model of a data set, and store it for the next start."""
+    folder = stored_folder(data)
     logger.info("fitting a model to %s; the next start loads it", data.name or "the data")
     model = Recommender().fit(data, progress=progress)
     try:
         model.save(folder)
-        return Recommender.load(folder, n_threads=1)  # requests run side by side, each on one thread
+        return Recommender.load(folder, n_threads=1)
     except (InputError, OSError) as error:
         logger.warning("the model is not stored: %s", error)
         return model

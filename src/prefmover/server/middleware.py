@@ -1,6 +1,7 @@
 """Checks before the application: host, token, size, type and speed of a request; headers of a response.
 
-One ASGI layer, so that a request is refused before anything is computed for it.
+One ASGI layer, so that a request is refused before anything is computed for it. It also answers HEAD, removes
+the root path, finds the client behind a proxy, and writes the access log.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import logging
+import re
+import secrets
 import time
 from collections.abc import AsyncIterator
 from urllib.parse import unquote
@@ -15,23 +19,24 @@ from urllib.parse import unquote
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prefmover.server.problems import MEDIA_TYPE, ProblemError, as_problem, problem_bytes
+from prefmover.server.clients import Clients
+from prefmover.server.logs import ACCESS, REQUEST_ID
+from prefmover.server.problems import MEDIA_TYPE, ProblemError, as_problem, instance_of, problem_bytes
 from prefmover.server.service import Service
 from prefmover.server.settings import is_loopback
-from prefmover.server.workers import ClientLeftError
+from prefmover.server.workers import ClientLeftError, stopping
 
 __all__ = ["CSP", "OPENAPI", "Guard"]
 
 OPENAPI = "/api/v1/openapi.json"
-GUEST = "/api/v1/guest/"
+TAKE_BODIES = ("/api/v1/guest/", "/api/v1/recommendations")
+HEALTH = frozenset({"/healthz", "/readyz"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HOST = re.compile(r"(\[[0-9a-f:.]*\]|[^:\[\]]*)(?::[0-9]*)?")
+GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 LONGEST_HEADER = 2**15
-DRAINED = (
-    2**24
-)  # bytes of a body that are read although it is too large, so that the client sees the response
-DRAIN_SECONDS = 2.0
-CLOSE = {"Connection": "close"}
+LONGEST_LOGGED = 200  # characters of a path
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -51,11 +56,13 @@ class Guard:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app, self.service, self.settings = app, service, service.settings
+        self.clients = Clients(self.settings.proxies)
         token = self.settings.token
         self._secret = None if token is None else _digest(token)
         # A page of another site can make a browser call this service under that site's name (DNS rebinding).
-        # Loopback needs no token, so only the names of loopback are accepted there.
-        self._hosts = LOCAL_NAMES if is_loopback(self.settings.host) else None
+        # Loopback needs no token, so only the names of loopback are accepted there, and those that are given.
+        given = frozenset(name.lower() for name in self.settings.allowed_hosts)
+        self._hosts = LOCAL_NAMES | given if given or is_loopback(self.settings.host) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or answer it with a problem."""
@@ -65,55 +72,66 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        started, status = time.perf_counter(), 0
-
-        async def send_guarded(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
-                if not any(name == b"cache-control" for name, _ in message["headers"]):
-                    message["headers"].append((b"cache-control", b"no-store"))
-            await send(message)
-
+        started, exchange = time.perf_counter(), _Exchange(scope, send, self.clients, self.settings.root_path)
+        mark = REQUEST_ID.set(exchange.request_id)
         try:
-            await self.app(scope, await self._admit(scope, receive), send_guarded)
+            channel = await self._admit(exchange, receive)
+            await self.app(exchange.scope, channel, exchange.send)
         except ClientLeftError:
-            status = 499
+            exchange.status = 499
+        except asyncio.CancelledError:  # the service stops, and did not wait any longer
+            if not exchange.status:
+                await exchange.send_problem(stopping())
         except Exception as error:
-            if not status:
-                await _send_problem(send_guarded, as_problem(error), scope["path"])
+            if not exchange.status:
+                await exchange.send_problem(as_problem(error))
         finally:
+            seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in METHODS else "other"
-            route = getattr(scope.get("route"), "path", "other")
-            self.service.count(method, route, status or 499, time.perf_counter() - started)
+            status = exchange.status or 499
+            self.service.count(method, exchange.route or "other", status, seconds)
+            if ACCESS.isEnabledFor(logging.INFO):
+                ACCESS.info("", extra={"fields": exchange.fields(method, status, seconds)})
+            REQUEST_ID.reset(mark)
 
-    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+    async def _admit(self, exchange: _Exchange, receive: Receive) -> Receive:
         """Check a request, and return the channel that its body is read from."""
+        scope = exchange.scope
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADER:
-            raise ProblemError(431, f"The header is longer than {LONGEST_HEADER:,} bytes.", headers=CLOSE)
-        headers = Headers(scope=scope)
-        self._check_host(headers)
-        self._check_token(scope["path"], headers)
-        if scope["path"].startswith("/api/") and scope.get("raw_path"):
+            raise ProblemError(
+                431,
+                f"The header is longer than {LONGEST_HEADER:,} bytes.",
+                headers={"Connection": "close"},
+            )
+        headers, path = exchange.headers, scope["path"]
+        if exchange.folder is not None:
+            raise ProblemError(
+                308, f"The pages are at {exchange.folder}.", headers={"Location": exchange.folder}
+            )
+        if path not in HEALTH:  # probes call the service by its address
+            self._check_host(headers)
+        self._check_token(path, headers)
+        if path.startswith("/api/") and scope.get("raw_path"):
             scope["path"] = _segments(scope["raw_path"])
-        takes_body = scope["path"].startswith(GUEST)
+        takes_body = scope["path"].startswith(TAKE_BODIES)
         if scope["method"] == "POST" and takes_body:
-            return _replay(await self._read(headers, receive), receive)
-        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if scope["method"] == "GET" and has_body and not takes_body:
-            raise ProblemError(400, "A GET request takes no body.", headers=CLOSE)
+            self.service.check_open()
+            body = await self._read(headers, receive)
+            exchange.unread = False
+            return _replay(body, receive)
+        if exchange.unread and scope["method"] == "GET" and not takes_body:
+            raise ProblemError(400, "A GET request takes no body.")
         return receive
 
     def _check_host(self, headers: Headers) -> None:
         if self._hosts is None:
             return
-        host = headers.get("host", "").lower()
-        name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
-        if name not in self._hosts:
+        match = HOST.fullmatch(headers.get("host", "").lower())
+        if match is None or match[1] not in self._hosts:
             raise ProblemError(
                 421,
-                "This service listens on loopback. Address it as localhost or 127.0.0.1.",
+                "This service has another name. Address it as localhost or 127.0.0.1, or start it with "
+                "--allowed-host NAME.",
             )
 
     def _check_token(self, path: str, headers: Headers) -> None:
@@ -132,31 +150,107 @@ class Guard:
         kind, _, parameters = headers.get("content-type", "").lower().partition(";")
         charset = parameters.replace(" ", "").replace('"', "")
         if kind.strip() != "application/json" or charset not in ("", "charset=utf-8"):
-            raise ProblemError(415, "Send JSON, with `Content-Type: application/json`.", headers=CLOSE)
+            raise ProblemError(415, "Send JSON, with `Content-Type: application/json`.")
         if headers.get("content-encoding", "identity").lower() != "identity":
-            raise ProblemError(415, "Send the body without compression.", headers=CLOSE)
+            raise ProblemError(415, "Send the body without compression.")
         declared = headers.get("content-length", "")
         too_large = ProblemError(
-            413, f"The body is larger than {self.settings.body:,} bytes. Send fewer ratings.", headers=CLOSE
+            413, f"The body is larger than {self.settings.body:,} bytes. Send fewer ratings."
         )
-        is_too_large = declared.isdigit() and int(declared[:20]) > self.settings.body
-        if is_too_large and "100-continue" in headers.get("expect", "").lower():
+        if declared.isdigit() and int(declared[:20]) > self.settings.body:
             raise too_large
         body = bytearray()
         try:
             async with asyncio.timeout(self.settings.body_seconds):
                 async for chunk in _chunks(receive):
                     body += chunk
-                    if is_too_large or len(body) > self.settings.body:
-                        await _drain(receive)
+                    if len(body) > self.settings.body:
                         raise too_large
         except TimeoutError:
-            raise ProblemError(
-                408, "The body did not arrive in time. Send it at once.", headers=CLOSE
-            ) from None
+            raise ProblemError(408, "The body did not arrive in time. Send it at once.") from None
         if not body:
             raise ProblemError(400, "The body is empty, which is not JSON.")
         return bytes(body)
+
+
+class _Exchange:
+    """A request and its response.
+
+    Attributes
+    ----------
+    scope
+        The request as the application sees it: GET for HEAD, without the root path, the client's address.
+    folder
+        Where the pages are, if the request lacks the last slash: paths in them are relative.
+    unread
+        Whether the request has a body that nobody has read. Then the connection closes with the response:
+        the rest of the body could take any time.
+    status
+        The status of the response; 0 before it is sent.
+    """
+
+    def __init__(self, scope: Scope, send: Send, clients: Clients, root: str) -> None:
+        self.headers = Headers(scope=scope)
+        peer = scope["client"][0] if scope.get("client") else None
+        self.client = clients.address(peer, self.headers.getlist("x-forwarded-for"))
+        given = self.headers.get("x-request-id", "") if clients.is_proxy(peer) else ""
+        self.request_id = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+        self.head = scope["method"] == "HEAD"
+        self.scope = dict(scope, client=(self.client, 0), instance=scope["path"])
+        if self.head:
+            self.scope["method"] = "GET"
+        if root and (scope["path"] + "/").startswith(root + "/"):
+            self.scope["path"] = scope["path"].removeprefix(root) or "/"
+            self.scope["raw_path"] = scope.get("raw_path", b"").removeprefix(root.encode())
+        self.folder = root + "/" if root and scope["path"] == root else None
+        length = self.headers.get("content-length", "0").strip()
+        self.unread = "transfer-encoding" in self.headers or length.strip("0") != ""
+        self.status = self.size = 0
+        self._send = send
+
+    @property
+    def route(self) -> str | None:
+        """The path of the route, with names for its parameters."""
+        return getattr(self.scope.get("route"), "path", None)
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response, with the headers of every response."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), *SECURITY_HEADERS]
+            headers.append((b"x-request-id", self.request_id.encode()))
+            names = {name for name, _ in headers}
+            if b"cache-control" not in names:
+                headers.append((b"cache-control", b"no-store"))
+            if self.unread and b"connection" not in names:
+                headers.append((b"connection", b"close"))
+            message["headers"] = headers
+        else:
+            self.size += len(message.get("body", b""))
+            if self.head:
+                message["body"] = b""
+        await self._send(message)
+
+    async def send_problem(self, problem: ProblemError) -> None:
+        """Send a problem as the response."""
+        body = problem_bytes(problem.status, problem.detail, instance_of(self.scope), **problem.members)
+        headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
+        headers += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+    def fields(self, method: str, status: int, seconds: float) -> dict[str, str | int | float | None]:
+        """Return the line of the access log: no query, no body, no token."""
+        return {
+            "request": self.request_id,
+            "client": self.client,
+            "method": method,
+            "path": instance_of(self.scope)[:LONGEST_LOGGED],
+            "route": self.route,
+            "status": status,
+            "ms": round(1000 * seconds, 1),
+            "bytes": 0 if self.head else self.size,
+        }
 
 
 async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
@@ -169,19 +263,6 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
         more = message.get("more_body", False)
 
 
-async def _drain(receive: Receive) -> None:
-    """Read on for a moment: closing a connection with unread bytes resets it, and the response is lost."""
-    size = 0
-    try:
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for chunk in _chunks(receive):
-                size += len(chunk)
-                if size > DRAINED:
-                    return
-    except TimeoutError:
-        return
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -189,14 +270,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return again
-
-
-async def _send_problem(send: Send, problem: ProblemError, path: str) -> None:
-    body = problem_bytes(problem.status, problem.detail, path, problem.errors)
-    headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
-    headers += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 def _segments(raw_path: bytes) -> str:

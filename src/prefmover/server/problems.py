@@ -16,8 +16,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from prefmover.errors import InputError, UnknownIdError
+from prefmover.server.logs import REQUEST_ID
 
-__all__ = ["MEDIA_TYPE", "ProblemError", "as_problem", "install", "problem_bytes"]
+__all__ = ["MEDIA_TYPE", "ProblemError", "as_problem", "install", "instance_of", "problem_bytes"]
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20  # errors of one request that are listed
@@ -25,23 +26,16 @@ logger = logging.getLogger("prefmover.server")
 
 
 class ProblemError(Exception):
-    """An error response: its status, a sentence for the client, and headers."""
+    """An error response: its status, a sentence for the client, headers, and further members of the body."""
 
     def __init__(
-        self,
-        status: int,
-        detail: str,
-        *,
-        errors: list[dict[str, str]] | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
     ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.errors, self.headers = status, detail, errors, headers or {}
+        self.status, self.detail, self.headers, self.members = status, detail, headers or {}, members
 
 
-def problem_bytes(
-    status: int, detail: str, instance: str = "", errors: list[dict[str, str]] | None = None
-) -> bytes:
+def problem_bytes(status: int, detail: str, instance: str = "", **members: Any) -> bytes:
     """Return a problem as JSON.
 
     >>> problem_bytes(404, "there is no user 'x'", "/api/v1/users/x").decode()[:47]
@@ -54,8 +48,7 @@ def problem_bytes(
         "detail": detail,
         "instance": instance,
     }
-    if errors is not None:
-        body["errors"] = errors
+    body |= members
     return json.dumps(body).encode()  # ASCII: lone surrogates stay escaped
 
 
@@ -67,8 +60,13 @@ def install(app: FastAPI) -> None:
 
 async def _respond(request: Request, error: Exception) -> Response:
     problem = as_problem(error)
-    body = problem_bytes(problem.status, problem.detail, request.url.path, problem.errors)
+    body = problem_bytes(problem.status, problem.detail, instance_of(request.scope), **problem.members)
     return Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
+
+
+def instance_of(scope: Mapping[str, Any]) -> str:
+    """Return the path of a request as the client wrote it."""
+    return str(scope.get("instance", scope["path"]))
 
 
 def as_problem(error: Exception) -> ProblemError:
@@ -85,28 +83,49 @@ def as_problem(error: Exception) -> ProblemError:
         case HTTPException():
             return _http(error)
     logger.error("internal error", exc_info=error)
-    return ProblemError(500, "An internal error occurred. The log of the service has the details.")
+    request = f" under {REQUEST_ID.get()}" if REQUEST_ID.get() else ""
+    return ProblemError(500, f"An internal error occurred. The log of the service has the details{request}.")
 
 
 def _http(error: HTTPException) -> ProblemError:
+    headers = dict(error.headers or {})
+    if headers.get("Allow") == "GET":
+        headers["Allow"] = "GET, HEAD"
     details = {
         404: "There is nothing at this address. /docs lists the addresses.",
-        405: f"This address takes only {(error.headers or {}).get('Allow', 'other methods')}.",
+        405: f"This address takes only {headers.get('Allow', 'other methods')}.",
     }
     detail = details.get(error.status_code, _sentence(str(error.detail)))
-    return ProblemError(error.status_code, detail, headers=error.headers)
+    return ProblemError(error.status_code, detail, headers=headers)
 
 
 def _invalid(error: RequestValidationError) -> ProblemError:
     errors = error.errors()
     listed = [
-        {"where": ".".join(map(str, one["loc"])), "message": str(one["msg"]).removeprefix("Value error, ")}
-        for one in errors[:MOST_ERRORS]
+        {"where": ".".join(map(str, one["loc"])), "message": _message(one)} for one in errors[:MOST_ERRORS]
     ]
     # Errors of the validators in schemas.py are sentences that name what is wrong.
     path = _path(errors[0]["loc"]) or ("" if errors[0]["type"] == "value_error" else "body")
     notes = "; ".join([path] * bool(path) + [f"{len(errors) - 1} more"] * (len(errors) > 1))
     return ProblemError(422, _sentence(listed[0]["message"] + f" ({notes})" * bool(notes)), errors=listed)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """Return what is wrong with a field, in our words where the library's are about its own work.
+
+    >>> _message({"type": "too_short", "ctx": {"min_length": 1, "actual_length": 0}, "msg": "List ..."})
+    'give at least 1, not 0'
+    """
+    words = {
+        "too_short": "give at least {min_length}, not {actual_length}",
+        "too_long": "give at most {max_length}, not {actual_length}",
+        "missing": "this field is missing",
+        "extra_forbidden": "there is no such field",
+    }
+    template = words.get(str(error["type"]))
+    if template is None:
+        return str(error["msg"]).removeprefix("Value error, ")
+    return template.format_map(error.get("ctx", {}))
 
 
 def _path(location: Sequence[str | int]) -> str:

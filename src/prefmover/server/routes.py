@@ -1,4 +1,8 @@
-"""The addresses of the service: they check the parameters and hand the work to a worker."""
+"""The addresses of the service: they check the parameters and hand the work to a worker.
+
+The name of a function is the ``operationId`` of its address, and its docstring the description: generated
+clients name their methods and document them by these.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from starlette.exceptions import HTTPException
 from prefmover.server import schemas
 from prefmover.server.problems import MEDIA_TYPE, ProblemError
 from prefmover.server.service import Service
+from prefmover.server.workers import LaneName
 
 __all__ = ["api", "health"]
 
@@ -31,7 +36,7 @@ LOOKUP = UNREADABLE | _problems(
     _401="The token is missing or wrong.",
     _404="The user or item does not exist.",
     _422="A parameter is wrong.",
-    _503="There are too many requests, or this one took too long; see `Retry-After`.",
+    _503="The service is starting, busy or stopping, or the request took too long; see `Retry-After`.",
 )
 POSTED = LOOKUP | _problems(
     _408="The body did not arrive in time.", _413="The body is too large.", _415="The body is not JSON."
@@ -78,7 +83,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _known_parameters_only(request: Request) -> None:
     """Refuse parameters that do not exist or occur twice: a misspelled one would silently do nothing."""
-    known = {p.alias: p for p in request.scope["route"].dependant.query_params}
+    known: list[str] = []
+    for parameter in request.scope["route"].dependant.query_params:
+        kind = parameter.field_info.annotation
+        options = isinstance(kind, type) and issubclass(kind, BaseModel)
+        known += kind.model_fields if options else [parameter.alias]
     seen: set[str] = set()
     for name, _ in request.query_params.multi_items():
         if name not in known:
@@ -96,8 +105,7 @@ def _service(request: Request) -> Service:
 
 
 def _id(example: str) -> Any:
-    limits = {"min_length": 1, "max_length": schemas.LONGEST_ID}
-    return Path(description="Id.", examples=[example], **limits)  # type: ignore[arg-type]
+    return Path(description="Id, percent-encoded.", examples=[example], min_length=1)
 
 
 def _decoded(value: Any) -> Any:
@@ -110,11 +118,10 @@ ItemPath = Annotated[str, BeforeValidator(_decoded), _id("alien-1979")]
 Text = Annotated[str, Query(max_length=200, description="Part of a title or id.", examples=["alien"])]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of entries to skip.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="Number of entries.")]
-K = Annotated[int, Query(ge=1, le=schemas.MOST_NEIGHBORS, description="Number of neighbors.")]
-N = Annotated[int, Query(ge=1, le=schemas.MOST_RECOMMENDATIONS, description="Number of recommendations.")]
-UserQuery = Annotated[
-    str, Query(min_length=1, max_length=schemas.LONGEST_ID, description="Id of a user.", examples=["ada-b"])
-]
+K = Annotated[int, Query(ge=1, le=schemas.MOST_NEIGHBORS, description="Number of items.")]
+Neighbors = Annotated[schemas.NeighborOptions, Query()]
+Recommended = Annotated[schemas.RecommendationOptions, Query()]
+UserQuery = Annotated[str, Query(min_length=1, description="Id of a user.", examples=["ada-b"])]
 ItemsQuery = Annotated[
     list[schemas.Id],
     Query(min_length=1, max_length=schemas.MOST_ITEMS, description="Ids of items; repeat the parameter."),
@@ -125,21 +132,33 @@ api = APIRouter(
     dependencies=[Depends(_known_parameters_only)],
     responses=LOOKUP,
     route_class=_StrictRoute,
+    generate_unique_id_function=lambda route: route.name,
 )
-health = APIRouter(tags=["service"], responses=UNREADABLE)
+health = APIRouter(
+    tags=["service"], responses=UNREADABLE, generate_unique_id_function=lambda route: route.name
+)
+
+
+LARGE_GUEST = 100  # ratings; finding the place of a guest takes time in proportion
+
+
+def _lane(guest: schemas.Guest) -> LaneName:
+    return "large" if len(guest.ratings) > LARGE_GUEST else "heavy"
 
 
 @health.get("/healthz", summary="Whether the service is alive")
-async def healthz() -> schemas.StatusOut:
+async def get_health() -> schemas.StatusOut:
+    """Return 200 as long as the process can answer, also while it starts or stops."""
     return schemas.StatusOut(status="ok")
 
 
 @health.get(
     "/readyz",
     summary="Whether the service is ready",
-    responses=_problems(_503="Kernels are being compiled."),
+    responses=_problems(_503="The service is starting, with `progress`; or it is stopping."),
 )
-async def readyz(service: Served) -> schemas.StatusOut:
+async def get_readiness(service: Served) -> schemas.StatusOut:
+    """Return 200 if requests will be answered. Send no traffic to the service while this is 503."""
     service.check_ready()
     return schemas.StatusOut(status="ready")
 
@@ -153,7 +172,8 @@ async def readyz(service: Served) -> schemas.StatusOut:
         **_problems(_401="The token is missing or wrong."),
     },
 )
-async def metrics(service: Served) -> Response:
+async def get_metrics(service: Served) -> Response:
+    """Return requests, latencies, queues, the cache and the work of searches, in Prometheus' text format."""
     return Response(generate_latest(service.metrics), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
@@ -161,40 +181,51 @@ def _get(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[
     return api.get(path, tags=[tag], response_model=model, summary=summary)
 
 
-def _post(path: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
-    return api.post(path, tags=["guest"], response_model=model, summary=summary, responses=POSTED)
+def _post(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
+    return api.post(path, tags=[tag], response_model=model, summary=summary, responses=POSTED)
 
 
 @_get("/model", "model", schemas.ModelOut, "The model and its data")
-async def model(request: Request, service: Served) -> Response:
-    return await service.respond(request, ("model",), lambda h: h.model_info())
+async def get_model(request: Request, service: Served) -> Response:
+    """Return the sizes of the data, the scale of the ratings, the measure and the model's parameters."""
+    return await service.respond(request, ("model",), lambda h: h.model_info(), "light")
 
 
 @_get("/users", "users", schemas.UsersOut, "Search for users")
-async def users(
+async def find_users(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
-    return await service.respond(request, ("users", q, offset, limit), lambda h: h.users(q, offset, limit))
+    """Return a page of the users whose id contains a text; those whose id begins with it come first."""
+    return await service.respond(
+        request, ("users", q, offset, limit), lambda h: h.users(q, offset, limit), "light"
+    )
 
 
 @_get("/users/{user}", "users", schemas.UserDetailsOut, "A user's ratings")
-async def user_details(
+async def get_user(
     request: Request, service: Served, user: UserPath, offset: Offset = 0, limit: Limit = 50
 ) -> Response:
+    """Return a user with a page of ratings, highest first."""
     return await service.respond(
-        request, ("user", user, offset, limit), lambda h: h.user_details(user, offset, limit)
+        request, ("user", user, offset, limit), lambda h: h.user_details(user, offset, limit), "light"
     )
 
 
 @_get("/users/{user}/neighbors", "users", schemas.NeighborsOut, "A user's neighbors")
-async def neighbors(request: Request, service: Served, user: UserPath, k: K = 10) -> Response:
-    return await service.respond(request, ("neighbors", user, k), lambda h: h.neighbors(h.user(user), k))
+async def get_neighbors(request: Request, service: Served, user: UserPath, options: Neighbors) -> Response:
+    """Return the users nearest to a user, with the number of items that both rated."""
+    return await service.respond(
+        request, ("neighbors", user, options), lambda h: h.neighbors(h.user(user), options)
+    )
 
 
 @_get("/users/{user}/recommendations", "users", schemas.RecommendationsOut, "Recommendations, with reasons")
-async def recommendations(request: Request, service: Served, user: UserPath, n: N = 10) -> Response:
+async def get_recommendations(
+    request: Request, service: Served, user: UserPath, options: Recommended
+) -> Response:
+    """Return items that a user has not rated, each with the strongest contributions to its score."""
     return await service.respond(
-        request, ("recommendations", user, n), lambda h: h.recommendations(h.user(user), n)
+        request, ("recommendations", user, options), lambda h: h.recommendations(h.user(user), options)
     )
 
 
@@ -204,7 +235,10 @@ async def recommendations(request: Request, service: Served, user: UserPath, n: 
     schemas.RecommendationExplanationOut,
     "The parts of a predicted rating",
 )
-async def recommendation(request: Request, service: Served, user: UserPath, item: ItemPath) -> Response:
+async def explain_recommendation(
+    request: Request, service: Served, user: UserPath, item: ItemPath
+) -> Response:
+    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
     return await service.respond(
         request,
         ("recommendation", user, item),
@@ -213,87 +247,130 @@ async def recommendation(request: Request, service: Served, user: UserPath, item
 
 
 @_get("/users/{user}/predictions", "users", schemas.PredictionsOut, "Predicted ratings")
-async def predictions(request: Request, service: Served, user: UserPath, items: ItemsQuery) -> Response:
+async def get_predictions(request: Request, service: Served, user: UserPath, items: ItemsQuery) -> Response:
+    """Return the predicted ratings of some items, in their order."""
     return await service.respond(
         request, ("predictions", user, *items), lambda h: h.predictions(h.user(user), items)
     )
 
 
+@_post("/recommendations", "users", schemas.UsersRecommendationsOut, "Recommendations for several users")
+async def recommend_to_users(
+    request: Request, service: Served, body: schemas.UsersRecommendations
+) -> Response:
+    """Return the recommendations of several users in one response. An unknown user is an error for all."""
+    return await service.respond(
+        request, ("several", body), lambda h: h.users_recommendations(body.users, body), "large"
+    )
+
+
 @_get("/explanations", "pairs", schemas.UserExplanationOut, "Why two users are near")
-async def explanations(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
+async def explain_users(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
+    """Return the value of the model's measure for two users, part by part; for PMD, the plan and a proof."""
     return await service.respond(
         request, ("explanation", user, other), lambda h: h.user_explanation(h.user(user), other)
     )
 
 
 @_get("/comparison", "pairs", schemas.ComparisonOut, "Two users under all measures")
-async def comparison(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
+async def compare_users(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
+    """Return the values of all measures for two users, and why some are undefined."""
     return await service.respond(
         request, ("comparison", user, other), lambda h: h.comparison(h.user(user), other)
     )
 
 
 @_get("/items", "items", schemas.ItemsOut, "Search for items")
-async def items(
+async def find_items(
     request: Request, service: Served, q: Text = "", offset: Offset = 0, limit: Limit = 20
 ) -> Response:
-    return await service.respond(request, ("items", q, offset, limit), lambda h: h.items(q, offset, limit))
+    """Return a page of the items whose title or id contains a text, those with most ratings first."""
+    return await service.respond(
+        request, ("items", q, offset, limit), lambda h: h.items(q, offset, limit), "light"
+    )
+
+
+@_get("/items/{item}", "items", schemas.ItemDetailsOut, "An item")
+async def get_item(request: Request, service: Served, item: ItemPath) -> Response:
+    """Return an item, and how often it got each rating."""
+    return await service.respond(request, ("item", item), lambda h: h.item_details(item), "light")
 
 
 @_get("/items/{item}/near", "items", schemas.NearItemsOut, "The nearest items")
-async def near_items(request: Request, service: Served, item: ItemPath, k: K = 10) -> Response:
-    return await service.respond(request, ("near", item, k), lambda h: h.near_items(item, k))
+async def get_near_items(request: Request, service: Served, item: ItemPath, k: K = 10) -> Response:
+    """Return the items nearest to an item, by the distances that the model uses."""
+    return await service.respond(request, ("near", item, k), lambda h: h.near_items(item, k), "light")
 
 
-@_post("/guest/neighbors", schemas.NeighborsOut, "A guest's neighbors")
-async def guest_neighbors(request: Request, service: Served, body: schemas.GuestNeighbors) -> Response:
-    guest, k = body.key, body.k
-    return await service.respond(request, ("neighbors", guest, k), lambda h: h.neighbors(h.guest(guest), k))
+@_post("/guest/neighbors", "guest", schemas.NeighborsOut, "A guest's neighbors")
+async def get_guest_neighbors(request: Request, service: Served, body: schemas.GuestNeighbors) -> Response:
+    """Return the users nearest to a guest, with the number of items that both rated."""
+    guest = body.key
+    return await service.respond(
+        request, ("neighbors", guest, body.k), lambda h: h.neighbors(h.guest(guest), body), _lane(body)
+    )
 
 
-@_post("/guest/recommendations", schemas.RecommendationsOut, "Recommendations for a guest, with reasons")
-async def guest_recommendations(
+@_post("/guest/recommendations", "guest", schemas.RecommendationsOut, "Recommendations for a guest")
+async def get_guest_recommendations(
     request: Request, service: Served, body: schemas.GuestRecommendations
 ) -> Response:
-    guest, n = body.key, body.n
+    """Return items that a guest has not rated, each with the strongest contributions to its score."""
+    guest, options = body.key, body.model_dump(exclude={"ratings"})
     return await service.respond(
-        request, ("recommendations", guest, n), lambda h: h.recommendations(h.guest(guest), n)
+        request,
+        ("recommendations", guest, options),
+        lambda h: h.recommendations(h.guest(guest), body),
+        _lane(body),
     )
 
 
 @_post(
     "/guest/recommendations/explain",
+    "guest",
     schemas.RecommendationExplanationOut,
     "The parts of a guest's predicted rating",
 )
-async def guest_recommendation(request: Request, service: Served, body: schemas.GuestItem) -> Response:
+async def explain_guest_recommendation(
+    request: Request, service: Served, body: schemas.GuestItem
+) -> Response:
+    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
     guest, item = body.key, body.item
     return await service.respond(
         request,
         ("recommendation", guest, item),
         lambda h: h.recommendation_explanation(h.guest(guest), item),
+        _lane(body),
     )
 
 
-@_post("/guest/predictions", schemas.PredictionsOut, "Predicted ratings of a guest")
-async def guest_predictions(request: Request, service: Served, body: schemas.GuestPredictions) -> Response:
+@_post("/guest/predictions", "guest", schemas.PredictionsOut, "Predicted ratings of a guest")
+async def get_guest_predictions(
+    request: Request, service: Served, body: schemas.GuestPredictions
+) -> Response:
+    """Return the predicted ratings of some items, in their order."""
     guest, items = body.key, body.items
     return await service.respond(
-        request, ("predictions", guest, *items), lambda h: h.predictions(h.guest(guest), items)
+        request, ("predictions", guest, *items), lambda h: h.predictions(h.guest(guest), items), _lane(body)
     )
 
 
-@_post("/guest/explanations", schemas.UserExplanationOut, "Why a guest is near a user")
-async def guest_explanations(request: Request, service: Served, body: schemas.GuestOther) -> Response:
+@_post("/guest/explanations", "guest", schemas.UserExplanationOut, "Why a guest is near a user")
+async def explain_guest(request: Request, service: Served, body: schemas.GuestOther) -> Response:
+    """Return the value of the model's measure for a guest and a user, part by part."""
     guest, other = body.key, body.other
     return await service.respond(
-        request, ("explanation", guest, other), lambda h: h.user_explanation(h.guest(guest), other)
+        request,
+        ("explanation", guest, other),
+        lambda h: h.user_explanation(h.guest(guest), other),
+        _lane(body),
     )
 
 
-@_post("/guest/comparison", schemas.ComparisonOut, "A guest and a user under all measures")
-async def guest_comparison(request: Request, service: Served, body: schemas.GuestOther) -> Response:
+@_post("/guest/comparison", "guest", schemas.ComparisonOut, "A guest and a user under all measures")
+async def compare_guest(request: Request, service: Served, body: schemas.GuestOther) -> Response:
+    """Return the values of all measures for a guest and a user, and why some are undefined."""
     guest, other = body.key, body.other
     return await service.respond(
-        request, ("comparison", guest, other), lambda h: h.comparison(h.guest(guest), other)
+        request, ("comparison", guest, other), lambda h: h.comparison(h.guest(guest), other), _lane(body)
     )

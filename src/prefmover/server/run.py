@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,13 +22,15 @@ from prefmover.model.base import BaseRecommender
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.handlers import Handlers
-from prefmover.server.loading import fitted
+from prefmover.server.loading import fit_and_store, stored, stored_folder
+from prefmover.server.service import Report, Service
 from prefmover.server.settings import Settings
 
 __all__ = ["Server", "address", "listen", "serve"]
 
-STOP_SECONDS = 3
+LAST_SECONDS = 1.0  # to send the last responses
 KEEP_ALIVE_SECONDS = 15
+SPARE_FILES = 200  # besides those of connections
 
 
 def serve(
@@ -33,29 +39,74 @@ def serve(
     *,
     name: str = "",
     bound: socket.socket | None = None,
+    refit: bool = False,
     started: Callable[[str], None] = lambda _: None,
+    report: Report = lambda doing, done, total: None,
+    ready: Callable[[], None] = lambda: None,
 ) -> int:
     """Serve a model until SIGINT or SIGTERM, and return the exit code: 130 or 0.
 
     Parameters
     ----------
     data_or_model
-        A fitted model, or a data set, whose default model is fitted the first time and stored.
+        A fitted model; or a data set, whose default model is fitted the first time, while the service listens
+        and tells how far it is, and stored.
     name
         Name of the model on the pages; the name of its data set by default.
     bound
         The socket from :func:`listen`, for callers that check the address before they load a model.
-    started
-        Called with the address as soon as the service listens.
+    refit
+        Fit the model of a data set even if it is stored.
+    started, report, ready
+        Called with the address as soon as the service listens; with the progress of the start; and when the
+        service is ready.
     """
     settings = settings or Settings()
     bound = bound or listen(settings)
-    model = fitted(data_or_model) if isinstance(data_or_model, Dataset) else data_or_model
-    handlers = Handlers(model, name, settings.item_noun)
-    server = Server(handlers, settings, lambda: started(address(bound)))
-    with threadpool_limits(1, user_api="blas"):  # requests run side by side, each on one thread
+    if isinstance(data_or_model, Dataset):
+        stored_folder(data_or_model)  # data that cannot be fitted are an error before anybody can connect
+    _allow_files(settings.connections + SPARE_FILES)
+    limits = []
+
+    def load(tell: Report) -> Handlers:
+        def both(doing: str, done: int, total: int) -> None:
+            tell(doing, done, total)
+            report(doing, done, total)
+
+        model = data_or_model
+        if isinstance(model, Dataset):
+            model = _fitted(model, refit, both)
+        # After the fit: requests run side by side, each on one thread.
+        limits.append(threadpool_limits(1, user_api="blas"))
+        return Handlers(model, name, settings.item_noun)
+
+    service = Service(load, settings)
+    server = Server(service, lambda: started(address(bound)), ready)
+    try:
         server.run(sockets=[bound])
-    return 130 if server.stopped_by == signal.SIGINT else 0
+    finally:
+        for limit in limits:
+            limit.restore_original_limits()
+    code = 130 if server.stopped_by == signal.SIGINT else 0
+    if service.error is not None:
+        raise service.error
+    if service.busy and threading.current_thread() is threading.main_thread():
+        # A kernel cannot be interrupted, and the end of the interpreter would wait for it. Files are renamed
+        # when they are complete, so nothing is lost.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _fitted(data: Dataset, refit: bool, report: Report) -> BaseRecommender:
+    if not refit:
+        report("loading the model", 0, 0)
+        model = stored(data)
+        if model is not None:
+            return model
+    report("comparing users", 0, 0)
+    return fit_and_store(data, lambda done, total: report("comparing users", done, total))
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -85,26 +136,49 @@ def address(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
+def _allow_files(n: int) -> None:
+    """Raise the limit on open files as far as needed and allowed: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < n:
+        allowed = n if hard == resource.RLIM_INFINITY else min(n, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
 class Server(uvicorn.Server):
-    """uvicorn's server with our limits; it remembers the signal that stopped it."""
+    """uvicorn's server with our limits and an orderly end; it remembers the signal that stopped it.
+
+    After SIGTERM, ``/readyz`` returns 503 at once. For the seconds of ``notice``, everything else works as
+    usual. Then nobody can connect any more, new requests on open connections get 503, and those in progress
+    have ``grace`` seconds. What is not finished then gets 503, too. Ctrl-C skips the notice.
+    """
 
     def __init__(
-        self, handlers: Handlers, settings: Settings, started: Callable[[], None] = lambda: None
+        self,
+        service: Service,
+        started: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] = lambda: None,
     ) -> None:
+        settings = service.settings
         config = uvicorn.Config(
-            create_app(handlers, settings),
+            create_app(service),
             http=connection_class(settings),
             ws="none",
             lifespan="on",
             access_log=False,
             log_config=None,
+            log_level="critical",  # its messages are about itself; ours are in logs.py
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=STOP_SECONDS,
         )
         super().__init__(config)
+        self.service = service
         self._on_started = started
+        self._on_ready: Callable[[], None] | None = ready
         self.stopped_by: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -112,10 +186,51 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self._on_started()
 
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to stop: after a signal, or if the service cannot become ready."""
+        if self._on_ready and self.service.state == "ready":
+            self._on_ready()
+            self._on_ready = None
+        return await super().on_tick(counter) or self.service.state == "failed"
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop in order: notice, no new connections, grace, 503 for the rest."""
+        service, settings = self.service, self.service.settings
+        service.give_notice()
+        if self.stopped_by == signal.SIGTERM and service.was_ready:
+            await self._wait(settings.notice, lambda: False)
+        for server in self.servers:
+            server.close()
+        for sock in sockets or []:
+            sock.close()
+        service.refuse()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await self._wait(settings.grace, self._is_idle)
+        service.stop()
+        await self._wait(LAST_SECONDS, lambda: self._is_idle() and not self.server_state.connections)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await self._wait(LAST_SECONDS, lambda: not self.server_state.tasks)
+        await self.lifespan.shutdown()
+
+    def _is_idle(self) -> bool:
+        """Whether every request has been answered, and every response sent."""
+        unsent = (one.transport.get_write_buffer_size() for one in self.server_state.connections)
+        return not self.server_state.tasks and not any(unsent)
+
+    async def _wait(self, seconds: float, done: Callable[[], bool]) -> None:
+        end = time.monotonic() + seconds
+        while not done() and not self.force_exit and (left := end - time.monotonic()) > 0:
+            await asyncio.sleep(min(0.05, left))
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Remember the signal, and stop."""
+        """Remember the signal, and stop; a second Ctrl-C does not wait."""
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
         self.stopped_by = sig
-        super().handle_exit(sig, frame)
+        self.should_exit = True
+        self.service.give_notice()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

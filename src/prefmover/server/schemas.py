@@ -1,4 +1,7 @@
-"""Requests (``Guest...``) and responses (``...Out``); ``/api/v1/openapi.json`` is made from these classes.
+"""Requests and responses; ``/api/v1/openapi.json`` is made from these classes.
+
+The options of one kind of question are one class (``NeighborOptions``, ``RecommendationOptions``): the
+parameters of the address, and fields of the body where the ratings are a guest's or the users are many.
 
 Explanations have the keys of ``to_dict`` of :class:`~prefmover.explain.UserExplanation` and
 :class:`~prefmover.explain.RecommendationExplanation`. A value of the model's measure is called
@@ -15,16 +18,10 @@ MOST_RATINGS = 500
 MOST_ITEMS = 200
 MOST_NEIGHBORS = 100
 MOST_RECOMMENDATIONS = 50
-LONGEST_ID = 200
+MOST_USERS = 100
 
 Id = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=LONGEST_ID,
-        description="Id; integers are written as text.",
-        examples=["alien-1979"],
-    ),
+    str, Field(min_length=1, description="Id; integers are written as text.", examples=["alien-1979"])
 ]
 WholeNumber = Annotated[
     int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
@@ -89,6 +86,10 @@ class Problem(BaseModel):
     detail: str = Field(description="What is wrong and what to do about it.")
     instance: str = Field(description="Path of the request.")
     errors: list[FieldError] | None = Field(default=None, description="The fields that are wrong.")
+    state: Literal["starting", "failed"] | None = Field(
+        default=None, description="Why the service is not ready, if that is the problem."
+    )
+    progress: StartProgress | None = Field(default=None, description="How far the start is.")
 
 
 class FieldError(BaseModel):
@@ -96,6 +97,14 @@ class FieldError(BaseModel):
 
     where: str
     message: str
+
+
+class StartProgress(BaseModel):
+    """How far a service is that starts."""
+
+    doing: str = Field(examples=["comparing users"])
+    done: int = Field(description="Steps done.")
+    total: int = Field(description="Steps in all; 0 if that is not known.")
 
 
 class StatusOut(_Response):
@@ -223,6 +232,12 @@ class RecommendationsOut(_Response):
     recommendations: list[RecommendationOut]
 
 
+class UsersRecommendationsOut(_Response):
+    """The recommendations of several users, in the order of the request."""
+
+    users: list[RecommendationsOut]
+
+
 class PredictionOut(_Response):
     """A predicted rating."""
 
@@ -258,7 +273,7 @@ class OtherContributionsOut(_Response):
 
 
 class RecommendationExplanationOut(_Response):
-    """The parts of a predicted rating: baseline, contributions and others add up to ``total``."""
+    """The parts of a predicted rating: baseline, contributions and others add up to `total`."""
 
     user: UserId
     item: ItemId
@@ -345,6 +360,21 @@ class ItemOut(_Response):
     mean_rating: float | None
 
 
+class RatingCountOut(_Response):
+    """How often an item got a rating."""
+
+    rating: float
+    count: Count
+
+
+class ItemDetailsOut(ItemOut):
+    """An item, and how it was rated."""
+
+    year: int | None = Field(description="Year of release, if it is known.", examples=[1979])
+    genres: list[str] = Field(examples=[["Horror", "Science fiction"]])
+    ratings: list[RatingCountOut] = Field(description="Lowest rating first.")
+
+
 class ItemsOut(_Page):
     """A page of items."""
 
@@ -399,16 +429,38 @@ class Guest(_Request):
         return tuple(sorted((one.item, one.rating) for one in self.ratings))
 
 
-class GuestNeighbors(Guest):
-    """A guest, and the number of neighbors."""
+class NeighborOptions(BaseModel):
+    """What neighbors to return."""
 
-    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS)
+    model_config = ConfigDict(extra="forbid")
+
+    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
 
 
-class GuestRecommendations(Guest):
-    """A guest, and the number of recommendations."""
+class RecommendationOptions(BaseModel):
+    """What to recommend."""
 
-    n: WholeNumber = Field(default=10, ge=1, le=MOST_RECOMMENDATIONS)
+    model_config = ConfigDict(extra="forbid")
+
+    n: WholeNumber = Field(
+        default=10, ge=1, le=MOST_RECOMMENDATIONS, description="Number of recommendations."
+    )
+
+
+class GuestNeighbors(Guest, NeighborOptions):
+    """A guest, and what neighbors to return."""
+
+
+class GuestRecommendations(Guest, RecommendationOptions):
+    """A guest, and what to recommend."""
+
+
+class UsersRecommendations(_Request, RecommendationOptions):
+    """Users, and what to recommend to each."""
+
+    users: list[Id] = Field(
+        min_length=1, max_length=MOST_USERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
+    )
 
 
 class GuestPredictions(Guest):
