@@ -24,6 +24,12 @@
     if (!e.closest("[aria-hidden=true]") && !e.getAttribute("role")) wrong.push(`a picture neither named nor hidden: ${name(e)}`);
   }
 
+  // whoever says what they see is understood: the name contains the text
+  const words = (s) => s.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  for (const e of document.querySelectorAll("a[href][aria-label], button[aria-label], summary[aria-label]")) {
+    if (!words(e.getAttribute("aria-label")).includes(words(e.innerText))) wrong.push(`says one thing and is called another: ${name(e)}`);
+  }
+
   // ids and what points at them
   const ids = all.map((e) => e.id).filter(Boolean);
   for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) wrong.push(`id twice: ${id}`);

@@ -54,7 +54,7 @@ def test_no_inline_script_or_style():
 
 
 def test_everything_named_is_there():
-    named = set(re.findall(r"/assets/([\w./-]+)", FILES["index.html"]))
+    named = set(re.findall(r"\"assets/([\w./-]+)", FILES["index.html"]))
     for name in MODULES:
         for path in re.findall(r"from \"(\.[\w./-]+)\"", FILES[name]):
             named.add(posixpath.normpath(posixpath.join(posixpath.dirname(name), path)))

@@ -3,7 +3,8 @@
 import { announce } from "./lib/announce.js";
 import * as api from "./lib/api.js";
 import { h } from "./lib/elements.js";
-import { count, item, setNouns, user } from "./lib/format.js";
+import { count, item, items, setNouns, user } from "./lib/format.js";
+import { guestRatings } from "./lib/guest.js";
 import { href, parse, same } from "./lib/routes.js";
 import * as likeMinded from "./pages/page_like_minded.js";
 import * as measures from "./pages/page_measures.js";
@@ -50,10 +51,8 @@ function drawPage(model) {
     const other = route.other ?? (samePage ? undefined : recent.other);
     recent = { person: route.person, other: same(route.person, other) ? undefined : other };
   }
-  const page = PAGES[route.page];
-  main.replaceChildren(
-    ...[page ? page.draw(route, { model, signal: leaving.signal }) : notFound()].flat(Infinity),
-  );
+  const page = route.page && PAGES[route.page];
+  main.replaceChildren(...[content(page, route, model)].flat(Infinity));
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
   move(samePage, focused);
@@ -74,6 +73,25 @@ function move(samePage, focused) {
   const y = followed ? 0 : (heights.get(location.hash) ?? 0);
   // In the next frame: cached content has been drawn by then, and the page has its length.
   if (!samePage || followed) requestAnimationFrame(() => scrollTo(0, y));
+}
+
+function content(page, route, model) {
+  if (!page) return notFound();
+  const you = [route.person, route.other].some((one) => one?.you);
+  if (you && guestRatings().length === 0) return invitation();
+  return page.draw(route, { model, signal: leaving.signal });
+}
+
+function invitation() {
+  return [
+    h("h1", {}, "You have not rated anything yet"),
+    empty(
+      `This page is about your ratings, which stay in the tab where you made them. Rate a few ${items()}, `,
+      "and come back: ",
+      h("a", { href: href({ page: "try" }) }, "try it yourself"),
+      ".",
+    ),
+  ];
 }
 
 function notFound() {

@@ -1,8 +1,8 @@
 // The reference of the API, drawn from its OpenAPI schema. Strings become text, never markup.
 
-import { h } from "/assets/lib/elements.js";
+import { h } from "../assets/lib/elements.js";
 
-const SCHEMA = "/api/v1/openapi.json";
+const SCHEMA = new URL("../api/v1/openapi.json", import.meta.url);
 
 function resolved(schema, whole) {
   const name = schema?.$ref?.split("/").pop();
@@ -33,6 +33,11 @@ function typeText(schema, whole) {
   return words.join(", ");
 }
 
+// A text in which `code` is marked.
+function marked(text) {
+  return (text ?? "").split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part));
+}
+
 function table(heads, rows) {
   return h(
     "table",
@@ -47,7 +52,7 @@ function fields(schema, whole) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, one]) => [
     h("code", {}, name),
     typeText(one, whole) + (needed.has(name) ? "" : " (optional)"),
-    one.description ?? resolved(one, whole).description ?? "",
+    marked(one.description ?? resolved(one, whole).description),
   ]);
   return table(["field", "type", ""], rows);
 }
@@ -68,7 +73,7 @@ function objects(schema, whole) {
   const parts = [];
   for (const [name, one] of named(schema, whole)) {
     parts.push(h("h3", {}, h("code", {}, name)));
-    if (one.description) parts.push(h("p", {}, one.description));
+    if (one.description) parts.push(h("p", {}, marked(one.description)));
     if (one.properties) parts.push(fields(one, whole));
   }
   return parts;
@@ -92,7 +97,7 @@ function example(schema, whole, depth = 0) {
 }
 
 function operation(path, method, one, whole) {
-  const inside = h("div", { class: "inside" });
+  const inside = h("div", { class: "inside" }, h("p", {}, marked(one.description)));
   if (one.parameters?.length) {
     inside.append(
       h("h3", {}, "Parameters"),
@@ -102,7 +107,7 @@ function operation(path, method, one, whole) {
           h("code", {}, p.name),
           p.in,
           typeText(p.schema, whole) + (p.required ? "" : " (optional)"),
-          p.description ?? "",
+          marked(p.description),
         ]),
       ),
     );
@@ -116,14 +121,20 @@ function operation(path, method, one, whole) {
     );
   }
   const response = one.responses?.["200"]?.content?.["application/json"]?.schema;
-  if (response) inside.append(h("h3", {}, "Response"), ...objects(response, whole));
+  if (response) {
+    inside.append(
+      h("h3", {}, "Response"),
+      h("pre", {}, JSON.stringify(example(response, whole), null, 2)),
+      ...objects(response, whole),
+    );
+  }
   const problems = Object.entries(one.responses ?? {}).filter(([status]) => status >= "400");
   if (problems.length) {
     inside.append(
       h("h3", {}, "Problems"),
       table(
         ["status", ""],
-        problems.map(([status, { description }]) => [status, description]),
+        problems.map(([status, { description }]) => [status, marked(description)]),
       ),
     );
   }
@@ -143,7 +154,8 @@ function operation(path, method, one, whole) {
 }
 
 function draw(whole) {
-  document.getElementById("about").textContent = `${whole.info.description} Version ${whole.info.version}.`;
+  const about = `${whole.info.description} Version ${whole.info.version}.`;
+  document.getElementById("about").replaceChildren(...marked(about));
   const groups = new Map();
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const [method, one] of Object.entries(methods)) {

@@ -5,15 +5,16 @@
 
 import { guestRatings } from "./guest.js";
 
-const ROOT = "/api/v1";
+const ROOT = new URL("../../api/v1", import.meta.url).pathname; // the pages may be in any folder
+const READY = new URL("../../readyz", import.meta.url);
 const CACHE_SIZE = 60;
 const TOKEN = "prefmover.token";
 
 /** An error with a message for people; status 0 if the server did not respond. */
 export class ApiError extends Error {
-  constructor(status, title, detail, retryAfter = null) {
+  constructor(status, title, detail, more = {}) {
     super(detail || title);
-    Object.assign(this, { status, title, detail, retryAfter });
+    Object.assign(this, { status, title, detail, retryAfter: null, state: null, progress: null }, more);
   }
 }
 
@@ -24,6 +25,12 @@ let asking = null;
 /** Set the function that asks for a token; its argument says whether a token was refused. */
 export function onTokenNeeded(ask) {
   askForToken = ask;
+}
+
+/** Nothing if the server is ready; otherwise an error, whose `state` and `progress` say why not. */
+export async function ready(signal) {
+  const response = await answered(READY, { signal, cache: "no-store" });
+  if (!response.ok) throw await problem(response);
 }
 
 export const model = (signal) => get("/model", {}, signal);
@@ -110,8 +117,12 @@ async function sent(path, options, token) {
   const headers = { Accept: "application/json" };
   if (options.body) headers["Content-Type"] = "application/json";
   if (token) headers.Authorization = `Bearer ${token}`;
+  return answered(ROOT + path, { ...options, headers });
+}
+
+async function answered(address, options) {
   try {
-    return await fetch(ROOT + path, { ...options, headers });
+    return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "No response", "The server does not respond. Is it still running?");
@@ -130,7 +141,11 @@ async function problem(response) {
     response.status,
     body.title ?? `Error ${response.status}`,
     body.detail ?? "The server responded with an error.",
-    Number.isFinite(seconds) ? seconds : null,
+    {
+      retryAfter: Number.isFinite(seconds) ? seconds : null,
+      state: body.state ?? null,
+      progress: body.progress ?? null,
+    },
   );
 }
 

@@ -12,6 +12,9 @@ export function setNouns(model) {
   userNoun = itemNoun === "film" ? "viewer" : "user";
 }
 
+/** "a film", "an item"; "a user" begins with a consonant. */
+export const withArticle = (noun) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(noun) ? "an" : "a"} ${noun}`;
+
 export const item = () => itemNoun;
 export const user = () => userNoun;
 export const items = () => `${itemNoun}s`;
@@ -22,10 +25,14 @@ export function count(n, noun) {
   return `${n === 0 ? "no" : n.toLocaleString("en-US")} ${noun}${n <= 1 ? "" : "s"}`;
 }
 
+const LONGEST = 60; // letters of a name
+const isNumber = (person) => /^\d+$/.test(person.id);
+
 /** The name of a person: "you", an id, or a noun and a number. */
 export function nameOf(person) {
   if (person.you) return "you";
-  return /^\d+$/.test(person.id) ? `${userNoun} ${person.id}` : person.id;
+  if (isNumber(person)) return `${userNoun} ${person.id}`;
+  return person.id.length > LONGEST ? `${person.id.slice(0, LONGEST - 1)}…` : person.id;
 }
 
 /** "your", "petra-h’s". */
@@ -38,7 +45,7 @@ export const capitalWhose = (person) => capitalized(whose(person), person);
 /** A text with a capital letter. */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const capitalized = (text, person) => (text.startsWith(person.id) ? text : capital(text));
+const capitalized = (text, person) => (person.you || isNumber(person) ? capital(text) : text);
 
 /** A distance or similarity, with as many digits as a comparison by eye needs. */
 export const decimal = (x) => x.toFixed(3).replace("-", "−");

@@ -27,7 +27,7 @@ export const PAGES = {
 export function parse(hash) {
   const parts = hash.replace(/^#\/?/, "").split("/").filter(Boolean);
   const page = parts.shift() ?? "like-minded";
-  const names = PAGES[page];
+  const names = Object.hasOwn(PAGES, page) ? PAGES[page] : null; // not what every object inherits
   if (!names || parts.length > names.length) return { page: null };
   const route = { page };
   try {
@@ -38,6 +38,8 @@ export function parse(hash) {
   } catch {
     return { page: null }; // a lone % is not an address
   }
+  // The server compares the visitor with users, not users with the visitor.
+  if (route.other?.you) [route.person, route.other] = [route.other, route.person];
   return route;
 }
 

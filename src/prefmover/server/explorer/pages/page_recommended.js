@@ -3,7 +3,7 @@
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { capital, items as itemsNoun, nameOf, user as userNoun } from "../lib/format.js";
+import { capital, items as itemsNoun, nameOf, user as userNoun, withArticle } from "../lib/format.js";
 import { href } from "../lib/routes.js";
 import { onePicker } from "../parts/pickers.js";
 import { ratingParts } from "../parts/rating_parts.js";
@@ -25,7 +25,7 @@ export function draw(route, { model, signal }) {
       h("h1", {}, `Recommended ${itemsNoun()}`),
       picker,
       empty(
-        `Choose a ${userNoun()}, or `,
+        `Choose ${withArticle(userNoun())}, or `,
         h("a", { href: href({ page: "try" }) }, "rate a few yourself"),
         ".",
       ),

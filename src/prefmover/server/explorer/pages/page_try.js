@@ -12,6 +12,7 @@ import {
   measured,
   nameOf,
   users as usersNoun,
+  withArticle,
 } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
 import { hasPlan } from "../lib/plan_layout.js";
@@ -82,7 +83,7 @@ export function draw(_route, { model, signal }) {
 
   const search = combobox({
     id: "pick-item",
-    label: `Find a ${itemNoun()}`,
+    label: `Find ${withArticle(itemNoun())}`,
     placeholder: `Search ${itemsNoun()}`,
     clears: true,
     search: async (q, stop) => {

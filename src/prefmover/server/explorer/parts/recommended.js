@@ -65,12 +65,13 @@ function folded(one, id, { opened, open, toggle }) {
     type: "button",
     class: "quiet small",
     "aria-controls": id,
-    "aria-label": `All parts of the prediction for ${one.title}`,
   });
   const set = (shown) => {
     body.hidden = !shown;
     button.setAttribute("aria-expanded", String(shown));
     button.textContent = shown ? "Close" : "All parts";
+    const parts = `parts of the prediction for ${one.title}`;
+    button.setAttribute("aria-label", shown ? `Close the ${parts}` : `All ${parts}`);
     if (shown && !body.firstChild) open(one.item, body);
   };
   button.addEventListener("click", () => {

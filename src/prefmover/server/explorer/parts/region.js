@@ -2,12 +2,16 @@
  * A part of the page that is loaded: a skeleton, then the content or an error, always in the same space.
  *
  * One request at a time: a newer one aborts the older one. While new content is loaded the old one stays, so
- * that nothing jumps. A request to a busy server (503) is repeated after the time that the server asks for.
+ * that nothing jumps. A request to a busy server (503) is repeated after the time that the server asks for;
+ * while the server starts, the part waits until it is ready.
  */
 
+import { ready } from "../lib/api.js";
 import { h } from "../lib/elements.js";
+import { starting } from "./starting.js";
 
 const RETRIES = 5; // automatic ones, while the server is busy
+const POLL = 1000; // ms between two looks at a server that starts
 const LONGEST = 60;
 
 /**
@@ -39,9 +43,25 @@ export function region({ label, lines = 6, room = 3, signal }) {
       if (stop.aborted) return;
       if (error.status === undefined) console.error(error); // a defect of the page, not of the server
       const again = () => show(load, draw);
-      if (error.status !== 503) put(failure(error, again));
+      if (error.state === "starting") wait(error, stop, again);
+      else if (error.status !== 503 || error.state) put(failure(error, again));
       else busy(error, load, draw, attempt);
     }
+  }
+
+  /** Wait until the server is ready, for as long as it says that it starts. */
+  async function wait(error, stop, again) {
+    const notice = starting();
+    put(notice.element);
+    for (let problem = error; problem?.state === "starting"; ) {
+      notice.update(problem.progress);
+      await new Promise((done) => setTimeout(done, POLL));
+      if (stop.aborted) return;
+      problem = await ready(stop).catch((other) => other);
+      if (stop.aborted) return;
+      if (problem && problem.state !== "starting") return put(failure(problem, again));
+    }
+    again();
   }
 
   function busy(error, load, draw, attempt) {

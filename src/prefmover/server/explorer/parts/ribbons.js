@@ -169,10 +169,7 @@ function column(nodes, name) {
         h(
           "span",
           { class: "words" },
-          node.common
-            ? [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")]
-            : null,
-          text,
+          h("span", { class: "name" }, node.common ? both() : null, text),
           node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
         ),
         h("span", { class: "bar", "aria-hidden": "true" }),
@@ -181,6 +178,8 @@ function column(nodes, name) {
     }),
   );
 }
+
+const both = () => [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")];
 
 function side(explanation, person, end) {
   const n = ratedItems(explanation.flows, end).length;

@@ -1,0 +1,194 @@
+"""Odd addresses, odd data, and a server that is not ready yet."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from prefmover import Recommender
+from prefmover.server.handlers import Handlers
+from tests.explorer.conftest import DESKTOP, PHONE
+from tests.server.conftest import listening, small_data, with_title
+
+pytestmark = pytest.mark.slow
+
+WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def test_names_that_every_object_has_are_no_pages(visitor):
+    for route in ("constructor", "__proto__", "toString", "hasOwnProperty/x"):
+        page = visitor.open("#/try")
+        page.goto(f"{visitor.home}/#/{route}")
+        expect(page.locator("h1")).to_have_text("There is no such page")
+        assert page.title().startswith("Not found")
+
+
+def test_a_visitor_without_ratings_is_invited_to_rate(visitor):
+    """As in a new tab: nothing is requested, and no message of a library appears."""
+    requested = []
+    page = visitor.page
+    page.on("request", lambda request: requested.append(request.url))
+    routes = ["like-minded/@you", "why/@you", "why/@you/petra-h", "why/petra-h/@you"]
+    for route in [*routes, "recommended/@you", "measures/@you/petra-h", "measures/petra-h/@you"]:
+        visitor.open(f"#/{route}")
+        assert not [url for url in requested if "/guest/" in url]
+        assert page.locator(".notice.bad").count() == 0
+        page.get_by_role("link", name="try it yourself", exact=True).click()
+        expect(page.locator("h1")).to_have_text("Try it yourself")
+
+
+def test_the_visitor_may_be_the_second_of_two(visitor):
+    page = visitor.open("#/try")
+    page.get_by_role("slider").first.press("5")
+    page.locator(".near li").first.wait_for()
+    for route in ("#/why/petra-h/@you", "#/measures/petra-h/@you"):
+        visitor.open(route)
+        assert page.locator(".notice.bad").count() == 0
+        heading = page.locator("h1").inner_text()
+        assert "you" in heading.lower()
+        assert "petra-h" in heading
+
+
+def test_the_button_of_open_parts_says_what_it_does(visitor):
+    page = visitor.open("#/recommended/petra-h")
+    button = page.locator(".recommended button").first
+    title = page.locator(".recommended h3").first.inner_text()
+    assert button.get_attribute("aria-label") == f"All parts of the prediction for {title}"
+    button.click()
+    visitor.settled()
+    assert button.inner_text() == "Close"
+    assert button.get_attribute("aria-label") == f"Close the parts of the prediction for {title}"
+    assert visitor.audit() == []
+    button.click()
+    assert button.get_attribute("aria-label").startswith("All parts")
+
+
+def test_the_reference(visiting):
+    """Nothing is missing, and code is shown as code."""
+    with visiting() as visitor:
+        page, failed = visitor.page, []
+        page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 400 else 0)
+        page.goto(f"{visitor.home}/docs")
+        page.locator("details").first.wait_for()
+        icon = visitor.client.get("/favicon.ico")
+        assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+        assert (failed, visitor.complaints) == ([], [])
+        schema = visitor.client.get("/api/v1/openapi.json").json()
+        assert page.locator("details").count() == sum(map(len, schema["paths"].values()))
+        page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        assert "`" not in page.locator("body").inner_text()
+        assert page.evaluate(WIDTH) <= 0
+
+
+LONG_TITLE = "An endless title " * 40
+LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 30
+LONG_USER = "u" * 700
+
+
+@pytest.fixture(scope="module")
+def odd(browser):
+    """Users and items with long names; the items are no films."""
+    users = [LONG_USER, LONG_USER, LONG_USER, "ann", "ann", "bob", "bob", "bob"]
+    items = ["x", "y", "z", "x", "w", "y", "z", "v"]
+    data = small_data(users, items, [5, 3, 2, 4, 1, 2, 5, 4], [[1, 0], [1, 0.5], [0, 1], [1, 2], [2, 1]])
+    data = with_title(with_title(data, "x", LONG_TITLE), "v", LONG_WORD)
+    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
+        yield client
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_long_names_do_not_widen_the_page(visiting, odd, size):
+    routes = ["like-minded", f"like-minded/{LONG_USER}", f"why/{LONG_USER}/bob", f"why/{LONG_USER}", "try"]
+    routes += [f"measures/bob/{LONG_USER}", f"recommended/{LONG_USER}", "recommended/ann/v", "nowhere"]
+    with visiting(odd, size=size) as visitor:
+        for route in routes:
+            page = visitor.open(f"#/{route}")
+            for details in page.locator("summary").all():
+                details.click()
+            assert page.evaluate(WIDTH) <= 0, route[:20]
+        visitor.open("#/try")
+        page.get_by_role("combobox").click()
+        page.get_by_role("option").first.wait_for()
+        assert page.evaluate(WIDTH) <= 0
+        page.keyboard.press("Escape")
+        page.get_by_role("slider").first.press("5")
+        page.locator(".plan").wait_for()
+        visitor.settled()
+        assert page.evaluate(WIDTH) <= 0
+
+
+def test_long_titles_in_a_plan_keep_their_ratings(visiting, odd):
+    with visiting(odd) as visitor:
+        page = visitor.open(f"#/why/{LONG_USER}/bob")
+        for node in page.locator(".plan .node").all():
+            box, gave = node.bounding_box(), node.locator(".gave").bounding_box()
+            assert gave["width"] > 5
+            assert box["y"] <= gave["y"] + gave["height"] / 2 <= box["y"] + box["height"]
+            assert box["x"] <= gave["x"] <= box["x"] + box["width"]
+        name = page.locator(".left .name").filter(has_text="endless").first
+        cut = name.evaluate("(e) => [e.scrollHeight > e.clientHeight, getComputedStyle(e).webkitLineClamp]")
+        assert cut[0]
+        assert int(cut[1]) >= 1  # which ends in an ellipsis
+
+
+def test_the_article_fits_the_noun(visiting, odd):
+    with visiting(odd) as visitor:
+        page = visitor.open("#/try")
+        assert page.get_by_label("Find an item", exact=True).count() >= 1
+        page = visitor.open("#/recommended")
+        assert "a user" in page.locator(".notice").inner_text()
+        nouns = ["film", "item", "user", "album", "unit", "umbrella", "book"]
+        got = page.evaluate(
+            """async (nouns) => {
+              const { withArticle } = await import("./assets/lib/format.js");
+              return nouns.map(withArticle);
+            }""",
+            nouns,
+        )
+        assert got == ["a film", "an item", "a user", "an album", "a unit", "an umbrella", "a book"]
+
+
+def test_the_page_waits_for_a_server_that_starts(visiting, handlers):
+    """With what it does and how far it is, for as long as it takes, and then continues by itself."""
+    fitted, report = threading.Event(), []
+
+    def load(tell):
+        tell("comparing users", 40, 200)
+        report.append(tell)
+        assert fitted.wait(60)
+        return handlers
+
+    with listening(load, wait=False) as client, visiting(client) as visitor:
+        page = visitor.page
+        looks = []
+        page.on("response", lambda answer: looks.append(answer) if answer.url.endswith("/readyz") else 0)
+        page.clock.install()  # minutes pass in a moment
+        page.goto(f"{visitor.home}/#/like-minded/petra-h")
+        expect(page.locator("h1")).to_have_text("The server is starting")
+        expect(page.locator(".starting")).to_contain_text("Comparing users: 40 of 200")
+        assert page.locator("progress").evaluate("(e) => [e.value, e.max]") == [40, 200]
+        assert visitor.audit() == []
+        report[0]("comparing users", 150, 200)
+        while len(looks) < 12:  # a busy server is asked five times
+            page.clock.run_for(1000)
+            page.evaluate("fetch('healthz')")  # a moment for the response
+        expect(page.locator(".starting")).to_contain_text("150 of 200")
+        assert page.locator(".notice.bad").count() == 0
+        fitted.set()
+        page.clock.resume()
+        page.locator(".near li").first.wait_for()
+        assert page.locator(".starting").count() == 0
+        assert [text for text in visitor.complaints if "503" not in text] == []
+
+
+def test_a_start_that_fails_is_told(visiting, handlers):
+    with visiting() as visitor:
+        page = visitor.page
+        problem = {"status": 503, "title": "Service Unavailable", "detail": "The model does not answer."}
+        starting = {**problem, "state": "starting", "progress": {"doing": "x", "done": 0, "total": 0}}
+        page.route("**/api/v1/model", lambda route: route.fulfill(status=503, json=starting))
+        page.route("**/readyz", lambda route: route.fulfill(status=503, json={**problem, "state": "failed"}))
+        page.goto(visitor.home)
+        expect(page.locator(".notice.bad")).to_contain_text("The model does not answer.")
