@@ -93,7 +93,13 @@ class UserRows(NamedTuple):
         items = preferences.indices[entries].astype(np.int32)
         total = np.maximum(preferences.total[users], 1)
         share = (preferences.mass[entries] / total[rows]).astype(np.float32)
-        return cls(indptr, items, share, _mean_vectors(indptr, items, share, geometry), np.log(np.maximum(lengths, 1)))
+        return cls(
+            indptr,
+            items,
+            share,
+            _mean_vectors(indptr, items, share, geometry),
+            np.log(np.maximum(lengths, 1)),
+        )
 
     def part(self, block: slice) -> UserRows:
         """Return a range of the users."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Progress
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
@@ -19,26 +20,28 @@ from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
 from prefmover.measures import Measure, find_measure, weight
 from prefmover.predict.base import (
-    HOW,
     Contribution,
     Prediction,
     Predictions,
     Predictor,
-    Recommendation,
-    Recommendations,
     UserState,
-    best,
     clip,
     how_predicted,
 )
 from prefmover.predict.inputs import guest_ratings, pair_columns
+from prefmover.predict.ranker import Ranker
+from prefmover.predict.recommendations import Recommendations, RecommendationTable
+from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import Settings, tuned
+from prefmover.predict.tuning import CHANGES, Settings, tuned
 from prefmover.search import NeighborList
 
 __all__ = ["Arrays", "BaseRecommender"]
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+By: TypeAlias = Literal["ranking", "rating"]
+
+BLOCK_USERS = 256
 
 
 class BaseRecommender(ABC):
@@ -59,6 +62,7 @@ class BaseRecommender(ABC):
 
     data_: Dataset
     predictor_: Predictor
+    ranker_: Ranker
     settings_: dict[str, Any]
     tuning_: list[dict[str, Any]]
     params_: dict[str, Any]
@@ -75,9 +79,23 @@ class BaseRecommender(ABC):
         """Return the part of the fit that does not depend on the settings."""
         return None
 
+    def _completed(
+        self,
+        similarity: UserSimilarity,
+        settings: dict[str, Any],
+        trials: list[dict[str, Any]],
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        """Return the settings with those that every fit chooses on held-out ratings; trials are added."""
+        return settings
+
     @abstractmethod
     def _build(self, similarity: UserSimilarity, settings: Settings, prepared: Any) -> Predictor:
         """Return the predictor."""
+
+    @abstractmethod
+    def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: Any) -> Ranker:
+        """Return the ranker."""
 
     def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the numbers and the arrays of the fitted predictor that are saved."""
@@ -85,9 +103,9 @@ class BaseRecommender(ABC):
 
     def _restored(
         self, similarity: UserSimilarity, settings: Settings, facts: Mapping[str, Any], arrays: Arrays
-    ) -> Predictor:
-        """Return the predictor of a saved model, checked."""
-        return self._build(similarity, settings, None)
+    ) -> tuple[Predictor, Ranker]:
+        """Return the predictor and the ranker of a saved model, checked."""
+        return self._build(similarity, settings, None), self._build_ranker(similarity, settings, None)
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -134,17 +152,26 @@ class BaseRecommender(ABC):
         params, defaults, trials = self.get_params(), self._defaults(), list[dict[str, Any]]()
         similarity = UserSimilarity(data, row, self.convention, self.n_threads)
         if tune:
-            names = [name for name in settings if params[name] == defaults[name]]
+            names = [name for name in settings if name in CHANGES and params[name] == defaults[name]]
             seed = params.get("seed", 0)
             settings, trials = tuned(similarity, settings, names, self._prepare, self._build, seed)
         if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
             data = data.with_geometry(data.geometry)
             similarity = similarity.with_data(data)
-        predictor = self._build(similarity, settings, self._prepare(similarity, progress))
-        vars(self).update(  # all in one step
-            data_=data, predictor_=predictor, settings_=settings, tuning_=trials, params_=params
-        )
+        similarity = self._calibrated(similarity)
+        settings = self._completed(similarity, settings, trials, progress)
+        prepared = self._prepare(similarity, progress)
+        fitted = {
+            "predictor_": self._build(similarity, settings, prepared),
+            "ranker_": self._build_ranker(similarity, settings, prepared),
+        }
+        # All in one step.
+        vars(self).update(fitted, data_=data, settings_=settings, tuning_=trials, params_=params)
         return self
+
+    def _calibrated(self, similarity: UserSimilarity) -> UserSimilarity:
+        """Return the measure with a calibration, if the model needs many values that need not be exact."""
+        return similarity
 
     def _checked(self) -> tuple[Measure, dict[str, Any]]:
         """Return the measure and the settings, with all parameters checked."""
@@ -196,35 +223,118 @@ class BaseRecommender(ABC):
         """Return one predicted rating."""
         return self.predict([(user, item)])[0]
 
-    def recommend(self, user: Any, n: int = 10, *, items: Iterable[Any] | None = None) -> Recommendations:
-        """Return the n items with the highest scores among those that a user has not rated.
+    @overload
+    def recommend(self, user: list[Any], n: int = ..., **options: Any) -> RecommendationTable: ...
+
+    @overload
+    def recommend(self, user: Any = ..., n: int = ..., **options: Any) -> Recommendations: ...
+
+    def recommend(
+        self,
+        user: Any = None,
+        n: int = 10,
+        *,
+        by: By = "ranking",
+        items: Iterable[Any] | None = None,
+        exclude: Iterable[Any] | None = None,
+        where: Mapping[str, Any] | None = None,
+        min_ratings: int = 0,
+        novelty: float = 0.0,
+        diversify: float = 0.0,
+        seen: bool = False,
+    ) -> Any:
+        """Return the n best items for a user, or for each of a list of users.
 
         Parameters
         ----------
         user
-            Id or :class:`UserState`; an unknown user gets the items that suit most users.
+            Id or :class:`UserState`, or a list of them. ``None`` is somebody about whom nothing is known, and
+            gets the items that are liked most.
         n
             Number of items.
-        items
-            Ids of the candidates; all items by default.
+        by
+            ``"ranking"``: what to see next, by the score of the ranker. ``"rating"``: by expected rating,
+            which favors items that few people know.
+        items, exclude
+            Ids of the candidates (all items by default), and of items to leave out.
+        where
+            Conditions on the items, such as ``{"year": (1980, 1999), "genre": "Horror"}``; see
+            :meth:`prefmover.items.catalog.Catalog.matching`.
+        min_ratings
+            The least number of ratings of a recommended item.
+        novelty
+            From -1, better known items, to 1, less known ones.
+        diversify
+            From 0 to 1: how different the items of a list are (:mod:`prefmover.predict.selection`).
+        seen
+            Whether items that the user has rated may be recommended too.
+
+        Returns
+        -------
+        Recommendations, or a RecommendationTable for a list of users
         """
-        state, data = self._state(user), self.data_
-        candidates = np.arange(data.n_items)
-        if items is not None:
-            candidates = np.unique(data.ratings.item_positions(items))
-        scores = self.predictor_.scores(state, candidates)
-        top = best(scores.values, np.flatnonzero(np.isin(candidates, state.items)), n)
-        positions, values, n_neighbors = candidates[top], scores.values[top], scores.n_neighbors[top]
-        how = how_predicted(np.full(len(top), 0 if state.is_known else -1), positions, n_neighbors)
-        columns = (
-            data.ratings.items[positions].tolist(),
-            values.tolist(),
-            clip(values, data.ratings.scale)[0].tolist(),
-            [data.items.label(position) for position in positions.tolist()],
-            n_neighbors.tolist(),
-            [HOW[code] for code in how.tolist()],
+        self._fitted()
+        if by not in ("ranking", "rating"):
+            raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
+        selection = Selection.make(
+            self.data_,
+            n,
+            items=items,
+            exclude=exclude,
+            where=where,
+            min_ratings=min_ratings,
+            novelty=novelty,
+            diversify=diversify,
+            seen=seen,
         )
-        return Recommendations(state.name, tuple(Recommendation(*row) for row in zip(*columns, strict=True)))
+        many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
+        states = [self._state(one, known=one is not None) for one in (user if many else [user])]
+        table = self._recommended(states, by, selection)
+        return table if many else table[0]
+
+    def _recommended(self, states: list[UserState], by: By, selection: Selection) -> RecommendationTable:
+        """Return the table of recommendations of some users."""
+        data, shape = self.data_, (len(states), selection.n)
+        positions, how = np.full(shape, -1, np.int64), np.zeros(shape, np.int8)
+        scores, ratings = np.full(shape, np.nan), np.full(shape, np.nan)
+        for first in range(0, len(states), BLOCK_USERS):
+            block = states[first : first + BLOCK_USERS]
+            for row, (state, values) in enumerate(zip(block, self._scores(block, by), strict=True), first):
+                chosen = selection.best(values, state.items)
+                positions[row, : len(chosen)], scores[row, : len(chosen)] = chosen, values[chosen]
+        if not data.ratings.scale.implicit:
+            self._add_ratings(states, positions, ratings, how)
+        names = [state.name for state in states]
+        return RecommendationTable(names, positions, scores, ratings, how, data, n_ratings(data))
+
+    def _scores(self, states: list[UserState], by: By) -> Iterator[Floats]:
+        """Yield the scores of all items for each user."""
+        if by == "rating":
+            everything = np.arange(self.data_.n_items)
+            yield from (self.predictor_.scores(state, everything).values for state in states)
+            return
+        known = [state.position for state in states if state.position >= 0]
+        rows = iter(self.ranker_.block(np.array(known)).total if known else ())
+        for state in states:
+            yield next(rows) if state.position >= 0 else self.ranker_.scores(state).total[0]
+
+    def _add_ratings(
+        self, states: list[UserState], positions: Ints, ratings: Floats, how: npt.NDArray[np.int8]
+    ) -> None:
+        """Predict the ratings of recommended items."""
+        known = np.array([state.position for state in states], np.int64)
+        there = (positions >= 0) & (known >= 0)[:, None]
+        users, items = np.repeat(known, positions.shape[1])[there.ravel()], positions[there]
+        if len(users):
+            predicted = self.predictor_.predict(users, items)
+            ratings[there] = clip(predicted.values, self.data_.ratings.scale)[0]
+            how[there] = how_predicted(users, items, predicted.n_neighbors)
+        for row in np.flatnonzero(known < 0).tolist():
+            chosen = positions[row][positions[row] >= 0]
+            predicted = self.predictor_.scores(states[row], chosen)
+            ratings[row, : len(chosen)] = clip(predicted.values, self.data_.ratings.scale)[0]
+            user = np.full(len(chosen), 0 if states[row].is_known else -1)
+            how[row, : len(chosen)] = how_predicted(user, chosen, predicted.n_neighbors)
 
     def neighbors(self, user: Any, k: int = 10) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first."""
@@ -269,7 +379,8 @@ class BaseRecommender(ABC):
 
         The name, which appears in results, must not be the id of a user.
         """
-        return self._fitted().guest_state(guest_ratings(self.data_.ratings, ratings, name))
+        predictor, one = self._fitted(), guest_ratings(self.data_.ratings, ratings, name)
+        return replace(predictor.guest_state(one), ranking=self.ranker_.guest(one))
 
     def add_users(self, ratings: Ratings) -> Self:
         """Add users, by their ratings of items of the model. The present users are not compared again."""
@@ -290,7 +401,8 @@ class BaseRecommender(ABC):
                 f"{scale.lowest:g} to {scale.highest:g}"
             )
         data = self.data_.with_ratings(known.stack(ratings.with_items(known.items)))
-        vars(self).update(data_=data, predictor_=predictor.with_users(data))
+        ranker = self.ranker_.with_data(data, np.empty(0, np.int64))
+        vars(self).update(data_=data, predictor_=predictor.with_users(data), ranker_=ranker)
         return self
 
     def save(self, folder: str | PathLike[str]) -> None:

@@ -19,6 +19,7 @@ from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base import BaseRecommender
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
+from prefmover.predict.ranker import VoteRanker
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
 
@@ -91,3 +92,6 @@ class KNNRecommender(BaseRecommender):
         centering = Centering.fit(similarity.data.ratings, self.centering)
         rule, shrinkage = weight(settings["weight"]), float(settings["shrinkage"])
         return KNNPredictor(similarity, rule, centering, settings["k"], self.neighborhood, shrinkage)
+
+    def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> VoteRanker:
+        return VoteRanker(similarity, weight(settings["weight"]), settings["k"])

@@ -49,6 +49,7 @@ from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
+from prefmover.predict.ranking import RankingSettings
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
 
@@ -201,8 +202,9 @@ def _restored(stored: StoredModel, n_threads: int | None) -> BaseRecommender:
     similarity = UserSimilarity(data, row, model.convention, n_threads)
     settings = _from_json(facts["settings"])
     model._check(settings)
-    predictor = model._restored(similarity, settings, facts, stored.arrays)
-    fitted = {"data_": data, "predictor_": predictor, "settings_": settings, "tuning_": facts["tuning"]}
+    predictor, ranker = model._restored(similarity, settings, facts, stored.arrays)
+    fitted = {"data_": data, "predictor_": predictor, "ranker_": ranker}
+    fitted |= {"settings_": settings, "tuning_": facts["tuning"]}
     vars(model).update(fitted, params_=model.get_params())
     return model
 
@@ -223,7 +225,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, Covariance):
+    if isinstance(value, Covariance | RankingSettings):
         return {name: _to_json(number) for name, number in asdict(value).items()}
     if isinstance(value, np.generic):
         return value.item()
@@ -239,9 +241,12 @@ def _to_json(value: Any) -> Any:
 
 
 def _from_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters or settings with the covariance as an object again."""
-    covariance = values.get("covariance")
-    return {**values, "covariance": Covariance(**covariance)} if covariance is not None else dict(values)
+    """Return parameters or settings with covariance and ranking as objects again."""
+    out = dict(values)
+    for name, cls in (("covariance", Covariance), ("ranking", RankingSettings)):
+        if out.get(name) is not None:
+            out[name] = cls(**out[name])
+    return out
 
 
 def write(

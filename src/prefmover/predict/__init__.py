@@ -2,7 +2,7 @@
 
 ::
 
-    base.py         predictions, recommendations, contributions; the protocol of predictors
+    base.py         predictions and contributions; the protocol of predictors
     inputs.py       pairs and guests' ratings in every form, as positions
     similarity.py   a measure bound to a data set
     centering.py    baselines and residuals
@@ -10,7 +10,14 @@
     user_kernel.py  users as vectors, from distances to landmarks
     regression.py   Gaussian process regression over users and items
     kernel.py       the predictor on top of it (the default)
-    tuning.py       settings chosen on held-out ratings
+    tuning.py       its settings, chosen on held-out ratings
+    item_side.py    what a user's own likes say about other items (EASE)
+    user_side.py    what people with the user's taste like (kernel ridge regression)
+    ranking.py      both sides together: scores to rank by
+    ranking_tuning.py   their numbers, chosen on held-out ratings
+    ranker.py       rankers of the models, with the parts of each score
+    selection.py    the best of the candidates: filters, novelty, diversity
+    recommendations.py  recommended items, for one user and for many
 """
 
 from prefmover.predict.base import (
@@ -20,11 +27,11 @@ from prefmover.predict.base import (
     Evidence,
     Prediction,
     Predictions,
-    Recommendation,
-    Recommendations,
     UserState,
 )
 from prefmover.predict.centering import CENTERINGS, Centering
+from prefmover.predict.ranking import RankingSettings
+from prefmover.predict.recommendations import Recommendation, Recommendations, RecommendationTable
 from prefmover.predict.regression import Covariance
 
 __all__ = [
@@ -37,7 +44,9 @@ __all__ = [
     "Evidence",
     "Prediction",
     "Predictions",
+    "RankingSettings",
     "Recommendation",
+    "RecommendationTable",
     "Recommendations",
     "UserState",
 ]

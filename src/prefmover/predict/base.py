@@ -1,11 +1,11 @@
-"""Predictions, recommendations, the contributions that explain them, and the base of predictors."""
+"""Predictions, the contributions that explain them, and the base of predictors."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args, overload
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 from uuid import uuid4
 
 import numpy as np
@@ -31,8 +31,6 @@ __all__ = [
     "Prediction",
     "Predictions",
     "Predictor",
-    "Recommendation",
-    "Recommendations",
     "Scores",
     "UserState",
     "best",
@@ -186,74 +184,6 @@ def _id_column(ids: list[Any]) -> Any:
     return pa.array([str(id_) for id_ in ids] if mixed else ids)
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """A recommended item.
-
-    Attributes
-    ----------
-    item
-        Id.
-    title
-        Title and year; the id where there is no title.
-    score
-        The number that items are ranked by; for the rating models, the predicted rating before it is
-        clipped to the scale.
-    rating, n_neighbors, how
-        As in :class:`Prediction`.
-    """
-
-    item: Any
-    score: float
-    rating: float
-    title: str
-    n_neighbors: int
-    how: How = "neighbors"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, ready for JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Recommendations(Sequence[Recommendation]):
-    """Recommended items for a user (an id, or the name of a guest), the best first."""
-
-    user: Any
-    _items: tuple[Recommendation, ...]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, k: int) -> Recommendation: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> Recommendations: ...
-
-    def __getitem__(self, k: int | slice) -> Recommendation | Recommendations:
-        return Recommendations(self.user, self._items[k]) if isinstance(k, slice) else self._items[k]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the user and the recommendations, ready for JSON."""
-        return {"user": self.user, "recommendations": [one.to_dict() for one in self._items]}
-
-    def to_frame(self) -> Any:
-        """Return a `pyarrow.Table`: rank (from 1), item, title, score, rating, n_neighbors, how."""
-        import pyarrow as pa
-
-        number, text, count = pa.float64(), pa.string(), pa.int64()
-        types = {"title": text, "score": number, "rating": number, "n_neighbors": count, "how": text}
-        columns = {"rank": pa.array(range(1, len(self) + 1), count), "item": [one.item for one in self]}
-        columns |= {name: pa.array([getattr(one, name) for one in self], t) for name, t in types.items()}
-        return pa.table(columns)
-
-    def __repr__(self) -> str:
-        items = ", ".join(f"{one.title} {one.rating:.2f}" for one in self._items[:3])
-        more = ", ..." if len(self) > 3 else ""
-        return f"Recommendations({self.user!r}, {counted(len(self), 'item')}: {items}{more})"
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UserState:
     """The state of one user in a fitted model: a user of the data, a guest, or an unknown user.
@@ -273,8 +203,8 @@ class UserState:
         Identifies the fit that made the state.
     guest
         The ratings of a guest as a table; None for all others.
-    coefficients
-        The numbers of a guest that the predictor computes once.
+    coefficients, ranking
+        The numbers of a guest that the predictor and the ranker compute once.
     """
 
     name: Any
@@ -284,6 +214,7 @@ class UserState:
     fit_id: str
     guest: Ratings | None = None
     coefficients: Any = None
+    ranking: Any = None
 
     @property
     def is_known(self) -> bool:

@@ -124,16 +124,22 @@ class ItemSide:
         """Return where items are among those that take part; -1 for others."""
         at = np.searchsorted(self.items, positions)
         at[at == len(self.items)] = 0
-        return np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
+        return (
+            np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
+        )
 
     def check(self, n_items: int) -> None:
         """Raise an error unless the arrays fit each other; for models from files."""
         m = len(self.items)
         check_array("item side: items", self.items, np.int64, (m,))
         ascending = bool((np.diff(self.items) > 0).all())
-        if self.n_items != n_items or (m and not (ascending and 0 <= self.items[0] <= self.items[-1] < n_items)):
+        if self.n_items != n_items or (
+            m and not (ascending and 0 <= self.items[0] <= self.items[-1] < n_items)
+        ):
             raise InputError(f"item side is damaged: its items are not among the {n_items:,} of the data")
-        check_array("item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m))
+        check_array(
+            "item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m)
+        )
         check_array("item side: diagonal", self.diagonal, np.float32, (m,))
         if self.likes is not None and self.likes.shape != self.right.shape:
             raise InputError("item side is damaged: likes and weights are of different shapes")

@@ -43,8 +43,8 @@ def compare_with_landmarks(
     landmarks, everyone = choose_landmarks(ratings, limit, seed), np.arange(ratings.n_users)
     require_room(ratings.n_users, ratings.n_items, len(landmarks))
     if similarity.measure.symmetric and len(landmarks) < len(everyone):
-        return landmarks, np.ascontiguousarray(similarity.values(landmarks, everyone, progress).T)
-    return landmarks, similarity.values(everyone, landmarks, progress)
+        return landmarks, np.ascontiguousarray(similarity.estimates(landmarks, everyone, progress).T)
+    return landmarks, similarity.estimates(everyone, landmarks, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class KernelPredictor(Predictor):
         """Return the predictor with more users, who are compared with the landmarks; solved again."""
         r, similarity = self.regression, self.similarity.with_data(data)
         more = np.arange(self.ratings.n_users, data.n_users)
-        values, self_values = similarity.values(more, r.kernel.landmarks), similarity.self_values(more)
+        values, self_values = similarity.estimates(more, r.kernel.landmarks), similarity.self_values(more)
         weights = normalized_weights(values, self.weight, self_values, self.landmark_self_values)
         start = np.concatenate([r.alpha, np.zeros(data.ratings.n_ratings - len(r.alpha))])
         solved = solve(data.ratings, data.geometry, r.kernel.extended(weights), r.covariance, start)
@@ -174,7 +174,7 @@ class KernelPredictor(Predictor):
     def _guest_coefficients(self, guest: Ratings) -> UserCoefficients:
         """Compare a guest with the landmarks."""
         r = self.regression
-        values, self_value = self.similarity.guest_values(guest, r.kernel.landmarks)
+        values, self_value = self.similarity.guest_estimates(guest, r.kernel.landmarks)
         self_values = np.array([self_value])
         weights = normalized_weights(values[None], self.weight, self_values, self.landmark_self_values)
         return r.new_coefficients(*guest.row(0), r.kernel.project(weights)[0][0])

@@ -70,7 +70,9 @@ class RankingSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             least = "from 0" if field.name == "overlap" else "above 0"
-            if field.name != "weight" and not (0 <= value < np.inf and (value > 0 or field.name == "overlap")):
+            if field.name != "weight" and not (
+                0 <= value < np.inf and (value > 0 or field.name == "overlap")
+            ):
                 raise InputError(f"{field.name} is {value!r}; give a number {least}")
 
 
@@ -112,7 +114,11 @@ def row_angles(likes: Likes, others: Likes) -> Floats:
 
 
 def user_weights(
-    values: Floats, self_values: Floats, landmark_self_values: Floats, angles: Floats | None, s: RankingSettings
+    values: Floats,
+    self_values: Floats,
+    landmark_self_values: Floats,
+    angles: Floats | None,
+    s: RankingSettings,
 ) -> Floats:
     """Return the kernel between users and landmarks, from values of the measure and angles of rows."""
     out = normalized_weights(values, weight(s.weight), self_values, landmark_self_values)
@@ -166,7 +172,9 @@ class Ranking:
 
     def guest_scores(self, likes: Likes, features: Singles) -> SideScores:
         """Return the scores of one user who is not in the data, (1, n_items)."""
-        return self._with_similar(SideScores(self.item_side.scores(likes), self.user_side.scores(features[None])))
+        return self._with_similar(
+            SideScores(self.item_side.scores(likes), self.user_side.scores(features[None]))
+        )
 
     def popularity(self) -> Floats:
         """Return the mean like of each item over all users: the scores of a user about whom nothing is known."""
@@ -180,7 +188,9 @@ class Ranking:
 
     def user_parts(self, features: Singles, position: int, items: Ints) -> Floats:
         """Return what each user adds to the user side of items, (n_users, items): K_uv A_vj."""
-        return self._columns(items, lambda some: self.user_side.parts(features, position, self._residuals(some)))
+        return self._columns(
+            items, lambda some: self.user_side.parts(features, position, self._residuals(some))
+        )
 
     def _residuals(self, items: Ints) -> Singles:
         """Return R - ΦW of items, for all users."""

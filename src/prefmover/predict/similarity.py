@@ -94,7 +94,9 @@ class UserSimilarity:
         """Return :meth:`guest_values`, estimated if there is a calibration."""
         if self.calibration is None:
             return self.guest_values(guest, others)
-        one = UserRows.take(preferences(guest), self.data.require_geometry(self.measure.label), np.zeros(1, np.int64))
+        one = UserRows.take(
+            preferences(guest), self.data.require_geometry(self.measure.label), np.zeros(1, np.int64)
+        )
         return self._estimated(one, self._rows(others))[0], 0.0
 
     def _rows(self, users: Ints) -> UserRows:

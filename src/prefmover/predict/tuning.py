@@ -70,7 +70,7 @@ def tuned(
     if round((1 - TRAIN_SHARE) * data.ratings.n_ratings) < MIN_HELD_OUT:
         raise InputError(f"{data.ratings.n_ratings} ratings are too few to hold some out; fit without tuning")
     split = random_split(data.ratings, TRAIN_SHARE, seed)
-    train = similarity.with_data(data.with_ratings(split.train))
+    train = similarity.with_data(data.with_ratings(split.train)).calibrated(seed)
     prepared = prepare(train, None)
     trials: list[dict[str, Any]] = []
 

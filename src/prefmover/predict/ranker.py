@@ -1,0 +1,316 @@
+"""Rankers: the scores that a list of recommendations is ordered by, and the parts that they are sums of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.predict.base import UserState
+from prefmover.predict.item_side import ItemSide
+from prefmover.predict.ranking import Ranking, RankingSettings, SideScores, likes_of, row_angles, user_weights
+from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.user_kernel import Singles, UserKernel, check_array
+from prefmover.predict.user_side import UserSide
+
+__all__ = ["Parts", "Ranker", "TwoSidedRanker", "VoteRanker"]
+
+KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
+SPARSE_ARRAYS = ("data", "indices", "indptr")
+
+
+class Parts(NamedTuple):
+    """The parts of the scores of some items for one user.
+
+    Attributes
+    ----------
+    likes
+        (rated,) the user's likes, in the order of the state's items.
+    items
+        (rated, items) what each of the user's ratings adds.
+    weights
+        (n_users,) K between the user and all users.
+    users
+        (n_users, items) what each user adds.
+    """
+
+    likes: Floats
+    items: Floats
+    weights: Floats
+    users: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker(ABC):
+    """A fitted ranking. Users and items are positions."""
+
+    similarity: UserSimilarity
+
+    @abstractmethod
+    def block(self, users: Ints) -> SideScores:
+        """Return the scores of users of the data, (users, n_items)."""
+
+    @abstractmethod
+    def guest(self, guest: Ratings) -> Any:
+        """Return what the ranker needs to know about a guest; a state carries it."""
+
+    @abstractmethod
+    def guest_scores(self, state: UserState) -> SideScores:
+        """Return the scores of a guest, (1, n_items)."""
+
+    @abstractmethod
+    def parts(self, state: UserState, items: Ints) -> Parts:
+        """Return all parts of the scores of items; the sums over both kinds are the scores."""
+
+    @abstractmethod
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the ranker of data with more users, or with other ratings of the users ``changed``."""
+
+    @property
+    def likes(self) -> Any:
+        """(n_users, n_items) likes of the data."""
+        return likes_of(self.similarity.data.ratings)
+
+    def scores(self, state: UserState) -> SideScores:
+        """Return the scores of one user, (1, n_items); those of an unknown user are mean likes."""
+        if state.position >= 0:
+            return self.block(np.array([state.position]))
+        if state.guest is not None:
+            return self.guest_scores(state)
+        likes, n_items = self.likes, self.similarity.data.n_items
+        mean = np.bincount(likes.indices, likes.data, n_items) / max(likes.shape[0], 1)
+        return SideScores(np.zeros((1, n_items), np.float32), mean.astype(np.float32)[None])
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSidedRanker(Ranker):
+    """The ranking of the default model: an item side and a user side (:mod:`prefmover.predict.ranking`).
+
+    Attributes
+    ----------
+    landmark_self_values
+        (landmarks,) the measure between each landmark and itself.
+    ranking
+        The two sides.
+    """
+
+    landmark_self_values: Floats
+    ranking: Ranking
+
+    @classmethod
+    def fit(
+        cls, similarity: UserSimilarity, settings: RankingSettings, landmarks: Ints, values: Floats
+    ) -> Self:
+        """Return the ranker, given the measure between all users and the landmarks."""
+        data = similarity.data
+        likes, self_values = likes_of(data.ratings), similarity.self_values(np.arange(data.n_users))
+        angles = row_angles(likes, likes[landmarks]) if settings.overlap else None
+        weights = user_weights(values, self_values, self_values[landmarks], angles, settings)
+        weights[landmarks, np.arange(len(landmarks))] = 1.0
+        kernel = UserKernel.from_weights(weights, landmarks)
+        geometry = data.geometry
+        return cls(similarity, self_values[landmarks], Ranking.fit(likes, geometry, kernel, settings))
+
+    @property
+    def likes(self) -> Any:
+        """(n_users, n_items) likes of the data."""
+        return self.ranking.likes
+
+    def block(self, users: Ints) -> SideScores:
+        """Return the scores of users of the data, (users, n_items)."""
+        return self.ranking.scores(users)
+
+    def guest(self, guest: Ratings) -> Singles:
+        """Return the features of a guest."""
+        return self._place(guest, likes_of(guest))[0]
+
+    def guest_scores(self, state: UserState) -> SideScores:
+        """Return the scores of a guest, (1, n_items)."""
+        assert state.guest is not None
+        return self.ranking.guest_scores(likes_of(state.guest), state.ranking)
+
+    def parts(self, state: UserState, items: Ints) -> Parts:
+        """Return all parts of the scores of items; the sums over both kinds are the scores."""
+        known = state.position >= 0
+        rows = self.likes[[state.position]] if known else likes_of(state.guest) if state.guest else None
+        if rows is None:
+            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
+        features = self.ranking.user_side.kernel.features
+        own = features[state.position] if known else state.ranking
+        weights = (features @ own).astype(np.float64)
+        if known:
+            weights[state.position] = 0.0
+        return Parts(
+            rows.data,
+            self.ranking.item_parts(rows.indices.astype(np.int64), rows.data, items),
+            weights,
+            self.ranking.user_parts(own, state.position, items),
+        )
+
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the ranker of data with more users, or with other ratings of the users ``changed``.
+
+        The item side and the places of all other users stay as they are; the user side is updated row by row.
+        """
+        old, likes = self.ranking, likes_of(data.ratings)
+        similarity, n_before = self.similarity.with_data(data), old.likes.shape[0]
+        side = old.user_side
+        for user in changed.tolist():
+            row = likes[[user]]
+            one = data.ratings.take(users=[user])
+            features, rest = self._place(one, row, similarity)
+            before, after = (_left(old.item_side, some) for some in (old.likes[[user]], row))
+            side = side.replaced(user, features, rest, before, after)
+        if data.n_users > n_before:
+            more = np.arange(n_before, data.n_users)
+            placed = [
+                self._place(data.ratings.take(users=[u]), likes[[u]], similarity) for u in more.tolist()
+            ]
+            kernel = replace(
+                side.kernel,
+                features=np.concatenate([side.kernel.features, [features for features, _ in placed]]),
+                rest=np.concatenate([side.kernel.rest, [rest for _, rest in placed]]),
+            )
+            side = side.extended(kernel, np.stack([_left(old.item_side, likes[[u]]) for u in more.tolist()]))
+        return replace(self, similarity=similarity, ranking=replace(old, likes=likes, user_side=side))
+
+    def _place(
+        self, ratings: Ratings, likes: Any, similarity: UserSimilarity | None = None
+    ) -> tuple[Singles, float]:
+        """Return the features of one user, and the part of the user that the landmarks do not explain."""
+        r, landmarks = self.ranking, self.ranking.user_side.kernel.landmarks
+        values, self_value = (similarity or self.similarity).guest_estimates(ratings, landmarks)
+        angles = row_angles(likes, r.likes[landmarks]) if r.settings.overlap else None
+        self_values = np.array([self_value])
+        weights = user_weights(values[None], self_values, self.landmark_self_values, angles, r.settings)
+        features, rest = r.user_side.kernel.project(weights)
+        return features[0], float(rest[0])
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays that :meth:`from_arrays` takes."""
+        r = self.ranking
+        arrays: dict[str, Any] = {
+            f"kernel.{name}": getattr(r.user_side.kernel, name) for name in KERNEL_ARRAYS
+        }
+        arrays |= {"landmark_self_values": self.landmark_self_values}
+        arrays |= {"inverse": r.user_side.inverse, "user_weights": r.user_side.weights}
+        arrays |= {"items": r.item_side.items, "right": r.item_side.right, "diagonal": r.item_side.diagonal}
+        for name, matrix in (("similar", r.similar), ("likes", r.item_side.likes)):
+            if matrix is not None:
+                arrays |= {f"{name}.{part}": getattr(matrix, part) for part in SPARSE_ARRAYS}
+        return {f"ranking.{name}": array for name, array in arrays.items()}
+
+    def to_facts(self) -> dict[str, Any]:
+        """Return the numbers that :meth:`from_arrays` takes."""
+        return {"settings": asdict(self.ranking.settings)}
+
+    @classmethod
+    def from_arrays(
+        cls, similarity: UserSimilarity, facts: Mapping[str, Any], arrays: Mapping[str, Any]
+    ) -> Self:
+        """Return a ranker from :meth:`to_facts` and :meth:`to_arrays`, checked."""
+        data = similarity.data
+        a = {name.removeprefix("ranking."): array for name, array in arrays.items()}
+        settings, likes = RankingSettings(**facts["settings"]), likes_of(data.ratings)
+        kernel = UserKernel(**{name: a[f"kernel.{name}"] for name in KERNEL_ARRAYS})
+        user_side = UserSide(kernel, float(settings.user_penalty), a["inverse"], a["user_weights"])
+        user_side.check(data.n_users, data.n_items)
+        used = _stored(a, "likes", (len(a["right"]), len(a["items"])))
+        item_side = ItemSide(data.n_items, a["items"], used, a["right"], a["diagonal"])
+        item_side.check(data.n_items)
+        self_values = a["landmark_self_values"]  # NaN where the measure is undefined
+        check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
+        similar = _stored(a, "similar", (data.n_items, data.n_items))
+        return cls(similarity, self_values, Ranking(likes, settings, item_side, user_side, similar))
+
+
+@dataclass(frozen=True, eq=False)
+class VoteRanker(Ranker):
+    """The ranking of a neighbor average: the k nearest users vote with their likes, Σ_v w_uv y_vj.
+
+    An item that one neighbor gave five stars gets one vote; one that many liked gets many. Weights are divided
+    by the sum of their sizes, so that a score is a mean like.
+
+    Attributes
+    ----------
+    weight
+        The rule that turns values of the measure into weights.
+    k
+        The number of neighbors.
+    """
+
+    weight: Any
+    k: int
+
+    def block(self, users: Ints) -> SideScores:
+        """Return the scores of users of the data, (users, n_items)."""
+        nearest = self.similarity.nearest(users, self.k)
+        return self._votes(nearest.indptr, nearest.neighbors, self.weight(nearest.values))
+
+    def guest(self, guest: Ratings) -> tuple[Ints, Floats]:
+        """Return the nearest users of a guest, and their weights."""
+        nearest = self.similarity.nearest(None, self.k, guest)
+        return nearest.neighbors, self.weight(nearest.values)
+
+    def guest_scores(self, state: UserState) -> SideScores:
+        """Return the scores of a guest, (1, n_items)."""
+        neighbors, weights = state.ranking
+        return self._votes(np.array([0, len(neighbors)]), neighbors, weights)
+
+    def parts(self, state: UserState, items: Ints) -> Parts:
+        """Return all parts of the scores of items."""
+        n_users = self.similarity.data.n_users
+        if state.position >= 0:
+            nearest = self.similarity.nearest(np.array([state.position]), self.k)
+            neighbors, some = nearest.neighbors, self.weight(nearest.values)
+        elif state.guest is not None:
+            neighbors, some = state.ranking
+        else:
+            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
+        weights = np.zeros(n_users)
+        weights[neighbors] = some / (np.abs(some).sum() or 1.0)
+        users = weights[:, None] * self.likes[:, items].toarray()
+        return Parts(state.values, np.zeros((len(state.items), len(items))), weights, users)
+
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the ranker of other data."""
+        return replace(self, similarity=self.similarity.with_data(data))
+
+    def _votes(self, indptr: Ints, neighbors: Ints, weights: Floats) -> SideScores:
+        from scipy.sparse import csr_array
+
+        shape = (len(indptr) - 1, self.similarity.data.n_users)
+        matrix = csr_array((np.nan_to_num(weights), neighbors, indptr), shape=shape)
+        total = np.asarray(np.abs(matrix).sum(axis=1)).ravel()
+        votes = np.asarray((matrix @ self.likes).toarray(), np.float32)
+        votes /= np.where(total > 0, total, 1.0)[:, None].astype(np.float32)
+        return SideScores(np.zeros_like(votes), votes)
+
+
+def _stored(arrays: Mapping[str, Any], name: str, shape: tuple[int, int]) -> Any:
+    """Return a sparse matrix from its stored arrays, checked; None if it was not stored."""
+    from scipy.sparse import csr_array
+
+    if f"{name}.data" not in arrays:
+        return None
+    parts = tuple(arrays[f"{name}.{part}"] for part in SPARSE_ARRAYS)
+    try:
+        matrix = csr_array(parts, shape=shape)
+        matrix.check_format(full_check=True)
+        check_array(name, matrix.data, np.float64, matrix.data.shape)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is damaged: {error}") from None
+    return matrix
+
+
+def _left(item_side: ItemSide, row: Any) -> Singles:
+    """Return what the item side leaves of a row of likes, (n_items,)."""
+    rest: Singles = (row.toarray().astype(np.float32) - item_side.scores(row))[0]
+    return rest
