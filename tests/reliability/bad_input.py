@@ -243,6 +243,16 @@ text(
     encoding="utf-9",
 )
 text("a quote that is never closed", ("ratings.csv", 2), 'user,item,rating\n"a,x,5\n' + "b,y,4\n" * 30_000)
+text(
+    "UTF-8 and Latin-1 in one file",
+    ("ratings.csv", 3, "0xe9", "encoding='mixed'"),
+    "user,item,rating\nZoë,x,5\n".encode() + "José,x,4\n".encode("latin-1"),
+)
+text(
+    "an id that stands for none",
+    ("ratings.csv", 3, "'user'", "NULL", "on_bad_lines"),
+    "user,item,rating\na,x,5\nNULL,y,3\n",
+)
 text("a zip archive", ("ratings.csv", "zip"), b"PK\x03\x04 and so on")
 text(
     "gzip that is cut off",
@@ -493,11 +503,11 @@ shape("a count of tags below 1", ("'a'", 1, "0.0"))(lambda _: ItemGeometry.from_
 shape("texts and items of different lengths", (1, 2))(lambda _: ItemGeometry.from_text([1, 2], ["a"]))
 
 
-def items(what: str, names: Names, content: str | bytes) -> None:
+def items(what: str, names: Names, content: str | bytes, **options: Any) -> None:
     def do(folder: Path) -> object:
         path = folder / "items.csv"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_item_table(path)
+        return read_item_table(path, **options)
 
     case(GEOMETRY, what, names)(do)
 
@@ -515,7 +525,40 @@ items(
 items("a table of items with a line too short", ("items.csv", 2, 3), "item,title,genres\n1,Alien\n")
 items("a table of items with an item twice", ("items.csv", "'1'"), "item,title,genres\n1,A,x\n1,B,y\n")
 items("a year that is not a number", ("items.csv", 2, "'year'", "'²'"), "item,year,genres\n1,²,x\n")
+items("an item that is missing", ("items.csv", 3, "'item'", "on_bad_lines"), "item,genres\n1,x\nNULL,y\n")
+items(
+    "a list that cannot be parsed",
+    ("items.csv", 2, "'tags'", "[broken)]"),
+    "item,tags\n1,[broken)]\n2,['x']\n",
+)
 items("a vector with a word in it", ("items.csv", 3, "'a'", "'x'"), "item,a,b\n1,.5,2\n2,x,3\n")
+
+BOOKS = "item,tags,author\n1,x,Ann\n2,y,Bob\n"
+items(
+    "a column of tags that is not there", ("items.csv", "'autor'", "'author'", "tags="), BOOKS, tags=["autor"]
+)
+items("a weight below 0", ("'author'", -1), BOOKS, weights={"author": -1})
+
+
+@case(GEOMETRY, "ids of another catalog", (0, 2, "items.csv", "1", "'tt1'", "catalog", "item="))
+def _(folder: Path) -> object:
+    (folder / "ratings.csv").write_text("user,item,rating\na,1,5\na,2,4\n")
+    (folder / "items.csv").write_text("item,tag\ntt1,x\ntt2,x\n")
+    return Dataset.from_files(folder / "ratings.csv", [folder / "items.csv"], missing="drop")
+
+
+CATALOG = pm.items.catalog.Catalog([1, 2], ["Alien", "Emma"], [1979, 0], [["Horror"], []])
+case(GEOMETRY, "a condition on a column that is not there", ("'director'", "year", "genre", "title"))(
+    lambda _: CATALOG.matching({"director": "Scott"})
+)
+case(GEOMETRY, "a condition on a genre that no item has", ("'horor'", "'Horror'"))(
+    lambda _: CATALOG.matching({"genre": "Horor"})
+)
+case(GEOMETRY, "a year in a frame of items that is none", (1, "'old'"))(
+    lambda _: pm.items.catalog.Catalog.from_items(
+        pd.DataFrame({"item": [1], "title": ["A"], "year": ["old"]})
+    )
+)
 
 # --- options ----------------------------------------------------------------------------------------------
 

@@ -119,20 +119,23 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
     yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
     if len(page.ratings) > 8:
         yield f"       and {len(page.ratings) - 8} more"
-    yield f"\nNearest to {page.user}, of {counted(n_users - 1, 'viewer')}:"
+    yield ""
+    yield f"Nearest to {page.user}, of {counted(n_users - 1, 'viewer')}:"
     for one in page.neighbors:
         common = f"{counted(one.n_common, 'film')} in common" if one.n_common else "no film in common"
         yield f"  {one.distance:.4f}  {one.user:<12} {common}"
     yield search
-    yield f"\nWhy is {page.explanation.other} near?"
+    yield ""
+    yield f"Why is {page.explanation.other} near?"
     yield from user_lines(page.explanation, 8)
     if page.explanation.certificate:
         yield proof_text(page.explanation.certificate)
-    yield f"\n{fit}"
+    yield from ("", fit)
     for film in page.recommendations:
         yield f"  {film.rating:.2f}  {film.title}"
         yield from (f"          {reason}" for reason in film.reasons)
-    yield "\nMean absolute error of predicted ratings, by ratio of training to test ratings:"
+    yield ""
+    yield "Mean absolute error of predicted ratings, by ratio of training to test ratings:"
     yield f"  {'':<12}" + "".join(f"{head:>9}" for head in page.shares)
     for name, values in page.errors:
         yield f"  {name:<12}" + "".join(f"{value:9.4f}" for value in values)

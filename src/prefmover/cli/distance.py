@@ -51,9 +51,9 @@ def distance(
     row, convention = measure_of(model, measure, convention)
     value = _value(data, pair, row, convention)
     users = f"{pair[0]} and {pair[1]}, {counted(common, 'item')} in common"
-    heading = f"{row.label} {row.value_name} between {users}"
+    heading = [f"{row.label} {row.value_name} between {users}"]
     if "lower_bound" in value:
-        heading += f"\nno plan costs less than {value['lower_bound']!r}"
+        heading.append(f"no plan costs less than {value['lower_bound']!r}")
     number = value[row.value_name]
     return Output({**answer, "values": [value]}, ["undefined" if isnan(number) else repr(number)], heading)
 

@@ -22,12 +22,13 @@ from prefmover.execution.format import CONTROL, printable
 class Output(NamedTuple):
     """The result of a verb: a heading for stderr and lines for stdout, or data with ``--json``.
 
-    Large data are given as a function that returns them.
+    A line break within a line is printed as an escape, since it comes from an id or a title. Large data are
+    given as a function that returns them.
     """
 
     data: Any
     lines: Sequence[str]
-    heading: str = ""
+    heading: str | Sequence[str] = ""
     exit_code: int = 0
 
     def print(self, as_json: bool) -> None:
@@ -37,8 +38,9 @@ class Output(NamedTuple):
             text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
             typer.echo("\n".join(CONTROL.sub(_escaped, line) for line in text.split("\n")))
         else:
-            if self.heading:
-                note(self.heading)
+            for line in [self.heading] if isinstance(self.heading, str) else self.heading:
+                if line:
+                    note(line)
             if self.lines:
                 typer.echo("\n".join(map(printable, self.lines)))
         if self.exit_code:

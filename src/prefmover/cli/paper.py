@@ -81,7 +81,7 @@ def table_1() -> Output:
 
 
 def _lines(table: Table1) -> list[str]:
-    lines, last = [HEAD], None
+    lines, last = HEAD.splitlines(), None
     for cell in table.cells:
         label, last = (cell.label if cell.measure != last else ""), cell.measure
         published, rebuilt = (_shown(cell.computed[preset]) for preset in PRESETS)
@@ -97,7 +97,7 @@ def _lines(table: Table1) -> list[str]:
             f"{preset:<9}  {n['rounded'] + n['truncated']} of {len(table.cells)} cells agree "
             f"({n['rounded']} rounded, {n['truncated']} only truncated), {n['differs']} differ"
         )
-    lines += ["", COMMENTS]
+    lines += ["", *COMMENTS.splitlines()]
     for name, doubt in table.doubts().items():
         text = f"{table.label(name)}: {' '.join(doubt.split())}"
         lines += wrap(text, 96, subsequent_indent="  ", break_long_words=False)

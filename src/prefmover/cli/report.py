@@ -20,4 +20,4 @@ def report(
 
     files = {name: str(path) for name, path in write_report(folder, out or None).items()}
     others = [path for name, path in files.items() if name != "report.html"]
-    return Output(files, [files["report.html"]], "\n".join(others))
+    return Output(files, [files["report.html"]], others)
