@@ -1,4 +1,4 @@
-"""Kernels of estimated distances: one-sided bounds between many users, and the polynomial that combines them."""
+"""Kernels of estimated distances: one-sided bounds between many users, and a polynomial of them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ N_FEATURES = 15
 def nearest(indptr, rows, grid, scratch, out):
     """Set out[x, k] = min over the items of user k of d(x, j), in units; 0 for a user without items.
 
-    ``rows`` are the rows of ``grid`` (rows, n_items) that belong to each user's items; ``scratch`` is (n_items,).
+    ``rows`` are the rows of ``grid`` (rows, n_items) of each user's items; ``scratch`` is (n_items,).
     """
     n_items = grid.shape[1]
     for k in range(indptr.size - 1):
@@ -58,7 +58,7 @@ def design(forward, backward, angle, log_a, log_b, out):
 
 @kernel
 def estimate(coefficients, largest, forward, backward, angle, log_a, log_b, out):
-    """Set out[a, b] to the estimated distance: at least the lower bound, at most the largest item distance."""
+    """Set out[a, b] to the estimated distance, from the lower bound up to the largest item distance."""
     f = np.empty(N_FEATURES)
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):

@@ -28,7 +28,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pmd import distances_from
 
-__all__ = ["Calibration", "EstimatedDistances", "calibrate", "estimate"]
+__all__ = ["Calibration", "EstimatedDistances", "calibrate", "estimate", "estimated_distances"]
 
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
@@ -113,6 +113,18 @@ class UserRows(NamedTuple):
         return len(self.logs)
 
 
+def estimated_distances(
+    data: Dataset, users: Ints, others: Ints, *, seed: int = 0, n_threads: int | None = None
+) -> EstimatedDistances:
+    """Return estimated distances of users by position; see :func:`prefmover.measures.distances`."""
+    calibration, geometry = calibrate(data, seed=seed, n_threads=n_threads), data.require_geometry("PMD")
+    rows = UserRows.take(data.preferences, geometry, users)
+    columns = rows if np.array_equal(users, others) else UserRows.take(data.preferences, geometry, others)
+    values = estimate(calibration, geometry, rows, columns, n_threads=n_threads)
+    values[users[:, None] == others[None, :]] = 0.0
+    return EstimatedDistances(values, calibration)
+
+
 def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> Calibration:
     """Fit the polynomial to exact distances between random users, and measure its error on others."""
     geometry, everyone = data.require_geometry("PMD"), data.preferences
@@ -194,9 +206,10 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
 
     def work(block: slice) -> None:
         some = others.part(block)
-        needed, rows = np.unique(some.items, return_inverse=True)
-        grid = geometry.grid if geometry.grid is not None else geometry.grid_block(needed, None)
-        rows = some.items if geometry.grid is not None else rows
+        grid, rows = geometry.grid, some.items.astype(np.int64)
+        if grid is None:
+            needed, rows = np.unique(some.items, return_inverse=True)
+            grid = geometry.grid_block(needed, None)
         table = np.empty((geometry.n_items, len(some)), np.int32)
         kernels.nearest(some.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
         part = np.empty((len(users), len(some)), np.float32)
@@ -214,7 +227,7 @@ def _blocks(n: int) -> list[slice]:
 def _mean_vectors(
     indptr: Ints, items: npt.NDArray[np.int32], share: Singles, geometry: ItemGeometry
 ) -> Singles:
-    """Return unit mean item vectors; empty ones if the geometry has no vectors, and the angle says nothing."""
+    """Return unit mean item vectors, (users, d); d is 0 if the geometry has no vectors."""
     from scipy.sparse import csr_array
 
     if geometry.vectors is None:

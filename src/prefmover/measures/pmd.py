@@ -7,11 +7,13 @@ with p_u(i) = r_ui / Σ_j r_uj (Meng et al., "PMD: A New User Distance for Recom
 A metric whenever d is one; defined for users who have rated no item in common.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,9 @@ from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows, compute
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
+
+if TYPE_CHECKING:
+    from prefmover.measures.calibration import EstimatedDistances
 
 __all__ = ["UserTransport", "distances", "pmd", "pmd_breakdown", "preference_mover"]
 
@@ -101,35 +106,70 @@ def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
     return _pmd_at(data, data.ratings.user_position(u), data.ratings.user_position(v))
 
 
+@overload
+def distances(
+    data: Dataset,
+    users: Iterable[Any] | None = ...,
+    others: Iterable[Any] | None = ...,
+    *,
+    method: Literal["exact"] = ...,
+    n_threads: int | None = ...,
+    progress: Progress | None = ...,
+    dtype: npt.DTypeLike = ...,
+) -> npt.NDArray[Any]: ...
+
+
+@overload
+def distances(
+    data: Dataset,
+    users: Iterable[Any] | None = ...,
+    others: Iterable[Any] | None = ...,
+    *,
+    method: Literal["calibrated"],
+    n_threads: int | None = ...,
+) -> EstimatedDistances: ...
+
+
 def distances(
     data: Dataset,
     users: Iterable[Any] | None = None,
     others: Iterable[Any] | None = None,
     *,
+    method: Literal["exact", "calibrated"] = "exact",
     n_threads: int | None = None,
     progress: Progress | None = None,
     dtype: npt.DTypeLike = np.float64,
-) -> npt.NDArray[Any]:
-    """Return the exact distances of ``users`` x ``others``; NaN where a user has no positive rating.
+) -> npt.NDArray[Any] | EstimatedDistances:
+    """Return the distances of ``users`` x ``others``; NaN where a user has no positive rating.
 
-    Each distance is computed from exact integers. The result does not depend on the number of threads, the
+    Each exact distance is computed from integers. The result does not depend on the number of threads, the
     order of the users, or which of the two comes first.
 
     Parameters
     ----------
     users, others
         User ids; None means all users. When the two are the same, each pair is solved once.
+    method
+        ``"exact"``, or ``"calibrated"`` for estimates that cost a hundredth
+        (:mod:`prefmover.measures.calibration`). These come with their error, measured on exact distances:
+        an :class:`~prefmover.measures.calibration.EstimatedDistances`.
     n_threads, progress
-        As in :func:`~prefmover.measures.similarities`.
+        As in :func:`~prefmover.measures.similarities`. Estimates report no progress.
     dtype
-        float64, or float32 to halve the memory.
+        float64, or float32 to halve the memory; estimates are float64.
 
     Examples
     --------
     >>> from prefmover import datasets
-    >>> distances(datasets.load("cinema"), ["ada-b"], ["ada-b", "olga-r", "lina-r"]).round(4)
+    >>> cinema = datasets.load("cinema")
+    >>> distances(cinema, ["ada-b"], ["ada-b", "olga-r", "lina-r"]).round(4)
     array([[0.    , 0.6519, 0.6553]])
+    >>> about = distances(cinema, ["ada-b"], ["ada-b", "olga-r", "lina-r"], method="calibrated")
+    >>> about.values.round(2), about.calibration.mean_error < 0.02
+    (array([[0.  , 0.65, 0.66]]), True)
     """
+    if method not in ("exact", "calibrated"):
+        raise InputError(f'method is {method!r}; choose "exact" or "calibrated"')
     check_dataset(data)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
@@ -137,6 +177,12 @@ def distances(
     what = f"all distances of {rows.size:,} x {columns.size:,} users"
     remedy = "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)"
     require(rows.size * columns.size * np.dtype(dtype).itemsize, what, remedy)
+    if method == "calibrated":
+        from prefmover.measures.calibration import estimated_distances
+
+        if progress is not None or np.dtype(dtype) != np.float64:
+            raise InputError('progress and dtype are for method="exact"; leave them out')
+        return estimated_distances(data, rows, columns, n_threads=n_threads)
     same = np.array_equal(rows, columns) and np.unique(rows).size == rows.size
     pairs = Pairs(data, rows, columns, upper=same)
     exact = preference_mover(pairs)

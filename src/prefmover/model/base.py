@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from prefmover.predict.base import (
 )
 from prefmover.predict.inputs import guest_ratings, pair_columns
 from prefmover.predict.ranker import Ranker
-from prefmover.predict.recommendations import Recommendations, RecommendationTable
+from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import CHANGES, Settings, tuned
@@ -222,12 +222,6 @@ class BaseRecommender(ABC):
     def predict_one(self, user: Any, item: Any) -> Prediction:
         """Return one predicted rating."""
         return self.predict([(user, item)])[0]
-
-    @overload
-    def recommend(self, user: list[Any], n: int = ..., **options: Any) -> RecommendationTable: ...
-
-    @overload
-    def recommend(self, user: Any = ..., n: int = ..., **options: Any) -> Recommendations: ...
 
     def recommend(
         self,

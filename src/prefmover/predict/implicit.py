@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
+from prefmover._typing import Ints, Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.predict.base import Predictor
+from prefmover.predict.base import Baseline, Contribution, Predictor, Scores, UserState
 
 __all__ = ["ImplicitPredictor"]
 
@@ -16,12 +17,26 @@ __all__ = ["ImplicitPredictor"]
 class ImplicitPredictor(Predictor):
     """The predictor of a model of implicit feedback: every prediction is an error that says so."""
 
-    def _refuse(self, *_: Any) -> Any:
-        raise InputError(
+    def _no_ratings(self) -> InputError:
+        return InputError(
             "the data are implicit feedback, which has no ratings to predict; recommend() ranks items"
         )
 
-    predict = scores = contributions = explain = _refuse
+    def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
+        """Raise an error."""
+        raise self._no_ratings()
+
+    def scores(self, state: UserState, items: Ints) -> Scores:
+        """Raise an error."""
+        raise self._no_ratings()
+
+    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
+        """Raise an error."""
+        raise self._no_ratings()
+
+    def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
+        """Raise an error."""
+        raise self._no_ratings()
 
     def with_users(self, data: Dataset) -> Self:
         """Return the predictor with more users."""

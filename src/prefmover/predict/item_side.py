@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DENSE", "ItemSide"]
 
 MAX_DENSE = 12_000
-"""The largest matrix that is inverted. With more users and more items, only the items rated most take part."""
+"""The largest matrix to invert. With more users and more items, only the items rated most take part."""
 
 BLOCK_COLUMNS = 2048
 
@@ -89,19 +89,18 @@ class ItemSide:
 
     def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
-        if items is None and len(self.items) == self.n_items:
-            at, some = slice(None), rows.astype(np.float32)
-        else:
-            at = slice(None) if items is None else self._at(items)
-            some = rows[:, self.items].astype(np.float32)
+        all_take_part = len(self.items) == self.n_items
+        some = rows.astype(np.float32) if all_take_part else rows[:, self.items].astype(np.float32)
         left = some if self.likes is None else some @ self.likes.T.astype(np.float32)
-        part = np.asarray(left @ self.right[:, at])
+        at = None if items is None else self._at(items)
+        part = np.asarray(left @ (self.right if at is None else self.right[:, at]))
         if self.likes is not None:
-            part -= (some.multiply(self.diagonal[None, :]).tocsr()[:, at]).toarray()
-        if items is not None:
+            own = some.multiply(self.diagonal[None, :]).tocsr()
+            part -= (own if at is None else own[:, at]).toarray()
+        if at is not None:
             part[:, at < 0] = 0.0
             return part
-        if len(self.items) == self.n_items:
+        if all_take_part:
             return part
         whole = np.zeros((rows.shape[0], self.n_items), np.float32)
         whole[:, self.items] = part

@@ -15,7 +15,15 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.predict.base import UserState
 from prefmover.predict.item_side import ItemSide
-from prefmover.predict.ranking import Ranking, RankingSettings, SideScores, likes_of, row_angles, user_weights
+from prefmover.predict.ranking import (
+    Ranking,
+    RankingSettings,
+    SideScores,
+    likes_of,
+    mean_likes,
+    row_angles,
+    user_weights,
+)
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 from prefmover.predict.user_side import UserSide
@@ -84,9 +92,8 @@ class Ranker(ABC):
             return self.block(np.array([state.position]))
         if state.guest is not None:
             return self.guest_scores(state)
-        likes, n_items = self.likes, self.similarity.data.n_items
-        mean = np.bincount(likes.indices, likes.data, n_items) / max(likes.shape[0], 1)
-        return SideScores(np.zeros((1, n_items), np.float32), mean.astype(np.float32)[None])
+        mean = mean_likes(self.likes).astype(np.float32)[None]
+        return SideScores(np.zeros_like(mean), mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +242,8 @@ class TwoSidedRanker(Ranker):
 class VoteRanker(Ranker):
     """The ranking of a neighbor average: the k nearest users vote with their likes, Σ_v w_uv y_vj.
 
-    An item that one neighbor gave five stars gets one vote; one that many liked gets many. Weights are divided
-    by the sum of their sizes, so that a score is a mean like.
+    An item that one neighbor gave five stars gets one vote; one that many liked gets many. Weights are
+    divided by the sum of their sizes, so that a score is a mean like.
 
     Attributes
     ----------
@@ -288,7 +295,7 @@ class VoteRanker(Ranker):
 
         shape = (len(indptr) - 1, self.similarity.data.n_users)
         matrix = csr_array((np.nan_to_num(weights), neighbors, indptr), shape=shape)
-        total = np.asarray(np.abs(matrix).sum(axis=1)).ravel()
+        total = np.bincount(np.repeat(np.arange(shape[0]), np.diff(indptr)), np.abs(matrix.data), shape[0])
         votes = np.asarray((matrix @ self.likes).toarray(), np.float32)
         votes /= np.where(total > 0, total, 1.0)[:, None].astype(np.float32)
         return SideScores(np.zeros_like(votes), votes)

@@ -35,7 +35,15 @@ if TYPE_CHECKING:
 
     Likes: TypeAlias = csr_array[Any, tuple[int, int]]
 
-__all__ = ["Ranking", "RankingSettings", "SideScores", "likes_of", "row_angles", "user_weights"]
+__all__ = [
+    "Ranking",
+    "RankingSettings",
+    "SideScores",
+    "likes_of",
+    "mean_likes",
+    "row_angles",
+    "user_weights",
+]
 
 BLOCK_USERS = 512
 SIMILAR_ITEMS = 10
@@ -107,6 +115,13 @@ def likes_of(ratings: Ratings) -> Likes:
     return csr_array((values, m.indices, m.indptr), shape=m.shape)
 
 
+def mean_likes(likes: Likes) -> Floats:
+    """Return the mean like of each item over all users: the scores of a user without ratings."""
+    n_users, n_items = likes.shape
+    totals = np.bincount(likes.indices, likes.data, n_items)
+    return np.asarray(totals / max(n_users, 1))
+
+
 def row_angles(likes: Likes, others: Likes) -> Floats:
     """Return the angles between rows of likes, (rows, others); a right angle for an empty row."""
     a, b = (_unit_rows(rows) for rows in (likes, others))
@@ -175,12 +190,6 @@ class Ranking:
         return self._with_similar(
             SideScores(self.item_side.scores(likes), self.user_side.scores(features[None]))
         )
-
-    def popularity(self) -> Floats:
-        """Return the mean like of each item over all users: the scores of a user about whom nothing is known."""
-        n_users, n_items = self.likes.shape
-        totals = np.bincount(self.likes.indices, self.likes.data, n_items)
-        return totals / max(n_users, 1)
 
     def item_parts(self, rated: Ints, likes: Floats, items: Ints) -> Floats:
         """Return what each rated item adds to the item side of items, (rated, items): y_i B_ij."""

@@ -2,7 +2,7 @@
 
 A fifth of the training ratings is held out, the rest is ranked with, and the settings with the highest mean
 nDCG@10 win. One setting is changed at a time, beginning with the defaults. Penalties of ridge regressions do
-not grow with the number of users, so that a sample of the users is enough; small data are split several times.
+not grow with the number of users, so a sample of the users is enough. Small data are split several times.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Progress
 from prefmover.data.ratings import Ratings
@@ -49,7 +50,7 @@ def relevant(ratings: Floats, scale: Any) -> Bools:
     return liked
 
 
-def ndcg(scores: Floats | Singles, relevant: Bools, n: int = N) -> Floats:
+def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = N) -> Floats:
     """Return nDCG@n of each user (row) with a relevant item; scores of -inf are never in the list.
 
     >>> ndcg(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, False]])).round(4)
@@ -70,7 +71,7 @@ def ndcg(scores: Floats | Singles, relevant: Bools, n: int = N) -> Floats:
 def choose_settings(
     similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
 ) -> tuple[RankingSettings, list[dict[str, Any]]]:
-    """Return the best settings, and all trials with their nDCG@10; the start itself if there is too little data."""
+    """Return the best settings, and all trials with their nDCG@10; ``start`` itself if data are few."""
     ratings = _sample(similarity.data.ratings, seed)
     trials: list[dict[str, Any]] = []
     expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
@@ -93,8 +94,8 @@ def choose_settings(
     for name, values in CHANGES:
         if name == "weight" and not best.weight.startswith("exponential"):
             continue
-        changes = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
-        candidates = [best, *(replace(best, **{name: change}) for change in changes)]
+        changes: Any = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
+        candidates = [best, *(replace(best, **dict[str, Any]({name: change})) for change in changes)]
         best = max(candidates, key=value)  # the first of equals
     if progress is not None:
         progress(total, total)

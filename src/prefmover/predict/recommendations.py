@@ -145,7 +145,7 @@ class RecommendationTable(Sequence[Recommendations]):
         return {"users": [one.to_dict() for one in self]}
 
     def to_frame(self) -> Any:
-        """Return a `pyarrow.Table`, one row for each recommendation: user, rank, item, title, score, rating."""
+        """Return a `pyarrow.Table`, one row for each recommendation: user, rank, item, title, score, ..."""
         import pyarrow as pa
 
         there = self.positions >= 0

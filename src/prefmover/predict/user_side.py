@@ -74,13 +74,14 @@ class UserSide:
         gram = (kernel.features.T @ kernel.features).astype(np.float64)
         gram[np.diag_indices_from(gram)] += penalty
         inverse = cho_solve(cho_factor(gram, lower=True), np.eye(len(gram)))
-        inverse = ((inverse + inverse.T) / 2).astype(np.float32)
-        return cls(kernel, penalty, inverse, inverse @ moment)
+        symmetric: Singles = ((inverse + inverse.T) / 2).astype(np.float32)
+        return cls(kernel, penalty, symmetric, symmetric @ moment)
 
     def leverage(self, users: Ints) -> Floats:
         """Return h_u of users by position."""
         some = self.kernel.features[users]
-        return np.einsum("ur,rs,us->u", some, self.inverse, some, optimize=True).astype(np.float64)
+        h: Floats = np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64)
+        return h
 
     def scores(self, features: Singles) -> Singles:
         """Return the scores of users with these features who are not in the data, (n, n_items)."""
@@ -88,8 +89,9 @@ class UserSide:
 
     def own_scores(self, users: Ints, target: Singles) -> Singles:
         """Return the scores of users of the data, without their own rows; ``target`` is R of these users."""
-        h = self.leverage(users)[:, None].astype(np.float32)
-        return (self.kernel.features[users] @ self.weights - h * target) / (1 - h)
+        h: Singles = self.leverage(users)[:, None].astype(np.float32)
+        scores = self.scores(self.kernel.features[users]) - h * target
+        return np.asarray(scores / (1 - h), np.float32)
 
     def parts(self, features: Singles, position: int, residuals: Singles) -> Floats:
         """Return the part of each user in a user's score of items, (n_users, items): K_uv A_vj.
