@@ -227,7 +227,7 @@ class Handlers:
         self, state: UserState, options: schemas.RecommendationOptions
     ) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
-        top = self.model.recommend(state, options.n)
+        top = self.model.recommend(state, **options.arguments())
         check_cancelled()
         reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
         return schemas.RecommendationsOut(

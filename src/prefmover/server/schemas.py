@@ -219,8 +219,8 @@ class RecommendationOut(_Response):
     item: ItemId
     title: Title
     score: float = Field(description="What items are ranked by.")
-    rating: float = Field(description="The predicted rating.")
-    n_neighbors: Count
+    rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
+    n_ratings: Count = Field(description="How many users have rated the item.")
     how: How = Field(description="How the rating was predicted: from neighbors, or by a fallback.")
     contributions: list[ContributionOut] = Field(description="The strongest ones, those in favor first.")
 
@@ -445,6 +445,20 @@ class RecommendationOptions(BaseModel):
     n: WholeNumber = Field(
         default=10, ge=1, le=MOST_RECOMMENDATIONS, description="Number of recommendations."
     )
+    by: Literal["ranking", "rating"] = Field(
+        default="ranking", description="What items are ordered by: what to see next, or the expected rating."
+    )
+    min_ratings: WholeNumber = Field(
+        default=0, ge=0, le=2**31 - 1, description="The least number of ratings of an item."
+    )
+    novelty: float = Field(
+        default=0.0, ge=-1, le=1, description="From -1, better known items, to 1, less known ones."
+    )
+    diversify: float = Field(default=0.0, ge=0, le=1, description="How different the items are, from 0 to 1.")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the model's ``recommend``."""
+        return {name: getattr(self, name) for name in RecommendationOptions.model_fields}
 
 
 class GuestNeighbors(Guest, NeighborOptions):
