@@ -152,6 +152,7 @@ class Dataset:
         damping: Damping | None = None,
         zeros: Zeros | None = None,
         missing: Literal["error", "drop", "far"] = "error",
+        item_id: str | None = None,
         title: str | None = None,
         tags: Sequence[str] = (),
         text: Sequence[str] = (),
@@ -175,6 +176,8 @@ class Dataset:
             What to do about rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or
             ``"far"`` to keep them at a right angle to every other item. If nearly no rated item is described,
             the ids are those of another catalog, which is an error in any case.
+        item_id
+            Name of the column of ids in the files of items; ``item`` by default.
         title, tags, text, weights
             Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
 
@@ -200,9 +203,10 @@ class Dataset:
             on_bad_lines=on_bad_lines,
         )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
-        columns = ItemColumns(item, title, tags, text, weights or {})
+        chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
+        columns = ItemColumns(item_id or item, title, tags, text, weights or {})
         if not items:
-            for name, value in (("title", title), ("tags", tags), ("text", text), ("weights", weights)):
+            for name, value in chosen.items():
                 if value:
                     raise InputError(f"{name}= is about files of items, and there are none", argument=name)
             return cls(table, geometry_from_ratings, **about)
@@ -376,11 +380,11 @@ def _refuse_another_catalog(ratings: Ratings, ids: Ids, known: Bools, name: str)
     few = [", ".join(map(repr, some[:3].tolist())) for some in (ratings.items, ids)]
     plain = {str(i).lstrip("0").casefold() for i in ids.tolist()}
     n_alike = sum(str(i).lstrip("0").casefold() in plain for i in ratings.items.tolist())
-    hint = "pass item= with the column of the same ids"
+    hint = "pass item_id= with the column that has the rated ids"
     if 2 * n_alike > ratings.n_items:
         hint = "they agree but for zeros in front or capital letters: write them the same way in both files"
     raise InputError(
         f"{int(known.sum()):,} of {ratings.n_items:,} rated items are described by {name}: the ids seem to "
         f"be those of another catalog. Items are rated as {few[0]}, and described as {few[1]}; {hint}",
-        argument="item",
+        argument="item_id",
     )

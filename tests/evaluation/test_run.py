@@ -21,7 +21,6 @@ SMALL = Experiment(
     repeats=2,
     ks=(5, 40),
     recommenders="controls, knn:cos:all, knn:nhsm:all, knn:bcf:all, knn:pmd",
-    top_n=5,
 )
 N_RECORDS = 2 * (4 + 1 + 2 + 3 + 1)
 
@@ -51,7 +50,7 @@ def test_every_record_is_there(finished):
     assert not (evaluation.folder.path / "cells").exists()
     table = pq.read_table(evaluation.folder.path / "records.parquet")
     assert table.num_rows == evaluation.to_frame().num_rows == 2 * (2 * 1 + 2 * 2 + 7 * 2)
-    assert {"mae", "rmse", "coverage", "ndcg", "seed", "versions", "solved", "geometry"} <= set(
+    assert {"mae", "rmse", "coverage", "seed", "versions", "solved", "geometry"} <= set(
         table.column_names
     )
 
@@ -99,7 +98,6 @@ def test_in_memory_as_in_a_folder(finished, cinema):
         ["bias", "knn:nhsm", "uniform"],
         train=0.05,
         ks=(5, 40),
-        top_n=5,
         n_threads=2,
         progress=lambda *call: calls.append(call),
     )
@@ -151,8 +149,8 @@ def test_settings_without_records_may_change(tmp_path):
     file = tmp_path / "ratings.csv"
     file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},3\n" for k in range(40)))
     same = {"ratings": str(file), "recommenders": "bias", "repeats": 1}
-    with pytest.raises(InputError, match="top_n"):
-        run_experiment(Experiment(top_n=3, **same), tmp_path / "run")
+    with pytest.raises(InputError, match="relevant"):
+        run_experiment(Experiment(task="ranking", relevant=4, **same), tmp_path / "run")
     assert len(run_experiment(Experiment(**same), tmp_path / "run")) == 1
 
 

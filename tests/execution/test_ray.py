@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 SMALL = Experiment(
-    dataset="cinema", train=0.05, repeats=1, ks=(5, 40), recommenders="controls, knn:cos, knn:pmd", top_n=5
+    dataset="cinema", train=0.05, repeats=1, ks=(5, 40), recommenders="controls, knn:cos, knn:pmd"
 )
 
 DRIVER = """

@@ -306,11 +306,21 @@ def test_ids_of_another_catalog(write, monkeypatch, missing):
     no_geometry(monkeypatch)
     ratings = write("user,item,rating\n" + "".join(f"u,{k},5\n" for k in range(300)), "r.csv")
     items = write("item,tag\n" + "".join(f"tt{k},x\n" for k in range(200)))
-    with pytest.raises(InputError, match=names("items.csv", "'tt0'", 0, 300, "catalog", "item=")):
+    with pytest.raises(InputError, match=names("items.csv", "'tt0'", 0, 300, "catalog", "item_id=")):
         Dataset.from_files(ratings, [items], missing=missing)
     padded = write("item,tag\n" + "".join(f"{k:07d},x\n" for k in range(300)))
     with pytest.raises(InputError, match=names("items.csv", "'0000000'", "zeros")):
         Dataset.from_files(ratings, [padded], missing=missing)
+
+
+def test_the_column_of_ids_may_differ_from_that_of_the_ratings(write):
+    ratings = write("user,movieId,rating\nu,tt1,5\nu,tt2,4\n", "r.csv")
+    items = write("id,imdb_id,tags\n7,tt1,x\n8,tt2,y\n")
+    with pytest.raises(InputError, match=names("catalog", "item_id=")):
+        Dataset.from_files(ratings, [items])
+    assert Dataset.from_files(ratings, [items], item_id="imdb_id").items.ids.tolist() == ["tt1", "tt2"]
+    with pytest.raises(InputError, match=names("'imdb'", "'imdb_id'", "item_id=")):
+        Dataset.from_files(ratings, [items], item_id="imdb")
 
 
 def test_a_few_ids_of_another_kind(write):

@@ -540,7 +540,7 @@ items(
 items("a weight below 0", ("'author'", -1), BOOKS, weights={"author": -1})
 
 
-@case(GEOMETRY, "ids of another catalog", (0, 2, "items.csv", "1", "'tt1'", "catalog", "item="))
+@case(GEOMETRY, "ids of another catalog", (0, 2, "items.csv", "1", "'tt1'", "catalog", "item_id="))
 def _(folder: Path) -> object:
     (folder / "ratings.csv").write_text("user,item,rating\na,1,5\na,2,4\n")
     (folder / "items.csv").write_text("item,tag\ntt1,x\ntt2,x\n")

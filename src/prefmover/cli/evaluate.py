@@ -1,4 +1,4 @@
-"""``prefmover evaluate``: prediction errors of recommenders on the same splits.
+"""``prefmover evaluate``: recommenders on the same splits, by their lists or by their predicted ratings.
 
 The options are the fields of :class:`~prefmover.evaluation.experiment.Experiment`.
 """
@@ -20,6 +20,7 @@ from prefmover.execution import Executor
 
 EXAMPLES = (
     "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --repeats 1 --out run",
+    "prefmover evaluate --dataset cinema --task ranking --recommenders default,simple,ease --out lists",
     "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
     "prefmover evaluate --config experiment.toml --out again",
 )
@@ -29,7 +30,8 @@ Report = Annotated[bool, Option("--report/--no-report", help="Report with figure
 
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
-METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES", "ks": "NUMBERS"}
+METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES"}
+METAVARS |= dict.fromkeys(("ks", "ns"), "NUMBERS")
 METAVARS |= dict.fromkeys(
     (*(n for n in Experiment.model_fields if n.endswith("_column")), "encoding"), "NAME"
 )
@@ -42,7 +44,9 @@ def _option(name: str) -> tuple[str, Any, Any]:
     kind: Any = DatasetName if name == "dataset" else list[str] if name in REPEATABLE else field.annotation
     if get_origin(kind) is Literal:
         kind = Literal[tuple(choice for choice in get_args(kind) if choice)]
-    elif kind not in (int, float, list[str]):
+    elif kind == float | None:
+        kind = float
+    elif get_origin(kind) is Annotated or kind not in (int, float, list[str]):
         kind = str
     metavar = METAVARS.get(name, {int: "N", float: "N", str: "TEXT"}.get(kind))
     default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
@@ -67,11 +71,13 @@ def evaluate(
     report: Report = True,
     cluster: ExecutorOptions,
 ) -> Output:
-    """Compare the prediction errors of recommenders on the same splits.
+    """Compare recommenders on the same splits: their lists (--task ranking) or their predicted ratings.
 
     Recommenders: default (this package's model), knn:MEASURE (the paper's neighbor average) and knn:all,
-    controls (uniform, mean-vector, user-mean, bias), surprise:MODEL and surprise. Finished parts are saved:
-    after an interruption, run the same command again to resume.
+    bias. For lists: simple (popularity, liked-popularity, random, bias), kernel:DISTANCE and kernels, peers
+    (ease, item-knn, user-knn, implicit:als, implicit:bpr, cornac:BPR); settings are chosen on a part of the
+    training ratings. For ratings: controls (uniform, mean-vector, user-mean, bias), surprise:MODEL and
+    surprise. Finished parts are saved: after an interruption, run the same command again to resume.
     """
     chosen = {name: value for name, value in asdict(settings).items() if value is not None}
     if "panels" in chosen:
@@ -84,7 +90,7 @@ def evaluate(
 def run(
     experiment: Experiment, out: str, threads: int | None, report: bool, executor: Executor | None = None
 ) -> Output:
-    """Run an experiment; return its errors, and the paths of its records and its report."""
+    """Run an experiment; return its figures, and the paths of its records and its report."""
     with library_errors(), resumable(out):
         evaluation = run_experiment(experiment, out, n_threads=threads, tell=note, executor=executor)
     files = {"records": str(Path(out) / "records.parquet")}
@@ -94,4 +100,7 @@ def run(
         files["report"] = str(write_report(out)["report.html"])
     lines = str(evaluation).splitlines()
     table = [*lines, ""] if len(lines) <= MAX_LINES else []
-    return Output({**files, "summary": evaluation.summary().to_pylist()}, [*table, *files.values()])
+    names = {"rating": "summary", "ranking": "lists"}
+    tasks = dict.fromkeys(record.task for record in evaluation)
+    facts = {names[task]: evaluation.summary(task).to_pylist() for task in tasks}
+    return Output({**files, **facts}, [*table, *files.values()])

@@ -73,6 +73,9 @@ class SourceOptions:
     on_bad_lines: Annotated[
         Literal["error", "skip", "warn"], Option(help="What to do with damaged lines; skip leaves them out.")
     ] = "error"
+    id_column: Annotated[
+        str | None, Option(metavar="NAME", help="Id column of --items; --item-column by default.")
+    ] = None
     title_column: Annotated[str | None, Option(metavar="NAME", help="Title column of --items.")] = None
     tag_column: Annotated[
         list[str] | None,
@@ -129,6 +132,7 @@ class SourceOptions:
             zeros=self.zeros,
             missing=self.missing,
             on_bad_lines=self.on_bad_lines,
+            item_id=self.id_column,
             title=self.title_column,
             tags=self.tag_column or (),
             text=self.text_column or (),
@@ -140,7 +144,7 @@ class SourceOptions:
     def read_items(self) -> ItemFiles:
         """Return the items of files alone, without ratings."""
         columns = ItemColumns(
-            self.item_column,
+            self.id_column or self.item_column,
             self.title_column,
             self.tag_column or (),
             self.text_column or (),
@@ -170,6 +174,7 @@ def describe(ratings: Ratings) -> str:
 
 OPTIONS = {
     **{name: f"--{name}-column" for name in ("user", "item", "rating", "title", "text")},
+    "item_id": "--id-column",
     "tags": "--tag-column",
     "weights": "--column-weight",
 }

@@ -1,4 +1,4 @@
-"""One record: fit a recommender to the training part of a split, predict the test part, and score."""
+"""One record: fit a recommender to the training part of a split, and score its ratings or its lists."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Progress
-from prefmover.data.splits import Split, hashed
+from prefmover.data.splits import Split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.recommenders import FitPredict, Method, create
-from prefmover.evaluation.record import Groups, Record, RunInfo, versions
+from prefmover.evaluation.lists import N_GROUPS, Question, check_lists, group_of, summarize
+from prefmover.evaluation.recommenders import AnyRecommender, Method, create
+from prefmover.evaluation.record import AnyRecord, Groups, ListRecord, Record, RunInfo, Task, versions
+from prefmover.evaluation.search import search
 from prefmover.measures import find_measure
 from prefmover.model import KNNRecommender
 from prefmover.predict.base import clip
 from prefmover.predict.knn import KNNPredictor
 
 __all__ = ["TrainTest", "compute_record"]
-
-N_GROUPS = 20
-GROUP_SEED = 20
-RELEVANT = 0.75  # of the scale: 4 and 5 stars of 1 to 5
 
 
 class TrainTest(NamedTuple):
@@ -37,6 +35,29 @@ class TrainTest(NamedTuple):
     repeat: int
     split: Split
     data: Dataset  # for training
+
+    @property
+    def seed(self) -> int:
+        """The seed of the recommenders, and of random splits."""
+        return self.experiment.seed + self.repeat
+
+    def facts(self, method: Method) -> dict[str, Any]:
+        """Return the fields that records of both tasks have."""
+        e, split, geometry = self.experiment, self.split, self.data.geometry
+        return {
+            "dataset": e.data_name,
+            "geometry": geometry.name if geometry is not None else "",
+            "protocol": e.protocol,
+            "share": self.share,
+            "repeat": self.repeat,
+            "seed": self.seed if e.protocol == "random" else e.seed,
+            "stratify": e.stratify,
+            "n_train": split.train.n_ratings,
+            "n_test": split.n_test,
+            "new_users": split.new_users,
+            "new_items": split.new_items,
+            **method._asdict(),
+        }
 
 
 class Outcome(NamedTuple):
@@ -51,19 +72,70 @@ class Outcome(NamedTuple):
 def compute_record(
     part: TrainTest,
     method: Method,
-    recommender: FitPredict | None = None,
+    recommender: AnyRecommender | None = None,
+    task: Task = "rating",
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
-) -> Record:
+) -> AnyRecord:
     """Return the record of one recommender on one split: a function of its arguments, times excepted."""
-    e, split, geometry = part.experiment, part.split, part.data.geometry
+    if recommender is not None:
+        recommender = copy.deepcopy(recommender)
+    if task == "ranking":
+        return _lists(part, method, recommender, n_threads)
+    return _ratings(part, method, recommender, n_threads, progress)
+
+
+def _lists(part: TrainTest, method: Method, recommender: Any, n_threads: int) -> ListRecord:
+    """Search for settings, fit to all training ratings, recommend, and score the lists."""
+    e, settings, tuning, trials = part.experiment, dict[str, Any](), None, tuple[float, ...]()
+    question, n = Question.of_split(part.split, e.relevant), e.ns[-1]
+    if recommender is None:
+        settings, tuning, trials = search(method, e, part.data, part.split, part.seed, n_threads)
+        recommender = create(method, e, part.seed, n_threads, "ranking", settings)
+    start = time.perf_counter()
+    recommender.fit(part.data)
+    fitted = time.perf_counter()
+    answer = recommender.recommend(question.ids(), n)
+    end = time.perf_counter()
+    lists = check_lists(answer, question, n, method.label)
+    return ListRecord(
+        **part.facts(method),
+        **summarize(lists.positions, question, e.ns, part.data.geometry),
+        settings=settings or _plain(getattr(recommender, "settings_", {})),
+        tuning=tuning,
+        events=lists.events,
+        run=RunInfo(
+            seconds=round(end - start, 3),
+            fit_seconds=round(fitted - start, 3),
+            answer_seconds=round(end - fitted, 3),
+            trial_seconds=trials,
+            threads=n_threads,
+            versions=versions(),
+        ),
+    )
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Return the settings of a model for JSON: numbers and texts as they are, the rest as text."""
+    if not isinstance(settings, dict):
+        return {}
+    return {
+        str(name): value if isinstance(value, bool | int | float | str | None) else str(value)
+        for name, value in settings.items()
+    }
+
+
+def _ratings(
+    part: TrainTest, method: Method, recommender: Any, n_threads: int, progress: Progress | None
+) -> Record:
+    """Fit, predict the test ratings, and score the predictions."""
+    e, split = part.experiment, part.split
     start = time.perf_counter()
     if recommender is None:
-        recommender = create(method, e, e.seed + part.repeat, n_threads)
-    else:
-        recommender = copy.deepcopy(recommender)
+        recommender = create(method, e, part.seed, n_threads)
     recommender.fit(part.data)
+    fitted = time.perf_counter()
     predictor = getattr(recommender, "predictor_", None)
     by_neighbors = isinstance(predictor, KNNPredictor) and method.kind in ("measure", "control")
     if isinstance(predictor, KNNPredictor) and by_neighbors:  # every K from one search
@@ -71,23 +143,11 @@ def compute_record(
         outcome = Outcome(e.ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
     else:
         outcome = _predict(recommender, method, split)
-    seconds = time.perf_counter() - start
+    end = time.perf_counter()
     errors = np.abs(outcome.ratings - split.ratings[:, None])
-    group = (hashed(GROUP_SEED, split.users) % np.uint64(N_GROUPS)).astype(np.int64)
-    columns = outcome.ratings.T
+    group, columns = group_of(split.users), outcome.ratings.T
     return Record(
-        dataset=e.data_name,
-        geometry=geometry.name if geometry is not None else "",
-        protocol=e.protocol,
-        share=part.share,
-        repeat=part.repeat,
-        seed=e.seed + part.repeat if e.protocol == "random" else e.seed,
-        stratify=e.stratify,
-        n_train=split.train.n_ratings,
-        n_test=split.n_test,
-        new_users=split.new_users,
-        new_items=split.new_items,
-        **method._asdict(),
+        **part.facts(method),
         weight=find_measure(method.method).weight if method.kind == "measure" else "",
         centering=e.centering if by_neighbors else "",
         shrinkage=e.shrinkage if by_neighbors else 0.0,
@@ -96,16 +156,22 @@ def compute_record(
         rmse=tuple(round(metrics.rmse(split.ratings, column), 8) for column in columns),
         coverage=tuple(round(metrics.coverage(used), 8) for used in outcome.n_neighbors.T),
         neighbors=tuple(round(float(used.mean()), 8) for used in outcome.n_neighbors.T),
-        ranking=tuple(_ranking(split, column, e.top_n) for column in columns) if e.top_n else None,
         groups=Groups(
             n=tuple(np.bincount(group, minlength=N_GROUPS).tolist()),
             error=tuple(tuple(np.bincount(group, column, N_GROUPS).round(3)) for column in errors.T),
         ),
-        run=RunInfo(seconds=round(seconds, 3), solved=outcome.solved, threads=n_threads, versions=versions()),
+        run=RunInfo(
+            seconds=round(end - start, 3),
+            fit_seconds=round(fitted - start, 3),
+            answer_seconds=round(end - fitted, 3),
+            solved=outcome.solved,
+            threads=n_threads,
+            versions=versions(),
+        ),
     )
 
 
-def _predict(recommender: FitPredict, method: Method, split: Split) -> Outcome:
+def _predict(recommender: Any, method: Method, split: Split) -> Outcome:
     """Return the result of a recommender's ``predict``, checked."""
     answer = recommender.predict(split.test_pairs())
     try:
@@ -123,23 +189,3 @@ def _predict(recommender: FitPredict, method: Method, split: Split) -> Outcome:
     used = np.asarray(getattr(answer, "n_neighbors", np.zeros(split.n_test, np.int64)))
     k = recommender.settings_["k"] if isinstance(recommender, KNNRecommender) else None
     return Outcome((k,), ratings[:, None], used[:, None])
-
-
-def _ranking(split: Split, predicted: Floats, n: int) -> dict[str, float]:
-    """Rank each user's test items by prediction; those in the upper quarter of the scale are relevant."""
-    scale = split.train.scale
-    relevant = split.ratings >= scale.lowest + RELEVANT * (scale.highest - scale.lowest)
-    if scale.highest == scale.lowest:
-        raise InputError("top_n: all ratings are equal; there is nothing to rank")
-    if not relevant.any():
-        raise InputError("top_n: no test rating is in the upper quarter of the scale; none is relevant")
-    values = metrics.ranking(
-        n,
-        split.users,
-        predicted,
-        relevant=relevant,
-        gains=split.ratings - scale.lowest,
-        items=split.items,
-        n_items=len(np.union1d(split.train.matrix.indices, split.items)),  # those with a rating
-    )
-    return {name: round(value, 8) for name, value in values.items()}

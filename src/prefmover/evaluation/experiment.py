@@ -23,15 +23,16 @@ from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
-from prefmover.evaluation.record import FrozenModel
+from prefmover.evaluation.record import FrozenModel, Task
 from prefmover.predict.centering import CenteringName
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
 
-__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
+__all__ = ["Experiment", "Panel", "parse_ks", "parse_lengths", "parse_shares", "share_name"]
 
 MAX_KS = 10_000
+MAX_N = 100
 
 
 def share_name(share: float) -> str:
@@ -88,6 +89,21 @@ def parse_ks(value: Any) -> tuple[int, ...]:
     return tuple(ks)
 
 
+def parse_lengths(value: Any) -> tuple[int, ...]:
+    """Return lengths of lists, ascending, from numbers or from text with ranges.
+
+    >>> parse_lengths("10, 5")
+    (5, 10)
+    """
+    try:
+        ns = parse_ks(value)
+    except InputError as error:
+        raise InputError(str(error).replace("ks is", "ns is", 1)) from None
+    if ns[-1] > MAX_N:
+        raise InputError(f"ns is {value!r}; lists have at most {MAX_N} items")
+    return ns
+
+
 def _range(start: int, end: int | None = None, step: int = 1) -> range:
     return range(start, (start if end is None else end) + 1, step)
 
@@ -112,6 +128,7 @@ def _no_bool(value: Any) -> Any:
 
 Shares = Annotated[tuple[float, ...], BeforeValidator(parse_shares)]
 Ks = Annotated[tuple[int, ...], BeforeValidator(parse_ks)]
+Ns = Annotated[tuple[int, ...], BeforeValidator(lambda value: parse_lengths(value))]
 Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
 Columns = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="columns"))]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]
@@ -121,7 +138,7 @@ Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 REPEATABLE = {"items", "tag_column", "text_column", "column_weight"}
 """Settings that are options with one value each, as often as needed."""
 
-GROWING = {"recommenders", "train", "repeats", "panels", "title"}
+GROWING = {"recommenders", "task", "train", "repeats", "panels", "title"}
 """Settings that may differ between runs in one folder: the folder then covers both."""
 
 
@@ -188,6 +205,7 @@ class Experiment(FrozenModel):
         default="error", description="What to do with rated items that no file describes"
     )
     on_bad_lines: OnBadLines = Field(default="error", description="What to do with damaged lines")
+    id_column: str = Field(default="", description="Id column of the items; the item column by default")
     title_column: str = Field(default="", description="Title column of the items")
     tag_column: Columns = Field(default=(), description="Columns of the items that are tags too")
     text_column: Columns = Field(default=(), description="Columns of the items that are text to compare by")
@@ -201,10 +219,16 @@ class Experiment(FrozenModel):
         min_length=1,
         description="Recommenders to compare, such as knn:pmd, knn:all, controls, surprise:SVD",
     )
-    protocol: Literal["random", "k-fold", "published"] = Field(
-        default="random",
-        description="Kind of split: random, k-fold with as many folds as repeats, or published folds",
+    task: Literal["rating", "ranking", "both"] = Field(
+        default="rating",
+        description="What is judged: predicted ratings (rating), recommended lists (ranking), or both",
     )
+    protocol: Literal["random", "k-fold", "published", "time", "last"] = Field(
+        default="random",
+        description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
+        "(the earliest ratings train), or last (each user's last ratings are tested)",
+    )
+    time_column: str = Field(default="", description="Name of the column of times, for protocol time or last")
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
@@ -217,8 +241,20 @@ class Experiment(FrozenModel):
     )
     centering: CenteringName = Field(default="mean", description="Centering of the neighbor averages")
     shrinkage: Number = Field(default=0.0, description="Shrinkage of the neighbor averages")
-    top_n: Whole = Field(
-        default=0, description="Length of top-N lists of test items to score too; 0 for none"
+    ns: Ns = Field(default=(10,), description="Lengths of the recommended lists (10 or 5,10,100)")
+    relevant: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="Test ratings from here on are relevant; three quarters up the scale (4 of 5) by default",
+    )
+    validation: float = Field(
+        default=0.2,
+        gt=0,
+        lt=1,
+        description="Share of the training ratings that is held out to choose settings for ranking",
+    )
+    trials: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=12, description="Settings that each recommender may try on the validation part; 0 for none"
     )
     panels: tuple[Panel, ...] = Field(
         default=(), description="Pictures in the report; chosen from the records by default"
@@ -234,9 +270,14 @@ class Experiment(FrozenModel):
                 raise ValueError(f"{name} belongs to a file of ratings; dataset is {self.dataset!r}")
         if self.protocol == "k-fold" and self.repeats < 2:
             raise ValueError(f"repeats is {self.repeats}; give at least 2 folds")
-        for name in ("train", "stratify") if self.protocol != "random" else ():
+        unused = {"random": (), "time": ("stratify",)}.get(self.protocol, ("train", "stratify"))
+        for name in unused:
             if getattr(self, name) != _default(name):
                 raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
+        if self.protocol in ("time", "last") and self.repeats not in (1, _default("repeats")):
+            raise ValueError(f"repeats is {self.repeats}; there is one split by {self.protocol}")
+        if self.time_column and self.protocol not in ("time", "last"):
+            raise ValueError(f"time_column is for protocol time or last; protocol is {self.protocol!r}")
         for panel in self.panels:
             unknown = set(panel.ks) - set(self.ks)
             if unknown:
@@ -245,8 +286,18 @@ class Experiment(FrozenModel):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Shares to train on; folds have the single entry 0, since their number decides the share."""
-        return self.train if self.protocol == "random" else (0.0,)
+        """Shares to train on; where the protocol decides the share, the single entry 0."""
+        return self.train if self.protocol in ("random", "time") else (0.0,)
+
+    @property
+    def n_splits(self) -> int:
+        """Splits for each share; there is one by time."""
+        return 1 if self.protocol in ("time", "last") else self.repeats
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, those of lists first."""
+        return ("ranking", "rating") if self.task == "both" else (self.task,)
 
     @property
     def data_name(self) -> str:
@@ -313,6 +364,7 @@ class Experiment(FrozenModel):
                 "recommenders": tuple(dict.fromkeys((*self.recommenders, *later.recommenders))),
                 "train": tuple(sorted({*self.train, *later.train}, reverse=True)),
                 "repeats": max(self.repeats, later.repeats),
+                "task": self.task if self.task == later.task else "both",
                 "panels": tuple(panels[name] for name in sorted(panels)),
                 "title": later.title or self.title,
             }
@@ -330,7 +382,7 @@ class Experiment(FrozenModel):
         if self.dataset:
             data = datasets.load(self.dataset)
         else:
-            options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items()}
+            options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
             if self.scale:
                 options["scale"] = Scale.parse(self.scale)
             options["weights"] = parse_weights(self.column_weight)
@@ -347,11 +399,25 @@ class Experiment(FrozenModel):
             ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far")
         )
 
+    def load_times(self) -> Any:
+        """Return the times of the ratings, from the column of the file; None if there is no such setting."""
+        if not self.time_column:
+            return None
+        from prefmover.data.ratings import Ratings
+
+        options: Any = {"user": self.user_column, "item": self.item_column, "separator": self.separator}
+        return Ratings.read(
+            self.ratings, rating=self.time_column, encoding=self.encoding, feedback="explicit",
+            duplicates="error" if self.duplicates == "error" else "last",
+            **{name: value for name, value in options.items() if value},
+        )  # fmt: skip
+
 
 FILE_SETTINGS = {
     **{name: name for name in ("items", "separator", "encoding", "duplicates", "scale", "missing")},
     **{name: name for name in ("feedback", "damping", "zeros", "on_bad_lines")},
     **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text")},
+    "id_column": "item_id",
     "tag_column": "tags",
     "column_weight": "weights",
 }

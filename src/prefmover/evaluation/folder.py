@@ -3,9 +3,9 @@
 ::
 
     experiment.json   settings, and digests of the data
-    cells/*.json      finished records: one recommender on one split, all K
+    cells/*.json      finished records: one recommender on one split, all K, or lists of all lengths
     cells.jsonl       the same in one file, once all are finished
-    records.parquet   one row per (split, recommender, K), for analysis
+    records.parquet   one row per (split, recommender, K or length of lists), for analysis
     lock              held by the process that writes
 
 A file is written under a temporary name and then renamed: after a kill it is complete or not there.
@@ -17,7 +17,7 @@ import contextlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -27,12 +27,12 @@ from pydantic import Field
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.record import DataInfo, FrozenModel, Record
+from prefmover.evaluation.record import AnyRecord, DataInfo, FrozenModel, parse_record
 from prefmover.execution import atomic
 
 __all__ = ["RunContent", "RunFolder", "record_table"]
 
-Model = TypeVar("Model", bound=FrozenModel)
+Parsed = TypeVar("Parsed")
 
 
 class RunContent(FrozenModel):
@@ -110,19 +110,19 @@ class RunFolder:
             raise InputError(f"{self.path} has no experiment.json; give the folder of a run")
         return _parsed(RunContent, file.read_bytes(), str(file))
 
-    def records(self) -> dict[str, Record]:
+    def records(self) -> dict[str, AnyRecord]:
         """Return all finished records by key, sorted."""
         files = (self.path / "cells").glob("*.json")
-        records = [_parsed(Record, file.read_bytes(), str(file)) for file in files]
+        records = [_parsed(parse_record, file.read_bytes(), str(file)) for file in files]
         merged = self.path / "cells.jsonl"
         if merged.exists():
             # Not splitlines: a name may hold one of the rarer line ends.
             content = merged.read_bytes().removesuffix(b"\n")
             lines = content.split(b"\n") if content else []
-            records += [_parsed(Record, line, f"{merged}, line {n}") for n, line in enumerate(lines, 1)]
+            records += [_parsed(parse_record, line, f"{merged}, line {n}") for n, line in enumerate(lines, 1)]
         return dict(sorted({record.key: record for record in records}.items()))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: AnyRecord) -> None:
         """Write a finished record."""
         with atomic.writing(self.path / "cells"):
             (self.path / "cells").mkdir(exist_ok=True)
@@ -144,20 +144,20 @@ class RunFolder:
         atomic.write(self.path / "records.parquet", buffer.getvalue().to_pybytes())
 
 
-def record_table(records: Iterable[Record]) -> Any:
-    """Return a `pyarrow.Table` with one row per split, recommender and K."""
+def record_table(records: Iterable[AnyRecord]) -> Any:
+    """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists."""
     import pyarrow as pa
 
     rows = [row for record in records for row in record.rows()]
-    names = dict.fromkeys(name for row in rows for name in row)  # some records may lack the ranking metrics
+    names = dict.fromkeys(name for row in rows for name in row)  # the two tasks have columns of their own
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-def _line(record: Record) -> bytes:
+def _line(record: AnyRecord) -> bytes:
     return record.model_dump_json().encode() + b"\n"
 
 
-def _parsed(model: type[Model], content: bytes, source: str) -> Model:
+def _parsed(model: Callable[..., Parsed], content: bytes, source: str) -> Parsed:
     """Return a model from JSON; damaged content is refused."""
     try:
         return model(**json.loads(content))

@@ -1,13 +1,47 @@
-"""Metrics of predicted ratings and of ranked lists."""
+"""Metrics of predicted ratings and of recommended lists.
+
+A list of length n is judged by its *hits*, (n_users, n) booleans: whether the item in each place is relevant.
+With h the hits of a user in places 1 to n, and R the number of relevant items that the user has,
+
+==========  ==================================================================================
+ndcg        Σ_k h_k / log2(1 + k), over the same sum for a list that begins with min(R, n) hits
+recall      Σ_k h_k / R
+precision   Σ_k h_k / n
+mrr         1 / k for the first hit, 0 without one
+hit_rate    1 if there is a hit
+==========  ==================================================================================
+
+All are means over users with R > 0. Lists that are too short are not helped: an empty place is no hit.
+
+Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, and cornac's ``NDCG``;
+recall and precision equal cornac's. LensKit's nDCG divides by max(1, log2 k) instead of log2(1 + k), and its
+ideal list is not cut off at n. implicit's ``precision_at_k`` divides by min(R, n) instead of n, and pools all
+users; its nDCG equals ours. Reciprocal rank is cut off at n; cornac's ``MRR`` looks at the whole ranking.
+"""
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
-from prefmover.data.splits import hashed
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
+from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["coverage", "mae", "ranking", "rmse"]
+__all__ = [
+    "PER_USER",
+    "coverage",
+    "diversity",
+    "expected_at_random",
+    "is_hit",
+    "list_coverage",
+    "mae",
+    "novelty",
+    "popularity",
+    "rmse",
+    "user_metrics",
+]
+
+PER_USER = ("ndcg", "recall", "precision", "mrr", "hit_rate")
+BLOCK_ENTRIES = 2_000_000  # distances between items of lists that are in memory at once
 
 
 def mae(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
@@ -40,77 +74,6 @@ def coverage(used: npt.ArrayLike) -> float:
     return float((counts > 0).mean())
 
 
-def ranking(
-    n: int,
-    users: npt.ArrayLike,
-    scores: npt.ArrayLike,
-    *,
-    relevant: npt.ArrayLike,
-    gains: npt.ArrayLike,
-    items: npt.ArrayLike,
-    n_items: int,
-) -> dict[str, float]:
-    """Return the metrics of the first n candidates of each user, by score.
-
-    All arrays have one entry per candidate. Equal scores are ordered by a hash of the candidate's position,
-    because a meaningful order such as that of ids would favor old or popular items.
-
-    ========= ====================================================================================
-    precision mean over users of (relevant among the first n) / (length of the list, at most n)
-    recall    mean of (relevant among the first n) / (all relevant), over users with relevant candidates
-    ndcg      mean of DCG / ideal DCG, DCG = Σ gain / log2(1 + rank), over users with a positive gain
-    hit_rate  share of users with a relevant candidate among the first n, of those who have any
-    catalog   share of a catalog of ``n_items`` that is in at least one user's first n
-    ========= ====================================================================================
-
-    Without ties, nDCG equals scikit-learn's ``ndcg_score``; precision and recall equal LensKit's, over the
-    relevant items among a user's candidates. (LensKit's nDCG differs: it discounts by max(1, log2 rank), and
-    its ideal list is not cut off at n.)
-
-    >>> arrays = {"relevant": [True, False, True], "gains": [1, 0, 3], "items": [5, 6, 7]}
-    >>> metrics = ranking(2, [1, 1, 1], [3.0, 2.0, 1.0], **arrays, n_items=4)
-    >>> {name: round(value, 4) for name, value in metrics.items()}
-    {'precision': 0.5, 'recall': 0.5, 'ndcg': 0.2754, 'hit_rate': 1.0, 'catalog': 0.5}
-    """
-    score, gain = np.asarray(scores, dtype=np.float64), np.asarray(gains, dtype=np.float64)
-    queries, is_relevant = np.asarray(users), np.asarray(relevant, dtype=np.float64)
-    if n != int(n) or n < 1:
-        raise InputError(f"n is {n!r}; give a whole number from 1")
-    if queries.shape != score.shape or queries.ndim != 1 or not queries.size:
-        raise InputError(
-            f"users and scores have shapes {queries.shape} and {score.shape}; give one score for each user"
-        )
-    if np.isnan(score).any():
-        raise InputError(f"the score of candidate {int(np.isnan(score).argmax())} is NaN; give numbers")
-    if not (gain >= 0).all():
-        raise InputError(f"gain {gain.min():g} is not a number from 0; give gains from 0")
-    if n_items < 1:
-        raise InputError(f"n_items is {n_items!r}; a catalog has at least one item")
-    owner, counts = np.unique(queries, return_inverse=True, return_counts=True)[1:]
-    rank, ideal_rank = _ranks(owner, counts, score), _ranks(owner, counts, gain)
-    total = np.bincount(owner, is_relevant)
-    hits = np.bincount(owner, is_relevant * (rank < n))
-    dcg, ideal = (np.bincount(owner, gain * (r < n) / np.log2(2.0 + r)) for r in (rank, ideal_rank))
-    searching, gaining = total > 0, ideal > 0
-    if not searching.any() or not gaining.any():
-        raise InputError("no user has a relevant candidate, or none has a candidate with a positive gain")
-    return {
-        "precision": float((hits / np.minimum(counts, n)).mean()),
-        "recall": float((hits[searching] / total[searching]).mean()),
-        "ndcg": float((dcg[gaining] / ideal[gaining]).mean()),
-        "hit_rate": float((hits[searching] > 0).mean()),
-        "catalog": len(np.unique(np.asarray(items)[rank < n])) / n_items,
-    }
-
-
-def _ranks(owner: Ints, counts: Ints, scores: Floats) -> Ints:
-    """Return the rank of each candidate in its user's list, from 0, with ties in a pseudo-random order."""
-    order = np.lexsort((hashed(0, np.arange(owner.size)), -scores, owner))
-    ranks = np.empty(owner.size, np.int64)
-    ranks[order] = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks
-
-
 def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
     r, p = np.asarray(ratings, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
     if r.shape != p.shape or not r.size:
@@ -118,3 +81,131 @@ def _errors(ratings: npt.ArrayLike, predictions: npt.ArrayLike) -> Floats:
             f"ratings and predictions have shapes {r.shape} and {p.shape}; give one prediction each"
         )
     return p - r
+
+
+def user_metrics(hits: npt.ArrayLike, n_relevant: npt.ArrayLike, n: int | None = None) -> dict[str, Floats]:
+    """Return the metrics of each user's list, (n_users,) each; their means are the metrics of a recommender.
+
+    Parameters
+    ----------
+    hits
+        (n_users, length) whether the item in each place is relevant.
+    n_relevant
+        (n_users,) R, the number of items that are relevant for each user, at least 1.
+    n
+        The number of places to look at; all by default.
+
+    Examples
+    --------
+    >>> values = user_metrics([[True, False, True], [False, False, False]], [2, 5])
+    >>> {name: value.round(4).tolist() for name, value in values.items()}  # doctest: +NORMALIZE_WHITESPACE
+    {'ndcg': [0.9197, 0.0], 'recall': [1.0, 0.0], 'precision': [0.6667, 0.0], 'mrr': [1.0, 0.0],
+     'hit_rate': [1.0, 0.0]}
+    """
+    h, relevant = np.asarray(hits, dtype=np.float64), np.asarray(n_relevant, dtype=np.int64)
+    if h.ndim != 2 or relevant.shape != h.shape[:1]:
+        raise InputError(
+            f"hits and n_relevant have shapes {h.shape} and {relevant.shape}; give a row for each"
+        )
+    n = h.shape[1] if n is None else n
+    if not 1 <= n <= h.shape[1]:
+        raise InputError(f"n is {n!r}; give a whole number from 1 to {h.shape[1]}")
+    if relevant.size and relevant.min() < 1:
+        raise InputError(f"user {int(relevant.argmin())} has no relevant item; leave such users out")
+    h, gains = h[:, :n], 1 / np.log2(np.arange(2, n + 2))
+    ideal, total = np.cumsum(gains)[np.minimum(relevant, n) - 1], h.sum(axis=1)
+    return {
+        "ndcg": h @ gains / ideal,
+        "recall": total / relevant,
+        "precision": total / n,
+        "mrr": np.where(total > 0, 1 / (1 + h.argmax(axis=1)), 0.0),
+        "hit_rate": (total > 0).astype(np.float64),
+    }
+
+
+def expected_at_random(n_relevant: Ints, n_candidates: Ints, n: int) -> dict[str, float]:
+    """Return what a random order of the candidates scores on average, over users (not MRR, hit rate).
+
+    Each place of a list is a hit with probability R / (number of candidates).
+
+    >>> expected_at_random(np.array([2]), np.array([8]), 4)["recall"]
+    0.5
+    """
+    p, places = n_relevant / n_candidates, np.minimum(n_candidates, n)
+    gains = np.cumsum(1 / np.log2(np.arange(2, n + 2)))
+    return {
+        "ndcg": float((p * gains[places - 1] / gains[np.minimum(n_relevant, n) - 1]).mean()),
+        "recall": float((p * places / n_relevant).mean()),
+        "precision": float((p * places / n).mean()),
+    }
+
+
+def list_coverage(positions: Ints, n_items: int) -> float:
+    """Return the share of all items that are in at least one list; -1 is an empty place.
+
+    >>> list_coverage(np.array([[0, 1], [1, -1]]), 4)
+    0.5
+    """
+    return len(np.unique(positions[positions >= 0])) / n_items
+
+
+def popularity(positions: Ints, n_raters: Ints) -> float:
+    """Return the median number of training ratings of the items in the lists; 0 if there are none.
+
+    >>> popularity(np.array([[0, 1], [1, -1]]), np.array([9, 2]))
+    2.0
+    """
+    counts = n_raters[positions[positions >= 0]]
+    return float(np.median(counts)) if counts.size else 0.0
+
+
+def novelty(positions: Ints, n_raters: Ints, n_users: int) -> float:
+    """Return the mean self-information of the items in the lists, in bits; higher is less known.
+
+    An item that c of n users rated in training has -log2 ((c + 1) / (n + 1)) bits; the added ones keep it
+    finite for items that nobody rated.
+
+    >>> novelty(np.array([[0, 1]]), np.array([7, 0]), 7)
+    1.5
+    """
+    counts = n_raters[positions[positions >= 0]]
+    return float(-np.log2((counts + 1) / (n_users + 1)).mean()) if counts.size else 0.0
+
+
+def diversity(positions: Ints, geometry: ItemGeometry) -> float | None:
+    """Return the mean distance between two items of a list, averaged over lists with two items or more.
+
+    None if there is no such list.
+
+    >>> geometry = ItemGeometry.from_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
+    >>> round(diversity(np.array([[0, 1, 2], [0, 2, -1], [0, -1, -1]]), geometry), 4)
+    1.309
+    """
+    length = positions.shape[1]
+    rows = np.flatnonzero((positions >= 0).sum(axis=1) > 1)
+    at_once, total = max(1, BLOCK_ENTRIES // length**2), 0.0
+    for start in range(0, len(rows), at_once):
+        block = positions[rows[start : start + at_once]]
+        here = block >= 0
+        pairs = here[:, :, None] & here[:, None, :]
+        d = np.where(pairs, _distances(np.where(here, block, 0), geometry), 0.0)
+        k = here.sum(axis=1)
+        total += float((d.sum(axis=(1, 2)) / (k * (k - 1))).sum())
+    return total / len(rows) if len(rows) else None
+
+
+def _distances(block: Ints, geometry: ItemGeometry) -> Floats:
+    """Return the distances between the items of each row, (rows, n, n); 0 on the diagonal."""
+    if geometry.grid is not None:
+        return np.asarray(geometry.grid[block[:, :, None], block[:, None, :]] * geometry.unit, np.float64)
+    return np.stack([geometry.block(row, row) for row in block])
+
+
+def is_hit(positions: Ints, users: Ints, relevant: Ints, n_items: int) -> Bools:
+    """Return which places of the lists hold a relevant item.
+
+    ``relevant`` are the sorted keys ``user * n_items + item`` of all relevant pairs, and ``users`` the
+    positions of the users whose lists these are.
+    """
+    keys = np.where(positions >= 0, users[:, None] * n_items + positions, -1)
+    return np.isin(keys, relevant)

@@ -1,18 +1,38 @@
-"""Models of scikit-surprise on the same splits, with their defaults and a fixed seed."""
+"""Models of other packages on the same splits: Surprise predicts ratings; implicit and cornac recommend.
+
+They come with the extra ``peers``. Surprise's models run with their defaults and a fixed seed; the others
+have a grid that is searched on the validation part (:mod:`prefmover.evaluation.grids`).
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
-from prefmover._typing import Floats
+from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.recommenders import PEERS
+from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
 
-__all__ = ["SurpriseRecommender"]
+__all__ = ["CornacRecommender", "ImplicitRecommender", "SurpriseRecommender", "require"]
+
+PACKAGES = {"surprise": "scikit-surprise"}
+
+
+def require(package: str) -> Any:
+    """Return a module of the extra ``peers``, or raise an error that says how to install it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(package)
+    except ImportError:
+        name = PACKAGES.get(package, package)
+        raise MissingExtraError(f"{package}: peers need {name}: pip install 'prefmover[peers]'") from None
 
 
 @dataclass
@@ -32,10 +52,7 @@ class SurpriseRecommender:
 
     def fit(self, data: Dataset) -> Self:
         """Train on the ratings."""
-        try:
-            import surprise
-        except ImportError:
-            raise MissingExtraError("peers need scikit-surprise: pip install 'prefmover[peers]'") from None
+        surprise = require("surprise")
         options = {"random_state": self.seed} if self.name.startswith("SVD") else {"verbose": False}
         ratings = data.ratings
         columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
@@ -51,3 +68,101 @@ class SurpriseRecommender:
         ratings, (users, items) = self.data_.ratings, zip(*pairs, strict=True)
         positions = ratings.user_positions(users).tolist(), ratings.item_positions(items).tolist()
         return np.array([self.model_.predict(u, i).est for u, i in zip(*positions, strict=True)])
+
+
+@dataclass
+class _FactorRecommender(ScoringRecommender):
+    """A model of factors: the score is the inner product of a user's and an item's."""
+
+    seed: int = 0
+    n_threads: int | None = None
+
+    user_factors_: Any = None
+    item_factors_: Any = None
+
+    def _scores(self, users: Ints) -> Scores:
+        return np.asarray(self.user_factors_[users] @ self.item_factors_.T)
+
+
+@dataclass
+class ImplicitRecommender(_FactorRecommender):
+    """``"als"`` or ``"bpr"`` of the package implicit. ``alpha`` weighs the ratings of ALS: c = 1 + αr."""
+
+    name: str = "als"
+    factors: int = 64
+    regularization: float = 0.1
+    alpha: float = 10.0
+    learning_rate: float = 0.05
+    iterations: int = 15
+
+    def _learn(self, data: Dataset, prepared: Any) -> None:
+        implicit = require("implicit")
+        options: dict[str, Any] = {
+            "factors": self.factors,
+            "regularization": self.regularization,
+            "iterations": self.iterations,
+            "num_threads": self.n_threads or 0,
+            "random_state": self.seed,
+        }
+        X = interactions(data.ratings, "ratings" if self.name == "als" else "seen")
+        with warnings.catch_warnings():  # implicit's advice about the threads of BLAS
+            warnings.simplefilter("ignore")
+            if self.name == "als":
+                model = implicit.cpu.als.AlternatingLeastSquares(alpha=self.alpha, **options)
+            else:
+                # Threads of BPR overwrite each other's steps: the result would differ from run to run.
+                options["num_threads"] = 1
+                model = implicit.cpu.bpr.BayesianPersonalizedRanking(
+                    learning_rate=self.learning_rate, **options
+                )
+            model.fit(_plain(X), show_progress=False)
+        self.user_factors_, self.item_factors_ = model.user_factors, model.item_factors
+
+
+@dataclass
+class CornacRecommender(ScoringRecommender):
+    """``"BPR"`` or ``"EASE"`` of the package cornac."""
+
+    name: str = "BPR"
+    seed: int = 0
+    k: int = 50
+    learning_rate: float = 0.01
+    lambda_reg: float = 0.01
+    iterations: int = 100
+
+    def _learn(self, data: Dataset, prepared: Any) -> None:
+        cornac = require("cornac")
+        X = interactions(data.ratings, "ratings").tocoo()
+        rows = zip(X.row.tolist(), X.col.tolist(), X.data.tolist(), strict=True)
+        train = cornac.data.Dataset.from_uir(list(rows), seed=self.seed)
+        if self.name == "EASE":
+            model = cornac.models.EASE(lamb=self.lambda_reg, posB=False, verbose=False)
+        else:
+            model = cornac.models.BPR(
+                k=self.k, max_iter=self.iterations, learning_rate=self.learning_rate,
+                lambda_reg=self.lambda_reg, seed=self.seed, num_threads=1, verbose=False,
+            )  # fmt: skip
+        model.fit(train)
+        self.model_ = model
+        # cornac numbers users and items as it meets them, and has none for those without ratings.
+        self.users_ = {user: train.uid_map.get(user) for user in range(data.n_users)}
+        self.at_ = np.fromiter(train.iid_map.keys(), np.int64, len(train.iid_map))
+        self.columns_ = np.fromiter(train.iid_map.values(), np.int64, len(train.iid_map))
+        self.fallback_ = np.bincount(X.col, minlength=data.n_items).astype(np.float64)
+
+    def _scores(self, users: Ints) -> Scores:
+        out = np.full((len(users), self.data_.n_items), -1e300)
+        for row, user in enumerate(users.tolist()):
+            known = self.users_[user]
+            if known is None:  # without training ratings: the most popular
+                out[row] = self.fallback_
+            else:
+                out[row, self.at_] = np.ravel(self.model_.score(known))[self.columns_]
+        return out
+
+
+def _plain(X: Any) -> Any:
+    """Return a csr_matrix of 32-bit numbers, which implicit wants."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape)

@@ -1,52 +1,104 @@
 """Recommenders by name, and the interface of a recommender.
 
-==========================  =====================================================================
-name                        recommender
-==========================  =====================================================================
-default                     :class:`~prefmover.Recommender`, the kernel model
-knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neighbor average, for every K;
-                            ``all`` stands for every measure, or for every convention that differs
-user-mean, bias, uniform,   controls, see :mod:`prefmover.evaluation.controls`; ``controls`` for all
-mean-vector
-surprise:MODEL              a model of scikit-surprise, see :mod:`prefmover.evaluation.peers`;
-                            ``surprise`` for all
-==========================  =====================================================================
+==========================  =====================================================================  =======
+name                        recommender                                                            tasks
+==========================  =====================================================================  =======
+default                     :class:`~prefmover.Recommender`, the model of the package              both
+knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neighbor average;      both
+                            ``all`` stands for every measure, or for every convention that
+                            differs. Ratings are predicted for every K
+kernel:DISTANCE             kernel ridge regression over users, the same for each distance         ranking
+                            (:mod:`prefmover.evaluation.kernel_ridge`); ``kernels`` for all six
+kernel:MEASURE              ``Recommender(MEASURE)``, for the measures that are not such a         both
+                            distance
+popularity, random,         controls, see :mod:`prefmover.evaluation.list_peers`; ``simple`` for   ranking
+liked-popularity            these and bias
+bias                        a control: the biases of users and items                               both
+uniform, mean-vector,       controls, see :mod:`prefmover.evaluation.controls`; ``controls`` for   rating
+user-mean                   these and bias
+ease, item-knn, user-knn    peers, see :mod:`prefmover.evaluation.list_peers`                      ranking
+implicit:als, implicit:bpr  peers of other packages, see :mod:`prefmover.evaluation.peers`;        ranking
+cornac:BPR, cornac:EASE     ``peers`` for all of these but cornac:EASE, which is ease again
+surprise:MODEL              a model of scikit-surprise; ``surprise`` for all                       rating
+==========================  =====================================================================  =======
 
-A recommender may also be any object with ``fit(data)`` and ``predict(pairs)``: it is fitted to a
-:class:`~prefmover.Dataset` that holds the training ratings, and then predicts a list of (user, item) pairs
-of ids. Experiments write its name as ``object:LABEL``.
+A recommender may also be any object with ``fit(data)`` and ``predict(pairs)`` or ``recommend(users, n)``, or
+both. It is fitted to a :class:`~prefmover.Dataset` that holds the training ratings. ``predict`` gets a list
+of (user, item) pairs of ids and returns a rating for each; ``recommend`` gets a list of user ids, and returns
+a list of n item ids for each (or of objects with an attribute ``item``), best first. Experiments write its
+name as ``object:LABEL``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from prefmover.data.ids import close_names
 from prefmover.errors import InputError
-from prefmover.evaluation.record import Kind
+from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.evaluation.experiment import Experiment
 
-__all__ = ["CONTROLS", "PEERS", "FitPredict", "Method", "create", "expand", "name_objects"]
+__all__ = [
+    "CONTROLS",
+    "KERNELS",
+    "LIST_CONTROLS",
+    "LIST_PEERS",
+    "PEERS",
+    "FitPredict",
+    "FitRecommend",
+    "Method",
+    "check_packages",
+    "create",
+    "expand",
+    "name_objects",
+    "tasks_of",
+]
 
 CONTROLS = ("uniform", "mean-vector", "user-mean", "bias")
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
-GROUPS = {"controls": CONTROLS, "surprise": tuple(f"surprise:{name}" for name in PEERS)}
+KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
+LIST_CONTROLS = ("popularity", "liked-popularity", "random")
+LIST_PEERS = ("ease", "item-knn", "user-knn", "implicit:als", "implicit:bpr", "cornac:BPR", "cornac:EASE")
+GROUPS = {
+    "controls": CONTROLS,
+    "simple": (*LIST_CONTROLS, "bias"),
+    "kernels": tuple(f"kernel:{name}" for name in KERNELS),
+    "peers": LIST_PEERS[:-1],
+    "surprise": tuple(f"surprise:{name}" for name in PEERS),
+}
 OBJECT = "object:"
+ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
+"""The method of a recommender that each task needs."""
 
 
 class FitPredict(Protocol):
-    """A recommender that can be evaluated."""
+    """A recommender whose predicted ratings can be evaluated."""
 
     def fit(self, data: Dataset) -> Any:
         """Learn from the training ratings."""
 
     def predict(self, pairs: list[tuple[Any, Any]]) -> Any:
         """Return one rating for each (user, item), as an array or as `Predictions`."""
+
+
+class FitRecommend(Protocol):
+    """A recommender whose lists can be evaluated."""
+
+    def fit(self, data: Dataset) -> Any:
+        """Learn from the training ratings."""
+
+    def recommend(self, users: list[Any], n: int) -> Any:
+        """Return, for each user in order, the ids of n unrated items, best first."""
+
+
+AnyRecommender: TypeAlias = FitPredict | FitRecommend
 
 
 class Method(NamedTuple):
@@ -72,8 +124,15 @@ class Method(NamedTuple):
             return cls(name, rest, rest, "model")
         if name == "default":
             return cls(name, name, name, "model")
-        if name in CONTROLS:
+        if name in CONTROLS or name in LIST_CONTROLS:
             return cls(name, name, name, "control")
+        if name in LIST_PEERS:
+            return cls(name, name, name, "peer")
+        if head == "kernel" and rest in KERNELS:
+            return cls(name, name, f"kernel {rest}", "control")
+        if head == "kernel" and rest:
+            row = find_measure(rest)
+            return cls(f"kernel:{row.name}", f"kernel:{row.name}", f"kernel {row.label}", "model")
         if head == "knn" and rest:
             measure, _, convention = rest.partition(":")
             row = find_measure(measure)
@@ -82,13 +141,64 @@ class Method(NamedTuple):
             return cls(full, row.name, row.label, "measure", convention)
         if head == "surprise" and rest in PEERS:
             return cls(name, rest, rest, "peer")
-        measures = (f"knn:{measure}" for measure in (*MEASURES, "all"))
-        close = close_names(name, ["default", *measures, *GROUPS, *CONTROLS, *GROUPS["surprise"]], n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise InputError(
-            f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, {', '.join(CONTROLS)}, "
-            f"or surprise:MODEL with {', '.join(PEERS)}"
+        raise InputError(_unknown(name))
+
+    @property
+    def family(self) -> str:
+        """The kind of object behind the name: the part before a colon, or the name itself."""
+        head = self.recommender.partition(":")[0]
+        return "kernel-ridge" if head == "kernel" and self.kind == "control" else head
+
+    @property
+    def tasks(self) -> tuple[Task, ...] | None:
+        """The tasks that the recommender can do; None for an object, which has to be looked at."""
+        if self.family == "object":
+            return None
+        if self.family in ("default", "knn", "kernel", "bias"):
+            return ("rating", "ranking")
+        return ("rating",) if self.family in (*CONTROLS, "surprise") else ("ranking",)
+
+
+def _unknown(name: str) -> str:
+    """Return what is wrong with a name, and what to choose."""
+    known = ["default", *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
+    known += [one for names in GROUPS.values() for one in names] + list(LIST_PEERS)
+    close = close_names(name, list(dict.fromkeys(known)), n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    singles = dict.fromkeys((*CONTROLS, *LIST_CONTROLS, *LIST_PEERS))
+    return (
+        f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, kernel:DISTANCE, "
+        f"{', '.join(singles)}, or surprise:MODEL with {', '.join(PEERS)}"
+    )
+
+
+def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> list[Task]:
+    """Return those of some tasks that a recommender can do; an error if it can do none of them."""
+    method, wanted = Method.parse(name), list(tasks)
+    able = method.tasks
+    if able is None:
+        one = objects.get(name)
+        able = tuple(
+            task for task, answer in ANSWERS.items() if one is None or callable(getattr(one, answer, None))
         )
+    chosen = [task for task in wanted if task in able]
+    if not chosen:
+        lacks = f"; add {ANSWERS[wanted[0]]}() to it," if method.family == "object" else "; leave it out,"
+        raise InputError(
+            f"recommender {method.label} cannot do task {wanted[0]!r}, only {able[0]!r}{lacks} or choose "
+            "another task",
+            argument="task",
+        )
+    return chosen
+
+
+def check_packages(names: Iterable[str]) -> None:
+    """Raise an error if a recommender needs a package that is not installed."""
+    from prefmover.evaluation.peers import require
+
+    for name in names:
+        if (family := Method.parse(name).family) in ("surprise", "implicit", "cornac"):
+            require(family)
 
 
 def expand(names: Iterable[Any]) -> tuple[str, ...]:
@@ -122,8 +232,8 @@ def _conventions(measure: str) -> list[str]:
 
 
 def name_objects(
-    recommenders: str | FitPredict | Iterable[str | FitPredict] | Mapping[str, str | FitPredict],
-) -> tuple[tuple[str, ...], dict[str, FitPredict]]:
+    recommenders: str | AnyRecommender | Iterable[str | AnyRecommender] | Mapping[str, str | AnyRecommender],
+) -> tuple[tuple[str, ...], dict[str, AnyRecommender]]:
     """Return the names of recommenders, and the objects among them by full name.
 
     A mapping gives objects their labels; otherwise a label is the object's ``repr``, or the name of its class
@@ -143,15 +253,18 @@ def name_objects(
         each = recommenders if isinstance(recommenders, Iterable) else [recommenders]
         entries = [(_label(one), one) for one in each]
     names: list[str] = []
-    objects: dict[str, FitPredict] = {}
+    objects: dict[str, AnyRecommender] = {}
     for label, one in entries:
         if isinstance(one, str):
             names.append(one)
             continue
-        missing = [method for method in ("fit", "predict") if not callable(getattr(one, method, None))]
-        if missing or isinstance(one, type):
-            lacks = f"has no {missing[0]}()" if missing else "is a class; pass an instance"
-            raise InputError(f"recommender {label} {lacks}; give a name, or an object with fit and predict")
+        has = [name for name in ("fit", *ANSWERS.values()) if callable(getattr(one, name, None))]
+        if "fit" not in has or len(has) < 2 or isinstance(one, type):
+            lacks = "has no fit()" if "fit" not in has else "has neither predict() nor recommend()"
+            lacks = "is a class; pass an instance" if isinstance(one, type) else lacks
+            raise InputError(
+                f"recommender {label} {lacks}; give a name, or an object with fit and predict or recommend"
+            )
         names.append(OBJECT + label)
         if names[-1] in objects:
             raise InputError(
@@ -168,26 +281,58 @@ def _label(recommender: Any) -> str:
     return type(recommender).__name__ if " at 0x" in text else text
 
 
-def create(method: Method, experiment: Experiment, seed: int, n_threads: int | None) -> FitPredict:
-    """Return a new, unfitted recommender by its name."""
-    from prefmover.evaluation import controls, peers
+def create(
+    method: Method,
+    experiment: Experiment,
+    seed: int,
+    n_threads: int | None,
+    task: Task = "rating",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
+    from prefmover.evaluation import controls, kernel_ridge, list_peers, peers
     from prefmover.model import KNNRecommender, Recommender
 
-    e, name = experiment, method.method
+    e, name, family = experiment, method.method, method.family
     average: dict[str, Any] = {"centering": e.centering, "shrinkage": e.shrinkage, "n_threads": n_threads}
-    if method.kind == "measure":
+    if family == "knn":
+        if task == "ranking":
+            return KNNRecommender(name, convention=method.convention, n_threads=n_threads, **settings)
         return KNNRecommender(name, e.ks[-1], convention=method.convention, **average)
-    if method.kind == "peer":
-        return peers.SurpriseRecommender(name, seed=seed)
-    if method.kind == "control":
-        if name == "uniform":
-            return controls.uniform(seed, k=e.ks[-1], **average)
-        if name == "mean-vector":
-            return controls.mean_vector(k=e.ks[-1], **average)
-        return controls.ControlRecommender(name)
-    if method.recommender == "default":
+    if family == "default":
         return Recommender(n_threads=n_threads)
-    raise InputError(
-        f"{method.recommender} is an object of an earlier program; pass it to evaluate() under the label "
-        f"{method.label!r}"
-    )
+    if family == "kernel":
+        return Recommender(name.removeprefix("kernel:"), n_threads=n_threads)
+    if family == "kernel-ridge":
+        return kernel_ridge.KernelRidge(name.removeprefix("kernel:"), n_threads=n_threads, **settings)
+    short = name.rpartition(":")[2]
+    if family == "surprise":
+        return peers.SurpriseRecommender(short, seed=seed)
+    if family == "implicit":
+        iterations = 15 if short == "als" else 100
+        return peers.ImplicitRecommender(
+            name=short, seed=seed, n_threads=n_threads, iterations=iterations, **settings
+        )
+    if family == "cornac":
+        return peers.CornacRecommender(short, seed=seed, **settings)
+    if family == "object":
+        raise InputError(
+            f"{method.recommender} is an object of an earlier program; pass it to evaluate() under the label "
+            f"{method.label!r}"
+        )
+    if name == "uniform":
+        return controls.uniform(seed, k=e.ks[-1], **average)
+    if name == "mean-vector":
+        return controls.mean_vector(k=e.ks[-1], **average)
+    if name == "user-mean" or (name == "bias" and task == "rating"):
+        return controls.ControlRecommender(name)
+    lists: dict[str, Any] = {
+        "bias": list_peers.ItemBias,
+        "popularity": list_peers.Popularity,
+        "liked-popularity": partial(list_peers.Popularity, "liked", e.relevant),
+        "random": partial(list_peers.RandomOrder, seed),
+        "ease": list_peers.EASE,
+        "item-knn": list_peers.ItemKNN,
+        "user-knn": list_peers.UserKNN,
+    }
+    return lists[name](**settings)

@@ -1,9 +1,11 @@
-"""A record: one recommender on one split, with all its K. Its fields are spelled here and nowhere else.
+"""A record: one recommender on one split, for one task. Its fields are spelled here and nowhere else.
 
-Everything outside ``run`` (time, threads, versions) is the same whenever and wherever a record is computed.
+:class:`Record` is about predicted ratings, with all K; :class:`ListRecord` about recommended lists, with all
+lengths. Everything outside ``run`` (time, threads, versions) is the same whenever and wherever a record is
+computed.
 
-``groups`` holds the sum of absolute errors over each of twenty fixed groups of users, drawn by a hash of the
-user's position. That is enough for a paired test over users, in a few hundred numbers.
+``groups`` holds sums (of absolute errors, or of nDCG) over each of twenty fixed groups of users, drawn by a
+hash of the user's position. That is enough for a paired test over users, in a few hundred numbers.
 """
 
 from __future__ import annotations
@@ -13,17 +15,38 @@ import re
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from prefmover.data.ids import close_names
 from prefmover.errors import InputError
 
-__all__ = ["DataInfo", "FrozenModel", "Groups", "Kind", "Record", "RunInfo", "record_key", "versions"]
+__all__ = [
+    "ActivityGroup",
+    "AnyRecord",
+    "DataInfo",
+    "Events",
+    "FrozenModel",
+    "Groups",
+    "Kind",
+    "ListGroups",
+    "ListMetrics",
+    "ListRecord",
+    "Record",
+    "RunInfo",
+    "Task",
+    "Trial",
+    "Tuning",
+    "parse_record",
+    "record_key",
+    "versions",
+]
 
+Task: TypeAlias = Literal["rating", "ranking"]
 Kind = Literal["measure", "control", "model", "peer"]
 PER_K = ("mae", "rmse", "coverage", "neighbors")
+PER_LIST = ("coverage", "popularity", "novelty", "diversity")
 
 
 class FrozenModel(BaseModel):
@@ -65,7 +88,10 @@ class Groups(FrozenModel):
 class RunInfo(FrozenModel):
     """The part of a record that may differ from run to run."""
 
-    seconds: float = Field(description="Time to fit and predict")
+    seconds: float = Field(description="Time to fit and predict, or to recommend; without the search")
+    fit_seconds: float | None = Field(default=None, description="Time to fit")
+    answer_seconds: float | None = Field(default=None, description="Time to predict or to recommend")
+    trial_seconds: tuple[float, ...] = Field(default=(), description="Time of each trial of the search")
     solved: int | None = Field(default=None, description="Pairs of users that were compared, if counted")
     threads: int = Field(default=1, description="Threads in use")
     versions: dict[str, str] = Field(
@@ -79,14 +105,11 @@ class DataInfo(FrozenModel):
     ratings: str = Field(description="Digest of the ratings")
     distances: str = Field(description="Digest of the item distances; empty if each split has its own")
     geometry: str = Field(description="Name of the item geometry")
+    times: str = Field(default="", description="Digest of the times of the ratings; empty without times")
 
 
-class Record(FrozenModel):
-    """One recommender on one split.
-
-    The tuples ``ks``, ``mae``, ``rmse``, ``coverage``, ``neighbors`` (and ``ranking``) have one entry per K;
-    a recommender without neighbors has the single entry ``None`` in ``ks``.
-    """
+class _BaseRecord(FrozenModel):
+    """What records of both tasks have."""
 
     dataset: str = Field(description="Name of the data set, or file of ratings")
     geometry: str = Field(description="Name of the item geometry")
@@ -104,6 +127,25 @@ class Record(FrozenModel):
     label: str = Field(description="Name in figures and tables, such as BCF")
     kind: Kind = Field(description="What the method is")
     convention: str = Field(default="", description="Convention of the measure")
+    run: RunInfo = Field(description="What may differ from run to run")
+
+    def _common(self, *nested: str) -> dict[str, Any]:
+        """Return the fields that every row of a table repeats."""
+        common = {name: value for name, value in self if name not in (*nested, "run")}
+        common |= {"seconds": self.run.seconds, "solved": self.run.solved, "threads": self.run.threads}
+        common |= {"fit_seconds": self.run.fit_seconds, "answer_seconds": self.run.answer_seconds}
+        common["versions"] = ", ".join(f"{name} {number}" for name, number in self.run.versions.items())
+        return common
+
+
+class Record(_BaseRecord):
+    """Predicted ratings of one recommender on one split.
+
+    The tuples ``ks``, ``mae``, ``rmse``, ``coverage`` and ``neighbors`` have one entry per K; a recommender
+    without neighbors has the single entry ``None`` in ``ks``.
+    """
+
+    task: Literal["rating"] = Field(default="rating", description="Predicted ratings")
     weight: str = Field(default="", description="Rule that turns values of the measure into weights")
     centering: str = Field(default="", description="Centering of a neighbor average")
     shrinkage: float = Field(default=0.0, description="Shrinkage of a neighbor average")
@@ -112,18 +154,14 @@ class Record(FrozenModel):
     rmse: tuple[float, ...] = Field(description="Root mean squared error")
     coverage: tuple[float, ...] = Field(description="Share of predictions with at least one neighbor")
     neighbors: tuple[float, ...] = Field(description="Mean number of neighbors per prediction")
-    ranking: tuple[dict[str, float], ...] | None = Field(
-        default=None, description="Precision, recall, ndcg, hit_rate and catalog of top-n lists"
-    )
     groups: Groups = Field(description="Errors by group of users")
-    run: RunInfo = Field(description="What may differ from run to run")
 
     @model_validator(mode="after")
     def _one_entry_per_k(self) -> Self:
-        columns = {name: getattr(self, name) for name in (*PER_K, "ranking")}
+        columns = {name: getattr(self, name) for name in PER_K}
         columns["groups.error"] = self.groups.error
         for name, column in columns.items():
-            if column is not None and (len(column) != len(self.ks) or not self.ks):
+            if len(column) != len(self.ks) or not self.ks:
                 raise ValueError(
                     f"{name!r} has {len(column)} entries and 'ks' {len(self.ks)}; give one for each K"
                 )
@@ -144,37 +182,165 @@ class Record(FrozenModel):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat row per K, for tables."""
-        nested = ("ks", *PER_K, "ranking", "groups", "run")
-        common = {name: value for name, value in self if name not in nested}
-        common |= {"seconds": self.run.seconds, "solved": self.run.solved, "threads": self.run.threads}
-        common["versions"] = ", ".join(f"{name} {number}" for name, number in self.run.versions.items())
+        common = self._common("ks", *PER_K, "groups")
         return [
-            common
-            | {"k": k}
-            | {name: getattr(self, name)[at] for name in PER_K}
-            | (self.ranking[at] if self.ranking is not None else {})
+            common | {"k": k} | {name: getattr(self, name)[at] for name in PER_K}
             for at, k in enumerate(self.ks)
         ]
 
 
-def record_key(protocol: str, share: float, repeat: int, recommender: str) -> str:
+class ListMetrics(FrozenModel):
+    """Metrics of lists, one entry per length (:mod:`prefmover.evaluation.metrics` has the formulas)."""
+
+    ndcg: tuple[float, ...] = Field(description="Discounted gain over that of an ideal list")
+    recall: tuple[float, ...] = Field(description="Share of the relevant items that are in the list")
+    precision: tuple[float, ...] = Field(description="Share of the list that is relevant")
+    mrr: tuple[float, ...] = Field(description="Reciprocal rank of the first relevant item")
+    hit_rate: tuple[float, ...] = Field(description="Share of the users with a relevant item in the list")
+
+
+class ListGroups(FrozenModel):
+    """nDCG by group of users."""
+
+    n: tuple[int, ...] = Field(description="Users in each group")
+    ndcg: tuple[tuple[float, ...], ...] = Field(description="Sum of nDCG: one row per length")
+
+
+Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4"]
+
+
+class ActivityGroup(FrozenModel):
+    """Users with about as many training ratings."""
+
+    name: Activity = Field(description="Name")
+    fewest: int = Field(description="Training ratings of the least active of them")
+    most: int = Field(description="Training ratings of the most active of them")
+    n_users: int = Field(description="Users", ge=1)
+    metrics: ListMetrics = Field(description="Metrics of their lists")
+    groups: ListGroups = Field(description="nDCG by group of users")
+
+
+class Events(FrozenModel):
+    """What was wrong with the lists; nothing of it is ever counted as a hit."""
+
+    rated: int = Field(default=0, description="Places with an item that the user rated in training")
+    unknown: int = Field(default=0, description="Places with an item that is not in the data")
+    repeated: int = Field(default=0, description="Places with an item that is in the list already")
+    short: int = Field(
+        default=0, description="Lists with fewer items than asked for, although there are more"
+    )
+
+    def __str__(self) -> str:
+        names = {"rated": "rated items", "unknown": "unknown items", "repeated": "repeated items"}
+        names["short"] = "lists too short"
+        return ", ".join(
+            f"{getattr(self, key):,} {name}" for key, name in names.items() if getattr(self, key)
+        )
+
+
+class Trial(FrozenModel):
+    """Settings that were tried, and their nDCG on the validation part."""
+
+    settings: dict[str, Any] = Field(description="Settings of the recommender")
+    ndcg: float = Field(description="nDCG at the first length, on the validation part")
+
+
+class Tuning(FrozenModel):
+    """The search for settings, on a part of the training ratings."""
+
+    validation: float = Field(description="Share of the training ratings that was held out")
+    budget: int = Field(description="Trials that each recommender may make")
+    trials: tuple[Trial, ...] = Field(description="What was tried")
+
+
+class ListRecord(_BaseRecord):
+    """Recommended lists of one recommender on one split; metrics have one entry per length in ``ns``."""
+
+    task: Literal["ranking"] = Field(default="ranking", description="Recommended lists")
+    ns: tuple[int, ...] = Field(description="Lengths of the lists", min_length=1)
+    relevant: float | None = Field(description="Test ratings from here on are relevant; None if all are")
+    n_users: int = Field(description="Users with a relevant test item: those who are evaluated", ge=1)
+    n_relevant: int = Field(description="Relevant test ratings")
+    settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were used, or chosen")
+    tuning: Tuning | None = Field(default=None, description="How they were chosen; None without a search")
+    metrics: ListMetrics = Field(description="Metrics of the lists, means over users")
+    coverage: tuple[float, ...] = Field(description="Share of all items that are in some list")
+    popularity: tuple[float, ...] = Field(description="Median number of training ratings of listed items")
+    novelty: tuple[float, ...] = Field(description="Mean self-information of listed items, in bits")
+    diversity: tuple[float | None, ...] = Field(description="Mean distance between two items of a list")
+    activity: tuple[ActivityGroup, ...] = Field(description="Metrics by number of training ratings")
+    events: Events = Field(default=Events(), description="What was wrong with the lists")
+    groups: ListGroups = Field(description="nDCG by group of users")
+
+    @model_validator(mode="after")
+    def _one_entry_per_length(self) -> Self:
+        columns: dict[str, Any] = {name: getattr(self, name) for name in PER_LIST}
+        parts: list[tuple[str, ListRecord | ActivityGroup]] = [("", self)]
+        parts += [(f"activity.{one.name}.", one) for one in self.activity]
+        for place, one in parts:
+            columns |= {f"{place}{name}": column for name, column in one.metrics}
+            columns[f"{place}groups.ndcg"] = one.groups.ndcg
+            if any(len(row) != len(one.groups.n) for row in one.groups.ndcg):
+                raise ValueError(f"a row of '{place}groups.ndcg' does not have {len(one.groups.n)} entries")
+        for name, column in columns.items():
+            if len(column) != len(self.ns):
+                raise ValueError(
+                    f"{name!r} has {len(column)} entries and 'ns' {len(self.ns)}; give one for each length"
+                )
+        return self
+
+    @property
+    def key(self) -> str:
+        """Name of the record, unique in its folder."""
+        return record_key(self.protocol, self.share, self.repeat, self.recommender, "ranking")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat row per length, for tables."""
+        nested = ("ns", "settings", "tuning", "metrics", *PER_LIST, "activity", "events", "groups")
+        common = self._common(*nested)
+        common["settings"] = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        common["trials"] = len(self.tuning.trials) if self.tuning else 0
+        common["tune_seconds"] = round(sum(self.run.trial_seconds), 3)
+        common |= {f"{name}_events": count for name, count in self.events}
+        by_activity = {one.name.replace(" ", "_"): one.metrics.ndcg for one in self.activity}
+        return [
+            common
+            | {"n": n}
+            | {name: values[at] for name, values in self.metrics}
+            | {"catalog" if name == "coverage" else name: getattr(self, name)[at] for name in PER_LIST}
+            | {f"ndcg_{name}": values[at] for name, values in by_activity.items()}
+            for at, n in enumerate(self.ns)
+        ]
+
+
+AnyRecord: TypeAlias = Record | ListRecord
+
+
+def parse_record(**values: Any) -> AnyRecord:
+    """Return the record of its task, from the fields in a file."""
+    return ListRecord(**values) if values.get("task") == "ranking" else Record(**values)
+
+
+def record_key(protocol: str, share: float, repeat: int, recommender: str, task: Task = "rating") -> str:
     """Return the name of a record, which is also the name of its file.
 
     >>> record_key("random", 0.8, 0, "knn:bcf:median"), record_key("k-fold", 0.75, 2, "bias")
     ('0.8-0-knn.bcf.median', 'folds-2-bias')
+    >>> record_key("time", 0.8, 0, "ease", "ranking")
+    'lists-time-0.8-0-ease'
     """
-    split = f"{share:g}" if protocol == "random" else "folds"
+    split = {"random": f"{share:g}", "time": f"time-{share:g}", "last": "last"}.get(protocol, "folds")
     name = re.sub(r"[^\w.+-]", "_", recommender.replace(":", "."), flags=re.ASCII)
     if "_" in name or len(name) > 80:  # two names must not share a file
         name = f"{name[:80]}-{sha256(recommender.encode()).hexdigest()[:8]}"
-    return f"{split}-{repeat}-{name}"
+    return f"{'lists-' if task == 'ranking' else ''}{split}-{repeat}-{name}"
 
 
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that compute."""
     numbers = {"python": platform.python_version()}
-    for name in ("prefmover", "numpy", "scipy", "numba", "scikit-surprise"):
+    for name in ("prefmover", "numpy", "scipy", "numba", "scikit-surprise", "implicit", "cornac"):
         try:
             numbers[name] = version(name)
         except PackageNotFoundError:  # an extra that is not installed

@@ -15,22 +15,25 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from itertools import product
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from prefmover._typing import Progress
-from prefmover.data.splits import Split, k_fold, random_split
+from prefmover._typing import Floats, Progress
+from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.compute import TrainTest, compute_record
 from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table
-from prefmover.evaluation.recommenders import FitPredict, Method, name_objects
-from prefmover.evaluation.record import DataInfo, Record, record_key
-from prefmover.execution import Executor, Task, opened
+from prefmover.evaluation.lists import Question
+from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
+from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
+from prefmover.execution import Executor, opened
+from prefmover.execution import Task as Job
 from prefmover.execution.format import duration
 
 __all__ = ["Evaluation", "evaluate", "run_experiment"]
@@ -38,67 +41,111 @@ __all__ = ["Evaluation", "evaluate", "run_experiment"]
 logger = logging.getLogger("prefmover")
 Tell = Callable[[str], None]
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
-METRICS = ("mae", "rmse", "coverage", "seconds")
+METRICS: dict[Task, tuple[str, ...]] = {
+    "rating": ("mae", "rmse", "coverage", "seconds"),
+    "ranking": (
+        *("ndcg", "recall", "precision", "mrr", "hit_rate", "catalog", "popularity", "novelty", "diversity"),
+        *("fit_seconds", "answer_seconds", "tune_seconds"),
+    ),
+}
+"""The columns of a summary."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The records of an experiment: one for each split and recommender, with all K.
+    """The records of an experiment: one for each task, split and recommender, with all K or lengths of lists.
 
     ``experiment`` has the settings, ``data`` identifies the data, and ``folder`` is that of the run (None in
     memory). ``str(evaluation)`` is a table of means.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[AnyRecord, ...]
     experiment: Experiment
     data: DataInfo
     folder: RunFolder | None = None
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[AnyRecord]:
         return iter(self.records)
 
     def __len__(self) -> int:
         return len(self.records)
 
     def to_frame(self) -> Any:
-        """Return a `pyarrow.Table` with one row per split, recommender and K.
+        """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists.
 
         ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.
         """
         return record_table(self.records)
 
-    def summary(self) -> Any:
+    def summary(self, task: Task | None = None) -> Any:
         """Return a `pyarrow.Table` of means and standard deviations over the repeats.
 
-        It has one row per share, recommender and K, and two columns per metric, such as mae and mae_std (None
-        with a single repeat).
+        It has one row per share, recommender and K (or length n of lists), and two columns per metric, such
+        as mae and mae_std, or ndcg and ndcg_std (None with a single repeat). After both tasks, ``task`` says
+        which.
         """
         from pyarrow.compute import VarianceOptions
 
-        keys = ["share", "recommender", "label", "k"]
-        names = [*METRICS, *((self.records[0].ranking or ({},))[0])]
-        sample = VarianceOptions(ddof=1)
+        tasks = list(dict.fromkeys(record.task for record in self.records))
+        task = tasks[0] if task is None else task
+        if task not in tasks:
+            raise InputError(f"there are no records of task {task!r}; choose one of {', '.join(tasks)}")
+        keys = ["share", "recommender", "label", "n" if task == "ranking" else "k"]
+        names, sample = METRICS[task], VarianceOptions(ddof=1)
         aggregates = [(name, *how) for name in names for how in (("mean",), ("stddev", sample))]
-        groups = self.to_frame().group_by(keys, use_threads=False)  # in the order of the records
+        frame = record_table(record for record in self.records if record.task == task)
+        groups = _as_numbers(frame, names).group_by(keys, use_threads=False)  # in the order of the records
         table = groups.aggregate([("repeat", "count"), *aggregates])
         columns = [column for name in names for column in (name, f"{name}_std")]
         order = np.argsort(-table["share"].to_numpy(), kind="stable")  # Arrow's sort is not stable
         return table.rename_columns([*keys, "repeats", *columns]).take(order)
 
     def __str__(self) -> str:
+        tables = {"ranking": self._lists, "rating": self._errors}
+        tasks = dict.fromkeys(record.task for record in self.records)
+        return "\n\n".join("\n".join(tables[task]()) for task in tasks)
+
+    def _errors(self) -> list[str]:
         lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]
-        lines += [
+        return lines + [
             f"{share_name(row['share']):>10}  {row['recommender']:<28} {row['k'] or '':>3}  "
             f"{row['mae']:.4f}  {row['rmse']:.4f}  {row['seconds']:7.1f}"
-            for row in self.summary().to_pylist()
+            for row in self.summary("rating").to_pylist()
         ]
-        return "\n".join(lines)
+
+    def _lists(self) -> list[str]:
+        head = f"{'train:test':>10}  {'recommender':<28} {'n':>3}  {'nDCG':>6}  {'recall':>6}  {'raters':>6}"
+        lines = [f"{head}  {'fit':>7}  {'lists':>7}  {'search':>7}"]
+        lines += [
+            f"{share_name(row['share']):>10}  {row['recommender']:<28} {row['n']:>3}  {row['ndcg']:.4f}  "
+            f"{row['recall']:.4f}  {row['popularity']:6.0f}  {row['fit_seconds']:6.1f}s  "
+            f"{row['answer_seconds']:6.1f}s  {row['tune_seconds']:6.1f}s"
+            for row in self.summary("ranking").to_pylist()
+        ]
+        wrong = [one for one in self.records if isinstance(one, ListRecord) and str(one.events)]
+        return lines + [f"{one.label}, train:test {share_name(one.share)}: {one.events}" for one in wrong]
+
+
+def _as_numbers(frame: Any, names: Iterable[str]) -> Any:
+    """Return a table in which metrics that no record has are numbers too, all missing."""
+    import pyarrow as pa
+
+    for name in names:
+        at = frame.schema.get_field_index(name)
+        if frame.schema.field(name).type == pa.null():
+            frame = frame.set_column(at, name, frame[name].cast(pa.float64()))
+    return frame
 
 
 def evaluate(
     data: Dataset,
-    recommenders: str | FitPredict | Iterable[str | FitPredict] | Mapping[str, str | FitPredict] = "default",
+    recommenders: str
+    | AnyRecommender
+    | Iterable[str | AnyRecommender]
+    | Mapping[str, str | AnyRecommender] = "default",
     *,
+    task: Literal["rating", "ranking", "both"] = "rating",
+    times: Any = None,
     folder: str | PathLike[str] | None = None,
     executor: str | Executor | None = None,
     n_threads: int | None = None,
@@ -114,9 +161,17 @@ def evaluate(
         The data set. Each recommender is fitted to ``data.with_ratings(split.train)``: item distances that
         are made from ratings are made from the training ratings.
     recommenders
-        Names, such as ``"default"``, ``"knn:pmd"``, ``"bias"`` or ``"surprise:SVD"`` (the table of names is
-        in :mod:`prefmover.evaluation.recommenders`), or objects with ``fit(data)`` and ``predict(pairs)``, or
-        a mapping from labels to these (names keep their own labels). Objects are copied for each split.
+        Names, such as ``"default"``, ``"knn:pmd"``, ``"ease"`` or ``"surprise:SVD"`` (the table of names is
+        in :mod:`prefmover.evaluation.recommenders`); or objects with ``fit(data)`` and, for ratings,
+        ``predict(pairs)``, for lists, ``recommend(users, n)``; or a mapping from labels to these (names keep
+        their own labels). Objects are copied for each split.
+    task
+        ``"rating"`` predicts the test ratings. ``"ranking"`` recommends lists from all items that a user has
+        not rated in training; the relevant test items in them are the hits. Named recommenders with settings
+        choose them on a validation part of the training ratings. ``"both"`` does one after the other.
+    times
+        The times of the ratings, for the protocols ``"time"`` and ``"last"``, in any form that
+        :func:`~prefmover.data.splits.rating_times` takes.
     folder
         Folder for the records. A run that was stopped goes on there, and ``prefmover report`` reads it. In
         memory by default.
@@ -131,7 +186,7 @@ def evaluate(
         Called with a line about each finished record, with an estimate of the time left.
     **settings
         Fields of :class:`~prefmover.evaluation.Experiment`: ``train``, ``repeats`` (here one by default),
-        ``protocol``, ``seed``, ``ks``, ``centering``, ``shrinkage``, ``top_n``, ...
+        ``protocol``, ``seed``, ``ks``, ``centering``, ``shrinkage``, ``ns``, ``relevant``, ``trials``, ...
 
     Examples
     --------
@@ -145,6 +200,9 @@ def evaluate(
     >>> evaluation = evaluate(datasets.load("cinema"), [Constant(), "bias", "knn:jaccard"], ks=(5, 40))
     >>> [(row["label"], row["k"], round(row["mae"], 2)) for row in evaluation.summary().to_pylist()]
     [('Constant', None, 0.72), ('bias', None, 0.61), ('Jaccard', 5, 0.6), ('Jaccard', 40, 0.6)]
+    >>> lists = evaluate(datasets.load("cinema"), ["random", "popularity", "ease"], task="ranking", trials=4)
+    >>> [(row["label"], row["n"], round(row["ndcg"], 2)) for row in lists.summary().to_pylist()]
+    [('random', 10, 0.02), ('popularity', 10, 0.04), ('ease', 10, 0.17)]
     """
     for name in ("dataset", "ratings", "geometry", *FILE_SETTINGS):
         if name in settings:
@@ -156,7 +214,7 @@ def evaluate(
                 raise InputError(f"give {type(one).__name__} a label, {{'label': ...}}, to save its records")
     settings = {"dataset": data.name or "data", "repeats": 1, **settings, "recommenders": names}
     return run_experiment(
-        Experiment(**settings), folder, data=data, objects=objects,
+        Experiment(**settings, task=task), folder, data=data, objects=objects, times=times,
         executor=executor, n_threads=n_threads, progress=progress, tell=tell,
     )  # fmt: skip
 
@@ -166,7 +224,8 @@ def run_experiment(
     folder: str | PathLike[str] | None = None,
     *,
     data: Dataset | None = None,
-    objects: Mapping[str, FitPredict] | None = None,
+    objects: Mapping[str, AnyRecommender] | None = None,
+    times: Any = None,
     executor: str | Executor | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
@@ -174,8 +233,8 @@ def run_experiment(
 ) -> Evaluation:
     """Run an experiment whose settings name the data and the recommenders.
 
-    ``data`` and ``objects`` stand for what the settings cannot load: the data set, and recommenders by their
-    full name. The other arguments are those of :func:`evaluate`.
+    ``data``, ``objects`` and ``times`` stand for what the settings cannot load: the data set, recommenders by
+    their full name, and the times of the ratings. The other arguments are those of :func:`evaluate`.
 
     Examples
     --------
@@ -183,10 +242,18 @@ def run_experiment(
     >>> [(record.key, record.ks) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
-    data = experiment.load() if data is None else data
-    info, run_folder = _identify(data), None if folder is None else RunFolder(folder)
+    if data is None:
+        data, times = experiment.load(), experiment.load_times() if times is None else times
+    when = _checked_times(experiment, data, times)
+    if data.ratings.implicit and "rating" in experiment.tasks:
+        raise InputError(
+            "the data are implicit: there are no ratings to predict. Pass task='ranking' to judge lists",
+            argument="task",
+        )
+    info, run_folder = _identify(data, when), None if folder is None else RunFolder(folder)
     with opened(executor, n_threads) as open_executor:
-        run = _Run(experiment, data, objects or {}, open_executor, progress, tell or (lambda line: None))
+        run = _Run(experiment, data, when, objects or {}, open_executor, progress, tell or _silent)
+        jobs = run.all_jobs()  # a recommender that cannot do the task is an error, before a folder is made
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}
         else:
@@ -196,17 +263,51 @@ def run_experiment(
                     run_folder.add(record)
                 run_folder.merge()
                 records = run_folder.records()
-    keys = [record_key(experiment.protocol, *task) for task in run.all_tasks()]
+    keys = [key for job in jobs if (key := _key(experiment, job)) in records]
     return Evaluation(tuple(records[key] for key in keys), experiment, info, run_folder)
 
 
-def _identify(data: Dataset) -> DataInfo:
-    ratings = data.ratings.digest()
+def _silent(line: str) -> None:
+    pass
+
+
+def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats | None:
+    """Return the time of each rating, if the protocol needs it."""
+    if experiment.protocol not in ("time", "last"):
+        if times is not None:
+            raise InputError(f"times are for protocol 'time' or 'last'; it is {experiment.protocol!r}")
+        return None
+    if times is None:
+        raise InputError(
+            f"protocol {experiment.protocol!r} needs the times of the ratings: pass times= to evaluate(), or "
+            "name the time_column of a file of ratings",
+            argument="time_column",
+        )
+    return rating_times(data.ratings, times)
+
+
+def _identify(data: Dataset, times: Floats | None) -> DataInfo:
+    facts = {"ratings": data.ratings.digest()}
+    if times is not None:
+        facts["times"] = sha256(np.ascontiguousarray(times).tobytes()).hexdigest()[:16]
     if data.geometry_follows_ratings:
-        return DataInfo(ratings=ratings, distances="", geometry="from each split's training ratings")
+        return DataInfo(distances="", geometry="from each split's training ratings", **facts)
     if data.geometry is None:
-        return DataInfo(ratings=ratings, distances="", geometry="none")
-    return DataInfo(ratings=ratings, distances=data.geometry.digest(), geometry=data.geometry.name)
+        return DataInfo(distances="", geometry="none", **facts)
+    return DataInfo(distances=data.geometry.digest(), geometry=data.geometry.name, **facts)
+
+
+class _Job(NamedTuple):
+    """The record to compute."""
+
+    share: float
+    repeat: int
+    name: str
+    task: Task
+
+
+def _key(experiment: Experiment, job: _Job) -> str:
+    return record_key(experiment.protocol, *job)
 
 
 @dataclass
@@ -215,56 +316,57 @@ class _Run:
 
     experiment: Experiment
     data: Dataset
-    objects: Mapping[str, FitPredict]
+    times: Floats | None
+    objects: Mapping[str, AnyRecommender]
     executor: Executor
     progress: Progress | None
     tell: Tell
     seconds: list[tuple[str, float, float]] = field(default_factory=list)
 
-    def all_tasks(self) -> list[tuple[float, int, str]]:
-        """Return the (share, repeat, recommender) of all records, in the order of the run."""
+    def all_jobs(self) -> list[_Job]:
+        """Return the records to compute, in the order of the run."""
         e = self.experiment
-        runs = product(range(e.repeats), e.shares, e.recommenders)
-        return [(share, repeat, name) for repeat, share, name in runs]
+        able = {name: tasks_of(name, e.tasks, self.objects) for name in e.recommenders}
+        runs = product(range(e.n_splits), e.shares, e.tasks, e.recommenders)
+        return [_Job(share, repeat, name, task) for repeat, share, task, name in runs if task in able[name]]
 
-    def missing_records(self, done: Mapping[str, Record]) -> Iterator[Record]:
+    def missing_records(self, done: Mapping[str, AnyRecord]) -> Iterator[AnyRecord]:
         """Compute and yield the records that are not there yet, as they finish."""
-        e = self.experiment
-        todo = [task for task in self.all_tasks() if record_key(e.protocol, *task) not in done]
+        todo = [job for job in self.all_jobs() if _key(self.experiment, job) not in done]
+        check_packages(dict.fromkeys(job.name for job in todo))
         if done:
             self.tell(f"{len(done)} records are finished, {len(todo)} to go")
         if not todo:
             return
-        self.seconds = [(record.recommender, record.share, record.run.seconds) for record in done.values()]
+        self.seconds = [(record.recommender, record.share, _cost(record)) for record in done.values()]
         one_by_one = self.executor.slots == 1
         if not one_by_one:  # in parallel, the last recommenders of a split, which are the slow ones, go first
-            splits = dict.fromkeys(task[:2] for task in todo)
-            todo = [task for split in splits for task in reversed(todo) if task[:2] == split]
+            splits = dict.fromkeys(job[:2] for job in todo)
+            todo = [job for split in splits for job in reversed(todo) if job[:2] == split]
         self.executor.begin(self._bytes(), self._bytes())
         self.executor.summary.resumed = len(done)
         waiting, left = iter(todo), dict.fromkeys(todo)
         shared: dict[tuple[float, int], Any] = {}
 
-        def take() -> Task | None:
-            task = next(waiting, None)
-            if task is None:
+        def take() -> Job | None:
+            job = next(waiting, None)
+            if job is None:
                 return None
-            share, repeat, name = task
-            if (share, repeat) not in shared:
+            if job[:2] not in shared:
                 shared.clear()  # tasks in progress hold theirs
-                shared[share, repeat] = self.executor.share(self._part(share, repeat))
-            method = Method.parse(name)
+                shared[job[:2]] = self.executor.share(self._part(job.share, job.repeat))
+            method = Method.parse(job.name)
             report = _tell_progress(self.tell, method.label) if one_by_one else None
-            arguments = (shared[share, repeat], method, self.objects.get(name))
-            return Task(task, compute_record, arguments, report)
+            arguments = (shared[job[:2]], method, self.objects.get(job.name), job.task)
+            return Job(job, compute_record, arguments, report)
 
         for finished in self.executor.run(take):
-            record: Record = finished.value
+            record: AnyRecord = finished.value
             yield record
             self.executor.summary.record(
                 finished.node, {record.label: record.run.seconds}, record.run.solved or 0
             )
-            self.seconds.append((record.recommender, finished.key[0], record.run.seconds))
+            self.seconds.append((record.recommender, finished.key[0], _cost(record)))
             del left[finished.key]
             self.tell(self._line(len(todo) - len(left), len(todo), record, list(left)))
             if self.progress is not None:
@@ -275,14 +377,23 @@ class _Run:
     def _part(self, share: float, repeat: int) -> TrainTest:
         e, ratings = self.experiment, self.data.ratings
         if e.protocol == "random":
-            stratify = "user" if e.stratify == "user" else None
-            split = random_split(ratings, share, e.seed + repeat, stratify=stratify)  # type: ignore[arg-type]
+            stratify: Literal["user"] | None = "user" if e.stratify == "user" else None
+            split = random_split(ratings, share, e.seed + repeat, stratify=stratify)
+        elif e.protocol == "time":
+            split = by_time(ratings, self.times, share)
+        elif e.protocol == "last":
+            split = leave_last_out(ratings, self.times)
+            share = round(split.train.n_ratings / ratings.n_ratings, 6)
         else:
             folds = self.folds
             split = folds[repeat]
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
             share = round(n_train / (len(folds) * ratings.n_ratings), 6)
+        if "ranking" in e.tasks:
+            Question.of_split(
+                split, e.relevant
+            )  # no relevant test item is an error, before anything is fitted
         data = self.data.with_ratings(split.train)
         _ = data.geometry  # computed once here rather than in each task
         return TrainTest(e, share, repeat, split, data)
@@ -306,25 +417,38 @@ class _Run:
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
         return held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
 
-    def _line(self, n_done: int, total: int, record: Record, todo: list[tuple[float, int, str]]) -> str:
-        at = record.ks.index(40) if 40 in record.ks else -1
+    def _line(self, n_done: int, total: int, record: AnyRecord, todo: list[_Job]) -> str:
         named = record.label + (f" ({record.convention})" if record.convention else "")
-        error = f"MAE {record.mae[at]:.4f}" + (f" at K = {record.ks[at]}" if record.ks[at] else "")
         left = f"; about {duration(max(round(self._seconds_left(todo)), 1))} left" if todo else ""
         return (
             f"[{n_done}/{total}] train:test {share_name(record.share)}, repeat {record.repeat + 1}, {named}: "
-            f"{error}, {record.run.seconds:.1f} s{left}"
+            f"{_result(record)}{left}"
         )
 
-    def _seconds_left(self, todo: list[tuple[float, int, str]]) -> float:
+    def _seconds_left(self, todo: list[_Job]) -> float:
         """Estimate the time of the remaining records from the most similar ones that are finished."""
         known: dict[Any, list[float]] = defaultdict(list)
         for name, share, seconds in self.seconds:
             for key in ((name, share), name, None):
                 known[key].append(seconds)
-        times = [known[name, share] or known[name] or known[None] for share, _, name in todo]
+        times = [known[job.name, job.share] or known[job.name] or known[None] for job in todo]
         # Half of the tasks in progress run, the rest wait.
         return sum(float(np.mean(one)) for one in times) / max(1, self.executor.slots // 2)
+
+
+def _cost(record: AnyRecord) -> float:
+    return record.run.seconds + sum(record.run.trial_seconds)
+
+
+def _result(record: AnyRecord) -> str:
+    """Return the main figure of a record, and its price."""
+    if isinstance(record, Record):
+        at = record.ks.index(40) if 40 in record.ks else -1
+        at_k = f" at K = {record.ks[at]}" if record.ks[at] else ""
+        return f"MAE {record.mae[at]:.4f}{at_k}, {record.run.seconds:.1f} s"
+    searched = f" after {sum(record.run.trial_seconds):.1f} s of search" if record.tuning else ""
+    wrong = f" ({record.events})" if str(record.events) else ""
+    return f"nDCG@{record.ns[0]} {record.metrics.ndcg[0]:.4f}, {record.run.seconds:.1f} s{searched}{wrong}"
 
 
 def _tell_progress(tell: Tell, label: str) -> Progress:

@@ -17,17 +17,25 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
-from prefmover.evaluation.record import Record
 from prefmover.execution import atomic
+from prefmover.execution.format import counted
 from prefmover.explain import RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, rating_title, user_lines, user_title
-from prefmover.report import figures, text
+from prefmover.report import figures, list_text, text
+from prefmover.report.list_text import number
+from prefmover.report.lists import ListResults, ShareTable
 from prefmover.report.results import DIGITS, LEVEL, OURS, PanelTable, Results, deviation
 
 __all__ = ["explanation_page", "inline_svg", "render", "report_page", "write_report"]
 
 CAPTIONS = {
+    "density": "nDCG of the lists over the share of training ratings; higher is better. Bars show the "
+    "standard deviation over repeats.",
+    "activity": "nDCG by the number of training ratings of users: those with few, and four quarters.",
+    "seconds": "What accuracy costs: nDCG against the time to fit and to recommend to everybody, in seconds "
+    "(without the search for settings).",
+    "novelty": "nDCG against the novelty of the items; further right, lists hold less known items.",
     "panels": "Mean absolute error; lower is better. Bars show the standard deviation over repeats.",
     "gaps": "The same errors minus PMD's, near zero; above zero, PMD is better.",
 }
@@ -56,7 +64,12 @@ def write_report(
     with atomic.writing(path):
         path.mkdir(parents=True, exist_ok=True)
     atomic.clear(path)
-    drawn = {"panels": figures.draw_panels(tables)}
+    lists, drawn = ListResults(results.lists) if results.lists else None, dict[str, Any]()
+    if lists is not None:
+        drawn = {"density": figures.draw_density(lists), "activity": figures.draw_activity(lists)}
+        drawn |= {name: figures.draw_scatter(lists, name) for name in ("seconds", "novelty")}
+    if tables:
+        drawn["panels"] = figures.draw_panels(tables)
     if any(table.head_to_head for table in tables):
         drawn["gaps"] = figures.draw_gaps(tables)
     pictures = {name: figures.svg(figure, name) for name, figure in drawn.items()}
@@ -123,25 +136,25 @@ def report_page(name: str, results: Results, tables: list[PanelTable], pictures:
         }
         for table in tables
     ]
-    for share in results.shares:
-        if rankings := results.rankings(share):
-            lists = f"Top {e.top_n} of each user's test items"
-            heading = f"{lists}, train:test {share_name(share)}, K = {results.k}"
-            sections.append({"heading": heading, "paragraphs": [], "tables": [_ranking_table(rankings)]})
+    lists = ListResults(results.lists) if results.lists else None
+    if lists is not None:
+        sections = [_list_section(lists, table) for table in lists.tables] + sections
     notes = render(
         "notes.txt.j2",
         e=e,
+        lists=lists,
+        ratings=bool(results.records),
         kinds=dict.fromkeys((record.kind for record in results.records), True),
         head_to_head=any(_head_to_head_tables(table) for table in tables),
-        n_groups=len(results.records[0].groups.n),
+        n_groups=len(results.all_records[0].groups.n),
         level=LEVEL,
     )
     return render(
         f"{name}.j2",
-        title=e.title or f"User similarity measures on {e.data_name}",
+        title=e.title or f"{'Recommenders' if lists else 'User similarity measures'} on {e.data_name}",
         pictures=pictures,
         captions=CAPTIONS,
-        summary=text.summary_text(results, tables),
+        summary=_summary(results, tables),
         sections=sections,
         notes=[note for note in map(str.strip, notes.split("\n\n")) if note],
         commands=text.commands(results),
@@ -181,43 +194,129 @@ def _head_to_head_tables(table: PanelTable) -> list[ReportTable]:
     return [ReportTable("PMD against each method", head, rows)] if rows else []
 
 
-def _ranking_table(rankings: list[tuple[Record, dict[str, float]]]) -> ReportTable:
-    head = ["", "convention", *(name.replace("_", " ") for name in rankings[0][1])]
+def _summary(results: Results, tables: list[PanelTable]) -> list[str]:
+    """Return the opening paragraphs: about lists, then about ratings."""
+    about_lists = list_text.list_summary(ListResults(results.lists)) if results.lists else []
+    return about_lists + (text.summary_text(results, tables) if results.records else [])
+
+
+def _list_section(lists: ListResults, table: ShareTable) -> dict[str, Any]:
+    repeats = counted(table.repeats, "repeat")
+    paragraphs = [f"{table.n_users:,.0f} users, {repeats}."]
+    if table.left_out:
+        paragraphs.append(f"{counted(table.left_out, 'record')} from other repeats left out.")
+    return {
+        "heading": f"Lists at share {table.share:g} (train:test {share_name(table.share)})",
+        "paragraphs": paragraphs,
+        "tables": [_list_table(lists, table), _activity_table(lists, table), *_settings_tables(table)],
+    }
+
+
+def _list_table(lists: ListResults, table: ShareTable) -> ReportTable:
+    """Return the metrics of all methods, and ours against each; the highest nDCG of each kind is bold."""
+    ours = table.of(lists.ours)
+    names = {
+        "nDCG": "ndcg",
+        "recall": "recall",
+        "precision": "precision",
+        "MRR": "mrr",
+        "hit rate": "hit_rate",
+    }
+    head = ["", "kind", *names, "items", "raters", "bits", "diversity", "fit", "lists", "search"]
+    head += ["ours minus this", "p, users"] if ours else []
+    rows, classes = [], []
+    for k, cell in enumerate(table.cells):
+        best = table.best(cell.kind)
+        cells = [number(cell.values[name]) for name in names.values()]
+        cells[0] = f"**{cells[0]}**" if cell is best else cells[0]
+        cells += [number(cell.values["coverage"], 3), f"{cell.values['popularity']:,.0f}"]
+        cells += [f"{cell.values['novelty']:.2f}", number(cell.values.get("diversity"), 3)]
+        cells += [f"{seconds:,.1f}" for seconds in (cell.fit, cell.answer)]
+        cells.append(f"{cell.search:,.1f}" if cell.trials else "-")
+        if ours is not None:
+            result = table.compare(ours, cell)
+            cells += [f"{result.difference:+.4f}", text.p_text(result.p)] if cell is not ours else ["", ""]
+        rows.append([cell.label, cell.kind, *cells])
+        new_kind = k > 0 and cell.kind != table.cells[k - 1].kind
+        classes.append("ours" if cell is ours else "first" if new_kind else "other")
+    return ReportTable(f"Lists of {lists.n}", head, rows, classes)
+
+
+def _activity_table(lists: ListResults, table: ShareTable) -> ReportTable:
+    """Return nDCG by how much users have rated, with what ours makes of each group."""
+    ours, names = table.of(lists.ours), list(table.cells[0].activity)
+    heads = [list_text.activity_text(table.cells[0], name) for name in names]
+    highest = {name: number(max(cell.activity[name].ndcg for cell in table.cells)) for name in names}
+    rows, classes = [], []
+    for cell in table.cells:
+        cells = []
+        for name in names:
+            value = number(cell.activity[name].ndcg)
+            outcome = table.compare(ours, cell, name).outcome if ours and cell is not ours else ""
+            mark = {"win": " (win)", "loss": " (loss)"}.get(outcome, "")
+            cells.append(f"**{value}{mark}**" if value == highest[name] else f"{value}{mark}")
+        rows.append([cell.label, cell.kind, *cells])
+        classes.append("ours" if cell is ours else "other")
+    return ReportTable(f"nDCG@{lists.n} by activity of users", ["", "kind", *heads], rows, classes)
+
+
+def _settings_tables(table: ShareTable) -> list[ReportTable]:
     rows = [
-        [record.label, record.convention or record.kind, *map(_number, metrics.values())]
-        for record, metrics in rankings
+        [cell.label, cell.settings, str(cell.trials or "-"), number(cell.validation)]
+        for cell in table.cells
+        if cell.settings
     ]
-    return ReportTable("", head, rows)
+    head = ["", "settings", "trials", "validation nDCG"]
+    return [ReportTable("Settings, chosen on the validation part", head, rows)] if rows else []
 
 
 def _facts(results: Results, tables: list[PanelTable]) -> dict[str, Any]:
     """Return the content of ``summary.json``."""
-    return {
+    facts = {
         "dataset": results.experiment.data_name,
         "geometry": results.data.geometry,
-        "repeats": max(record.repeat for record in results.records) + 1,
-        "records": len(results.records),
+        "repeats": max(record.repeat for record in results.all_records) + 1,
+        "records": len(results.all_records),
         "minutes": round(results.seconds / 60, 1),
-        "summary": text.summary_text(results, tables),
-        "panels": [
-            {
-                "name": table.panel.name,
-                "title": table.panel.title,
-                "over": table.panel.over,
-                "points": table.heads,
-                "text": text.panel_text(table),
-                "methods": [
-                    {
-                        "method": line.method,
-                        "kind": line.kind,
-                        "convention": line.convention,
-                        "mae": [round(float(error), 5) for error in line.mean],
-                        "deviation": [round(float(x), 5) for x in deviation(line.repeats)],
-                    }
-                    for line in table.lines
-                ],
-                "head_to_head": [asdict(one) for one in table.head_to_head.values()],
-            }
-            for table in tables
-        ],
+        "summary": _summary(results, tables),
     }
+    if results.lists:
+        facts["lists"] = _list_facts(ListResults(results.lists))
+    facts["panels"] = [
+        {
+            "name": table.panel.name,
+            "title": table.panel.title,
+            "over": table.panel.over,
+            "points": table.heads,
+            "text": text.panel_text(table),
+            "methods": [
+                {
+                    "method": line.method,
+                    "kind": line.kind,
+                    "convention": line.convention,
+                    "mae": [round(float(error), 5) for error in line.mean],
+                    "deviation": [round(float(x), 5) for x in deviation(line.repeats)],
+                }
+                for line in table.lines
+            ],
+            "head_to_head": [asdict(one) for one in table.head_to_head.values()],
+        }
+        for table in tables
+    ]
+    return facts
+
+
+def _list_facts(lists: ListResults) -> list[dict[str, Any]]:
+    facts = []
+    for table in lists.tables:
+        ours = table.of(lists.ours)
+        for cell in table.cells:
+            row: dict[str, Any] = {"share": table.share, "recommender": cell.recommender, "n": lists.n}
+            row |= {name: round(value, 5) for name, value in cell.values.items()}
+            row |= {"fit": cell.fit, "lists": cell.answer, "search": cell.search, "settings": cell.settings}
+            row["activity"] = {name: round(one.ndcg, 5) for name, one in cell.activity.items()}
+            if ours is not None and cell is not ours:
+                result = table.compare(ours, cell)
+                row |= {"ours_minus_this": round(result.difference, 5), "p": result.p}
+            facts.append(row)
+    return facts

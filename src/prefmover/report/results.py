@@ -14,9 +14,20 @@ from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name
 from prefmover.evaluation.folder import RunFolder
-from prefmover.evaluation.record import DataInfo, Kind, Record
+from prefmover.evaluation.record import AnyRecord, DataInfo, Kind, ListRecord, Record
 
-__all__ = ["DIGITS", "LEVEL", "OURS", "HeadToHead", "Line", "PanelTable", "Results", "deviation"]
+__all__ = [
+    "DIGITS",
+    "LEVEL",
+    "OURS",
+    "HeadToHead",
+    "Line",
+    "PanelTable",
+    "Results",
+    "deviation",
+    "order",
+    "p_value",
+]
 
 LEVEL = 0.05  # below this p-value a difference counts as a win or a loss, otherwise as a tie
 DIGITS = 4  # decimals of printed errors
@@ -76,7 +87,7 @@ class HeadToHead:
     def from_lines(cls, ours: Line, other: Line) -> HeadToHead:
         """Return the comparison of two lines of one panel."""
         outcome = np.sign(np.nanmean(ours.groups - other.groups, axis=1))
-        outcome[_p_value(ours.groups, other.groups) >= LEVEL] = 0
+        outcome[p_value(ours.groups, other.groups) >= LEVEL] = 0
         difference = ours.mean - other.mean
         repeats = ours.repeats.mean(axis=0), other.repeats.mean(axis=0)
         return cls(
@@ -88,12 +99,12 @@ class HeadToHead:
             ties=int((outcome == 0).sum()),
             losses=int((outcome > 0).sum()),
             difference=float(difference.mean()),
-            p_users=float(_p_value(ours.groups.mean(axis=0), other.groups.mean(axis=0))),
-            p_repeats=float(_p_value(*repeats)) if repeats[0].size > 2 else None,
+            p_users=float(p_value(ours.groups.mean(axis=0), other.groups.mean(axis=0))),
+            p_repeats=float(p_value(*repeats)) if repeats[0].size > 2 else None,
         )
 
 
-def _p_value(a: Floats, b: Floats) -> Floats:
+def p_value(a: Floats, b: Floats) -> Floats:
     """Return two-sided p-values of paired t-tests of rows; 1 without any difference or with one pair."""
     from scipy.stats import ttest_rel
 
@@ -148,14 +159,19 @@ class PanelTable:
 
 
 class Results:
-    """The records of a run, at least one, with its settings and the identity of its data."""
+    """The records of a run, at least one, with its settings and the identity of its data.
 
-    def __init__(self, records: Iterable[Record], experiment: Experiment, data: DataInfo) -> None:
-        self.records, self.experiment, self.data = list(records), experiment, data
-        if not self.records:
+    ``records`` are those of predicted ratings, and ``lists`` those of recommended lists.
+    """
+
+    def __init__(self, records: Iterable[AnyRecord], experiment: Experiment, data: DataInfo) -> None:
+        self.all_records, self.experiment, self.data = list(records), experiment, data
+        if not self.all_records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
+        self.records = [record for record in self.all_records if isinstance(record, Record)]
+        self.lists = [record for record in self.all_records if isinstance(record, ListRecord)]
         self.shares = sorted({record.share for record in self.records}, reverse=True)
-        self.seconds = sum(record.run.seconds for record in self.records)
+        self.seconds = sum(one.run.seconds + sum(one.run.trial_seconds) for one in self.all_records)
         self.k = 40 if 40 in experiment.ks else experiment.ks[-1]  # where a table shows only one K
         self._by_method: dict[tuple[str, str], list[Record]] = {}
         for record in self.records:
@@ -170,6 +186,8 @@ class Results:
     def panels(self) -> list[Panel]:
         """Return the experiment's panels as far as there are records; by default over shares, and over K."""
         ks, shares = self.experiment.ks, self.shares
+        if not self.records:
+            return []
         if self.experiment.panels:
             panels = [
                 (p, tuple(share for share in p.train if share in shares)) for p in self.experiment.panels
@@ -195,20 +213,9 @@ class Results:
             for some in by_method.values()
         ]
         left_out = sum(len(_common(at)) - len(common) for at in points) * len(panel.train) if common else 0
-        return PanelTable(panel, tuple(sorted(lines, key=_order)), left_out)
-
-    def rankings(self, share: float) -> list[tuple[Record, dict[str, float]]]:
-        """Return a record of every method that has top-n metrics, with their means over common repeats."""
-        ranked = [[record for record in some if record.ranking] for some in self._by_method.values()]
-        by_method = [by_repeat for some in ranked if (by_repeat := _at(some, share, self.k))]
-        rows = []
-        for by_repeat in by_method if (common := _common(by_method)) else ():
-            metrics = [
-                (record.ranking or ())[column] for record, column in (by_repeat[repeat] for repeat in common)
-            ]
-            means = {name: float(np.mean([one[name] for one in metrics])) for name in metrics[0]}
-            rows.append((by_repeat[common[0]][0], means))
-        return sorted(rows, key=lambda row: _order(row[0]))
+        return PanelTable(
+            panel, tuple(sorted(lines, key=lambda line: order(line.kind, line.method))), left_out
+        )
 
 
 def _at(records: Iterable[Record], share: float, k: int) -> dict[int, RecordColumn]:
@@ -223,12 +230,17 @@ def _common(by_repeat: Iterable[Mapping[int, Any]]) -> list[int]:
     return sorted(set.intersection(*repeats)) if repeats else []
 
 
-def _order(one: Line | Record) -> tuple[int, int, str]:
+def order(kind: Kind, method: str) -> tuple[int, int, str]:
     """Return the sort key of a method: its kind, its position among the known ones, its name."""
-    from prefmover.evaluation.recommenders import CONTROLS, PEERS
+    from prefmover.evaluation.recommenders import CONTROLS, GROUPS, LIST_PEERS, PEERS
     from prefmover.measures import MEASURES
 
-    known = {"measure": tuple(MEASURES), "model": (), "control": CONTROLS, "peer": PEERS}
-    names = known[one.kind]
-    position = names.index(one.method) if one.method in names else len(names)
-    return list(known).index(one.kind), position, one.method
+    known: dict[Kind, tuple[str, ...]] = {
+        "measure": tuple(MEASURES),
+        "model": (),
+        "control": tuple(dict.fromkeys((*CONTROLS, *GROUPS["kernels"], *GROUPS["simple"]))),
+        "peer": (*PEERS, *LIST_PEERS),
+    }
+    names = known[kind]
+    position = names.index(method) if method in names else len(names)
+    return list(known).index(kind), position, method

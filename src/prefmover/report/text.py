@@ -162,7 +162,7 @@ def commands(results: Results) -> list[str]:
 
 def provenance(results: Results) -> list[str]:
     """Return the data, the splits, the computing time and the versions."""
-    data, records = results.data, results.records
+    data, records = results.data, results.all_records
     new = {r.share: f" ({r.new_users:,} and {r.new_items:,})" for r in records if r.repeat == 0}
     splits = [
         f"{share_name(share)}: {train:,} + {test:,}{new.get(share, '')}"

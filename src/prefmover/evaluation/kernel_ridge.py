@@ -1,0 +1,173 @@
+r"""Kernel ridge regression of the rating matrix over users, with any distance between users: controls.
+
+.. math:: S = K (K + \lambda I)^{-1} X = X - \lambda (K + \lambda I)^{-1} X,
+          \qquad K_{uv} = \exp(-\gamma\, D(u, v) / \bar D)
+
+with X the ratings, 0 where there is none, and D̄ the median distance, so that one grid of γ suits all
+distances. The same regression with another distance says what the distance is worth:
+
+===============  ======================================================================================
+distance         what it knows
+===============  ======================================================================================
+pmd              ratings, the item geometry, and transport (exact; estimated with many users)
+rwmd             ratings and geometry; each unit goes to the nearest item, so masses need not match
+mean-vector      ratings and geometry; the angle between users' mean item vectors, no transport
+total-variation  ratings, no geometry: PMD where every two items are equally far apart
+cosine           ratings, no geometry: the angle between rows of ratings
+jaccard          which items were rated: 1 - J
+===============  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.evaluation.list_peers import _cosines
+from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
+from prefmover.items.geometry import ItemGeometry
+
+if TYPE_CHECKING:
+    from prefmover.evaluation.scoring import Matrix
+
+__all__ = ["DISTANCES", "KernelRidge", "user_distances"]
+
+EXACT_USERS = 2_000  # with more users, PMD is estimated
+
+
+def user_distances(data: Dataset, distance: str, n_threads: int | None = None) -> Floats:
+    """Return all distances between users, (n_users, n_users); the largest where one has rated nothing."""
+    if distance not in DISTANCES:
+        raise InputError(f"distance is {distance!r}; choose one of {', '.join(DISTANCES)}")
+    D = DISTANCES[distance](data, n_threads)
+    D = np.where(np.isfinite(D), D, np.nanmax(D, initial=0.0))
+    np.fill_diagonal(D, 0.0)
+    return D
+
+
+@dataclass
+class KernelRidge(ScoringRecommender):
+    """Kernel ridge regression over users; ``rate`` is γ and ``penalty`` λ."""
+
+    distance: str = "cosine"
+    rate: float = 4.0
+    penalty: float = 3.0
+    n_threads: int | None = None
+
+    def prepare(self, data: Dataset) -> Floats:
+        """Return all distances between users, in units of their median."""
+        D = user_distances(data, self.distance, self.n_threads)
+        middle = float(np.median(D[np.triu_indices(len(D), 1)])) if len(D) > 1 else 1.0
+        return D / (middle or 1.0)
+
+    def _learn(self, data: Dataset, prepared: Floats) -> None:
+        from scipy.linalg import cho_factor, cho_solve
+
+        K = np.exp(-self.rate * prepared).astype(np.float32)
+        X = interactions(data.ratings, "ratings").astype(np.float32).toarray()
+        # Not every distance gives a positive definite kernel: shift the spectrum as far as it takes.
+        shift = np.float32(self.penalty)
+        K[np.diag_indices_from(K)] += shift
+        while True:
+            try:
+                factor = cho_factor(K, lower=True, check_finite=False)
+                break
+            except np.linalg.LinAlgError:
+                K[np.diag_indices_from(K)] += shift
+        # For unrated items X is 0, so that the scores are -λA; the factor does not change the order.
+        self.scores_ = X - self.penalty * cho_solve(factor, X, check_finite=False)
+
+    def _scores(self, users: Ints) -> Scores:
+        return np.asarray(self.scores_[users])
+
+
+def _shares(data: Dataset) -> Matrix:
+    """Return users as distributions, p_u(i) = r_ui / Σ r_uj; a row of zeros without ratings."""
+    X = interactions(data.ratings, "ratings")
+    total = np.asarray(X.sum(axis=1)).ravel()
+    X.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(X.indptr))
+    return X
+
+
+def _empty(P: Matrix) -> Any:
+    return np.diff(P.indptr) == 0
+
+
+def _without(D: Floats, P: Matrix) -> Floats:
+    """Return distances with NaN for users without ratings."""
+    D[_empty(P)] = np.nan
+    D[:, _empty(P)] = np.nan
+    return D
+
+
+def _geometry(data: Dataset, what: str) -> ItemGeometry:
+    return data.require_geometry(f"kernel:{what}")
+
+
+def _pmd(data: Dataset, n_threads: int | None) -> Floats:
+    geometry = _geometry(data, "pmd")
+    if data.n_users <= EXACT_USERS:
+        from prefmover.measures.pmd import distances
+
+        return np.asarray(distances(data, n_threads=n_threads), dtype=np.float64)
+    from prefmover.measures.calibration import UserRows, calibrate, estimate
+
+    everyone = UserRows.take(data.preferences, geometry, np.arange(data.n_users))
+    return estimate(calibrate(data, n_threads=n_threads), geometry, everyone, everyone, n_threads=n_threads)
+
+
+def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
+    geometry, P = _geometry(data, "rwmd"), _shares(data)
+    nearest = np.zeros((data.n_items, data.n_users), np.float32)  # of each item, to the items of each user
+    for u in np.flatnonzero(~_empty(P)).tolist():
+        items = P.indices[P.indptr[u] : P.indptr[u + 1]]
+        nearest[:, u] = geometry.grid_block(items, None).min(axis=0) * geometry.unit
+    one_sided = np.asarray(P.astype(np.float32) @ nearest).astype(np.float64)
+    return _without(np.maximum(one_sided, one_sided.T), P)
+
+
+def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
+    geometry, P = _geometry(data, "mean-vector"), _shares(data)
+    rated = np.unique(P.indices)
+    some = P[:, rated]
+    inner = some @ (some @ geometry.similarity(rated, rated)).T
+    length = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
+    return _without(np.arccos(np.clip(inner / length / length[:, None], -1, 1)), P)
+
+
+def _total_variation(data: Dataset, n_threads: int | None) -> Floats:
+    """Return ½ Σ |p - q| = 1 - Σ min(p, q), by blocks of users."""
+    P = _shares(data)
+    dense, D = P.toarray().astype(np.float32), np.empty((data.n_users, data.n_users))
+    for u in range(data.n_users):
+        items = P.indices[P.indptr[u] : P.indptr[u + 1]]
+        D[u] = 1 - np.minimum(dense[:, items], dense[u, items]).sum(axis=1)
+    return _without(D, P)
+
+
+def _cosine(data: Dataset, n_threads: int | None) -> Floats:
+    X = interactions(data.ratings, "ratings")
+    return _without(np.arccos(np.clip(_cosines(X).astype(np.float64), -1, 1)), X)
+
+
+def _jaccard(data: Dataset, n_threads: int | None) -> Floats:
+    X = interactions(data.ratings, "seen")
+    common, n = (X @ X.T).toarray(), np.diff(X.indptr)
+    return _without(1 - common / np.maximum(n + n[:, None] - common, 1), X)
+
+
+DISTANCES: dict[str, Callable[[Dataset, int | None], Floats]] = {
+    "pmd": _pmd,
+    "rwmd": _rwmd,
+    "mean-vector": _mean_vector,
+    "total-variation": _total_variation,
+    "cosine": _cosine,
+    "jaccard": _jaccard,
+}
+"""The distances between users, by name."""

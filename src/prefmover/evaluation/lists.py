@@ -1,0 +1,236 @@
+"""Recommended lists: who is asked for, what counts as relevant, and a check of what comes back.
+
+Every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
+the user rated in training, one that is not in the data, and one that is in the list already, take a place and
+are never a hit. They are counted, and so are lists that are too short: nothing is repaired in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import Split, hashed
+from prefmover.errors import InputError
+from prefmover.evaluation import metrics
+from prefmover.evaluation.record import Activity, ActivityGroup, Events, ListGroups, ListMetrics
+from prefmover.evaluation.scoring import relevant_from
+from prefmover.items.geometry import ItemGeometry
+
+__all__ = ["CheckedLists", "Question", "check_lists", "group_of", "summarize"]
+
+N_GROUPS = 20
+GROUP_SEED = 20
+SPARSE = 10
+"""Users with at most this many training ratings are the group "sparse"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The users of a split who are asked for, and what is relevant for them.
+
+    Attributes
+    ----------
+    train
+        The training ratings.
+    users
+        (n,) positions of the users with a relevant test item, ascending.
+    n_relevant
+        (n,) how many relevant test items each has.
+    keys
+        Sorted keys ``user * n_items + item`` of the relevant test ratings.
+    threshold
+        Test ratings from here on are relevant; None if all are.
+    """
+
+    train: Ratings
+    users: Ints
+    n_relevant: Ints
+    keys: Ints
+    threshold: float | None
+
+    @classmethod
+    def of_split(cls, split: Split, relevant: float | None = None) -> Question:
+        """Return the question that the test part of a split asks."""
+        threshold = relevant_from(split.train.scale, relevant)
+        chosen = np.ones(split.n_test, bool) if threshold is None else split.ratings >= threshold
+        if not chosen.any():
+            raise InputError(
+                f"no test rating is {threshold:g} or higher ({split.name}); none is relevant. Give a lower "
+                "relevant=, or a smaller share to train on",
+                argument="relevant",
+            )
+        users, n_relevant = np.unique(split.users[chosen], return_counts=True)
+        keys = split.users[chosen] * split.train.n_items + split.items[chosen]
+        return cls(split.train, users, n_relevant, np.sort(keys), threshold)
+
+    def ids(self) -> list[Any]:
+        """Return the ids of the users."""
+        ids: list[Any] = self.train.users[self.users].tolist()
+        return ids
+
+    def n_candidates(self) -> Ints:
+        """Return the number of items that each user has not rated in training."""
+        return self.train.n_items - np.diff(self.train.matrix.indptr)[self.users]
+
+    def hits(self, positions: Ints) -> Any:
+        """Return which places of the users' lists hold a relevant item."""
+        return metrics.is_hit(positions, self.users, self.keys, self.train.n_items)
+
+
+class CheckedLists(NamedTuple):
+    """Lists as item positions, -1 in places without an item that can count, and what was wrong."""
+
+    positions: Ints
+    events: Events
+
+
+def check_lists(answer: Any, question: Question, n: int, label: str) -> CheckedLists:
+    """Return the lists of a recommender's ``recommend``: (n_users, n) positions.
+
+    ``answer`` has an attribute ``positions``, or is a sequence with, for each user, a sequence of item ids or
+    of objects with an attribute ``item``. A list that is longer than n is cut off.
+    """
+    train, users = question.train, question.users
+    raw = getattr(answer, "positions", None)
+    raw = _from_ids(answer, train, len(users), n, label) if raw is None else np.asarray(raw, dtype=np.int64)
+    if raw.ndim != 2 or len(raw) != len(users):
+        raise InputError(
+            f"{label}: recommend() returned shape {raw.shape} for {len(users):,} users; give a list each"
+        )
+    positions = np.full((len(users), n), -1, dtype=np.int64)
+    width = min(n, raw.shape[1])
+    positions[:, :width] = raw[:, :width]
+    unknown = (positions >= train.n_items) | (positions == UNKNOWN)
+    length = ((positions >= 0) | (positions == UNKNOWN)).sum(axis=1)
+    positions[unknown] = -1
+    rated = np.isin(
+        np.where(positions >= 0, users[:, None] * train.n_items + positions, -1),
+        train.rows() * train.n_items + train.matrix.indices,
+    )
+    positions[rated] = -1
+    repeated = _repeated(positions)
+    positions[repeated] = -1
+    short = length < np.minimum(n, question.n_candidates())
+    counts = (int(one.sum()) for one in (rated, unknown, repeated, short))
+    return CheckedLists(
+        positions, Events(**dict(zip(("rated", "unknown", "repeated", "short"), counts, strict=True)))
+    )
+
+
+UNKNOWN = -2
+
+
+def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> Ints:
+    """Return lists of ids as positions; UNKNOWN for ids that are not in the data."""
+    try:
+        lists = [[getattr(one, "item", one) for one in own][:n] for own in answer]
+    except TypeError:
+        kind = type(answer).__name__
+        raise InputError(
+            f"{label}: recommend() returned {kind}; give a list of item ids for each user"
+        ) from None
+    if len(lists) != n_users:
+        raise InputError(
+            f"{label}: recommend() returned {len(lists):,} lists for {n_users:,} users; give one each"
+        )
+    flat = [item for own in lists for item in own]
+    ids: dict[Any, None] = {}
+    try:
+        ids = dict.fromkeys(flat)
+        found = train.find_items(list(ids)) if ids else np.empty(0, np.int64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{label}: recommend() returned something else than item ids ({error})") from None
+    position = dict(zip(ids, np.where(found < 0, UNKNOWN, found).tolist(), strict=True))
+    out = np.full((n_users, n), -1, dtype=np.int64)
+    for row, own in zip(out, lists, strict=True):
+        row[: len(own)] = [position[item] for item in own]
+    return out
+
+
+def _repeated(positions: Ints) -> Any:
+    """Return which places hold an item that an earlier place of the same list holds."""
+    order = np.argsort(positions, axis=1, kind="stable")
+    ordered = np.take_along_axis(positions, order, axis=1)
+    same = np.zeros(positions.shape, bool)
+    same[:, 1:] = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    out = np.zeros_like(same)
+    np.put_along_axis(out, order, same, axis=1)
+    return out
+
+
+def group_of(users: Ints) -> Ints:
+    """Return the fixed random group, 0 to 19, of users by position."""
+    return (hashed(GROUP_SEED, users) % np.uint64(N_GROUPS)).astype(np.int64)
+
+
+def summarize(
+    positions: Ints, question: Question, ns: tuple[int, ...], geometry: ItemGeometry | None
+) -> dict[str, Any]:
+    """Return the fields of a record that depend on the lists."""
+    train, users = question.train, question.users
+    hits, group = question.hits(positions), group_of(users)
+    by_length = [metrics.user_metrics(hits, question.n_relevant, n) for n in ns]
+    n_raters = np.bincount(train.matrix.indices, minlength=train.n_items)
+    fields: dict[str, Any] = {"coverage": [], "popularity": [], "novelty": [], "diversity": []}
+    for n in ns:
+        some = positions[:, :n]
+        far = None if geometry is None or n < 2 else metrics.diversity(some, geometry)
+        fields["coverage"].append(round(metrics.list_coverage(some, train.n_items), 8))
+        fields["popularity"].append(metrics.popularity(some, n_raters))
+        fields["novelty"].append(round(metrics.novelty(some, n_raters, train.n_users), 8))
+        fields["diversity"].append(None if far is None else round(far, 8))
+    everyone = np.arange(len(users))
+    activity = [
+        ActivityGroup(
+            name=name,
+            fewest=int(counts.min()),
+            most=int(counts.max()),
+            n_users=len(some),
+            metrics=_means(by_length, some),
+            groups=_sums(by_length, some, group),
+        )
+        for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[users])
+    ]
+    return {
+        "ns": ns,
+        "relevant": question.threshold,
+        "n_users": len(users),
+        "n_relevant": len(question.keys),
+        "metrics": _means(by_length, everyone),
+        "activity": activity,
+        "groups": _sums(by_length, everyone, group),
+        **fields,
+    }
+
+
+def _means(by_length: list[dict[str, Floats]], some: Ints) -> ListMetrics:
+    means = {
+        name: tuple(round(float(one[name][some].mean()), 8) for one in by_length) for name in metrics.PER_USER
+    }
+    return ListMetrics(**means)
+
+
+def _sums(by_length: list[dict[str, Floats]], some: Ints, group: Ints) -> ListGroups:
+    return ListGroups(
+        n=tuple(np.bincount(group[some], minlength=N_GROUPS).tolist()),
+        ndcg=tuple(
+            tuple(np.bincount(group[some], one["ndcg"][some], N_GROUPS).round(5)) for one in by_length
+        ),
+    )
+
+
+def _by_activity(counts: Ints) -> list[tuple[Activity, Ints, Ints]]:
+    """Return (name, users, their numbers of training ratings): the sparse users, and four quarters.
+
+    Users with as many ratings are in the same quarter, so that quarters can differ in size, or be empty.
+    """
+    edges = np.quantile(counts, [0.25, 0.5, 0.75], method="inverted_cdf")
+    quarter = np.searchsorted(edges, counts, side="left")
+    names: tuple[Activity, ...] = get_args(Activity)
+    members = [np.flatnonzero(counts <= SPARSE), *(np.flatnonzero(quarter == k) for k in range(4))]
+    return [(name, some, counts[some]) for name, some in zip(names, members, strict=True) if len(some)]

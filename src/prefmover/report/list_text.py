@@ -1,0 +1,187 @@
+"""The sentences of a report about lists: what falls short first, then what follows from the numbers."""
+
+from __future__ import annotations
+
+from prefmover.evaluation.experiment import share_name
+from prefmover.execution.format import counted, duration
+from prefmover.report.lists import Against, ListCell, ListResults, ShareTable
+from prefmover.report.text import p_text
+
+__all__ = ["activity_text", "list_summary", "number"]
+
+PARTS = (
+    ("liked-popularity", "the most liked items, the same for everybody"),
+    ("kernel:cosine", "kernel ridge over users by the cosine of their ratings (no item geometry)"),
+    ("kernel:total-variation", "kernel ridge by total variation (PMD without an item geometry)"),
+    ("kernel:mean-vector", "kernel ridge by mean item vectors (geometry, no transport)"),
+    ("kernel:rwmd", "kernel ridge by RWMD (geometry, transport without matching masses)"),
+    ("kernel:pmd", "kernel ridge by PMD (geometry and transport)"),
+)
+
+
+def number(x: float | None, digits: int = 4) -> str:
+    """Return a figure as it is printed, without a 0 before the point; - for none.
+
+    >>> number(0.12345), number(1.0, 2), number(None)
+    ('.1235', '1.00', '-')
+    """
+    if x is None:
+        return "-"
+    text = f"{x:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def list_summary(results: ListResults) -> list[str]:
+    """Return the opening paragraphs about lists."""
+    pairs = [(table, ours) for table in results.tables if (ours := table.of(results.ours)) is not None]
+    return [
+        *_shortfalls(results, pairs),
+        *_against_peers(results, pairs),
+        *_by_activity(pairs),
+        *_parts(results, pairs),
+        *_price(results, pairs),
+        *_novelty(pairs),
+        *_events(results),
+    ]
+
+
+def _rivals(table: ShareTable, ours: ListCell) -> list[ListCell]:
+    """Return the methods that ours should beat: peers and controls that are not ours, kernels apart."""
+    others = [cell for cell in table.cells if cell is not ours and not cell.recommender.startswith("kernel:")]
+    return [cell for cell in others if cell.kind in ("peer", "control")]
+
+
+def _best(cells: list[ListCell]) -> ListCell | None:
+    return max(cells, key=lambda cell: cell.values["ndcg"], default=None)
+
+
+def _shortfalls(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    """Return where ours is below the best other method, before anything else."""
+    below, compared = [], 0
+    for table, ours in pairs:
+        best = _best([cell for cell in table.cells if cell is not ours])
+        if best is None:
+            continue
+        compared += 1
+        result = table.compare(ours, best)
+        if result.difference < 0:
+            below.append(f"at {share_name(table.share)} {best.label} is higher by {_gap(result, -1)}")
+    if not compared:
+        return []
+    label = pairs[0][1].label
+    if not below:
+        at = "the only share" if compared == 1 else f"each of {counted(compared, 'share')}"
+        return [f"{label} has the highest nDCG@{results.n} of all methods at {at}."]
+    return [f"Where {label} falls short of the best other method: {'; '.join(below)}."]
+
+
+def _gap(result: Against, sign: int = 1) -> str:
+    p = p_text(result.p)
+    value = (
+        f"{number(sign * result.difference)} ({sign * result.relative:+.1%}; p {p if '<' in p else f'= {p}'})"
+    )
+    return value.replace("%", " %")
+
+
+def _against_peers(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    """Return ours against the best peer or control at each share."""
+    sentences = []
+    for table, ours in pairs:
+        rivals = _rivals(table, ours)
+        best = _best(rivals)
+        if best is not None:
+            result = table.compare(ours, best)
+            word = {"win": "above", "loss": "below", "tie": "not significantly different from"}[
+                result.outcome
+            ]
+            tuned = f", after {counted(best.trials, 'trial')} on the validation part" if best.trials else ""
+            sentences.append(
+                f"At {share_name(table.share)}, {ours.label} has nDCG@{results.n} "
+                f"{number(ours.values['ndcg'])}: {word} {best.label} ({number(best.values['ndcg'])}{tuned}), the best of "
+                f"{len(rivals)} peers and controls; the difference is {_gap(result)}."
+            )
+    return sentences
+
+
+def _by_activity(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    """Return wins and losses against the best rival, by how much users have rated."""
+    outcomes: dict[str, list[str]] = {"win": [], "loss": [], "tie": []}
+    for table, ours in pairs:
+        if (best := _best(_rivals(table, ours))) is None:
+            continue
+        for name in ours.activity:
+            if name in best.activity:
+                result = table.compare(ours, best, name)
+                outcomes[result.outcome].append(f"{activity_text(ours, name)} at {share_name(table.share)}")
+    total = sum(map(len, outcomes.values()))
+    if not total:
+        return []
+    label = pairs[0][1].label
+    lost = f": {'; '.join(outcomes['loss'])}" if outcomes["loss"] else ""
+    start = "By how much users have rated, against the best peer or control of the share"
+    counts = f"ties in {len(outcomes['tie'])} and loses in {len(outcomes['loss'])}{lost}"
+    return [f"{start}: {label} wins in {len(outcomes['win'])} of {counted(total, 'group')}, {counts}."]
+
+
+def activity_text(cell: ListCell, name: str) -> str:
+    """Return a group of users in words."""
+    one = cell.activity[name]
+    ratings = f"{one.fewest:,} to {one.most:,}" if one.fewest < one.most else f"{one.fewest:,}"
+    return f"{name} ({ratings} ratings, {one.n_users:,} users)"
+
+
+def _parts(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    """Return how much comes from the regression, from the geometry and from the transport."""
+    sentences = []
+    for table, ours in pairs:
+        found = [(cell, text) for name, text in PARTS if (cell := table.of(name)) is not None]
+        if sum(cell.recommender.startswith("kernel:") for cell, _ in found) < 2:
+            continue
+        steps = [f"{text} {number(cell.values['ndcg'])}" for cell, text in found]
+        if ours not in [cell for cell, _ in found]:
+            steps.append(f"{ours.label} {number(ours.values['ndcg'])}")
+        sentences.append(
+            f"What it comes from, nDCG@{results.n} at {share_name(table.share)}: {'; '.join(steps)}."
+        )
+    return sentences
+
+
+def _price(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    if not pairs:
+        return []
+    table, ours = pairs[-1]
+    best = _best(_rivals(table, ours))
+    rival = f" {best.label}, the best peer or control, {_times(best)}." if best is not None else ""
+    return [f"The price, at {share_name(table.share)}: {ours.label} {_times(ours)}.{rival}"]
+
+
+def _times(cell: ListCell) -> str:
+    search = f", after a search of {duration(cell.search)}" if cell.trials else ""
+    return f"took {duration(cell.fit)} to fit and {duration(cell.answer)} to recommend to everybody{search}"
+
+
+def _novelty(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+    if not pairs:
+        return []
+    table, ours = pairs[-1]
+    shown = [
+        ours,
+        *(cell for cell in (_best(_rivals(table, ours)), table.of("popularity")) if cell is not None),
+    ]
+    texts = [
+        f"{cell.label} {cell.values['popularity']:,.0f} (and {cell.values['coverage']:.0%} of all items)"
+        for cell in dict.fromkeys(shown)
+    ]
+    start = "How well known the items are, as the median number of training ratings at"
+    return [f"{start} {share_name(table.share)}: {'; '.join(texts).replace('%', ' %')}."]
+
+
+def _events(results: ListResults) -> list[str]:
+    """Return what was wrong with the lists of each method."""
+    wrong = [
+        f"{cell.label} at {share_name(table.share)}: {cell.events}"
+        for table in results.tables
+        for cell in table.cells
+        if cell.events
+    ]
+    return [f"Wrong entries of lists, none of which counts as a hit: {'; '.join(wrong)}."] if wrong else []
