@@ -136,7 +136,9 @@ def test_evaluate_has_the_options_of_the_files():
         name for kind in command(evaluate).option_groups.values() for name in vars(kind)["__annotations__"]
     }
     advised = "missing encoding separator duplicates scale feedback damping zeros on_bad_lines"
-    columns = "id_column user_column item_column rating_column title_column tag_column text_column column_weight"
+    columns = (
+        "id_column user_column item_column rating_column title_column tag_column text_column column_weight"
+    )
     assert not {*advised.split(), *columns.split()} - options
 
 

@@ -1,25 +1,35 @@
+"""Metrics against slow twins, worked examples, and the implementations of other packages."""
+
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, ndcg_score, root_mean_squared_error
 
+from prefmover import ItemGeometry
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from tests.messages import names
 from tests.oracles import evaluation as slow
 
 numbers = st.floats(-10, 10)
+N_ITEMS = 12
 
 
 @st.composite
-def candidates(draw):
-    """Users, distinct scores, and stars of some candidates, in any order."""
-    n = draw(st.integers(1, 40))
-    users = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
-    scores = draw(st.permutations(range(n)))
-    stars = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
-    return users, [float(s) for s in scores], stars
+def rankings(draw):
+    """A permutation of all items, the set of relevant ones, and a length."""
+    order = draw(st.permutations(range(N_ITEMS)))
+    relevant = draw(st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
+    return order, relevant, draw(st.integers(1, N_ITEMS))
+
+
+def of_one(order, relevant, n):
+    """Return the metrics of one user's list as numbers."""
+    hits = [[item in relevant for item in order]]
+    return {name: float(value[0]) for name, value in metrics.user_metrics(hits, [len(relevant)], n).items()}
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1))
@@ -29,45 +39,102 @@ def test_errors_match_scikit_learn(pairs):
     assert metrics.rmse(r, p) == pytest.approx(root_mean_squared_error(r, p))
 
 
-def ranking(n, users, scores, relevant=None, gains=None, items=None, n_items=50):
-    """Return the metrics of a ranking; what a test leaves out is relevant, has gain 1, is another item."""
-    relevant = [True] * len(users) if relevant is None else relevant
-    gains = [1] * len(users) if gains is None else gains
-    items = range(len(users)) if items is None else items
-    return metrics.ranking(n, users, scores, relevant=relevant, gains=gains, items=items, n_items=n_items)
+@given(rankings())
+def test_lists_match_the_slow_twin(ranking):
+    assert of_one(*ranking) == pytest.approx(slow.list_metrics(*ranking))
 
 
-@given(candidates(), st.integers(1, 12))
-def test_rankings_match_the_slow_twins(lists, n):
-    users, scores, stars = lists
-    relevant = [star >= 4 for star in stars]
-    assume(any(relevant))
-    chosen = {p for positions in slow.ranked(users, scores).values() for p in positions[:n]}
-    assert ranking(n, users, scores, relevant, stars) == pytest.approx(
-        {
-            "precision": slow.precision(n, users, scores, relevant),
-            "recall": slow.recall(n, users, scores, relevant),
-            "ndcg": slow.ndcg(n, users, scores, stars),
-            "hit_rate": slow.hit_rate(n, users, scores, relevant),
-            "catalog": len(chosen) / 50,
-        }
+@given(rankings())
+def test_ndcg_matches_scikit_learn(ranking):
+    order, relevant, n = ranking
+    gains = [[float(item in relevant) for item in range(N_ITEMS)]]
+    scores = [[-order.index(item) for item in range(N_ITEMS)]]
+    assert of_one(*ranking)["ndcg"] == pytest.approx(ndcg_score(gains, scores, k=n))
+
+
+@given(rankings())
+def test_lists_match_cornac(ranking):
+    """NDCG, Recall, Precision and HitRatio of cornac at the same length; its MRR sees the whole ranking."""
+    cornac = pytest.importorskip("cornac").metrics
+    order, relevant, n = ranking
+    ours, gt = of_one(*ranking), np.array(sorted(relevant))
+    ranked = np.array(order)
+    for name, theirs in {
+        "ndcg": "NDCG",
+        "recall": "Recall",
+        "precision": "Precision",
+        "hit_rate": "HitRatio",
+    }.items():
+        assert ours[name] == pytest.approx(getattr(cornac, theirs)(k=n).compute(gt_pos=gt, pd_rank=ranked)), (
+            name
+        )
+    whole = of_one(order, relevant, N_ITEMS)["mrr"]
+    assert whole == pytest.approx(cornac.MRR().compute(gt_pos=gt, pd_rank=ranked))
+    assert ours["mrr"] == (whole if whole >= 1 / n else 0)
+
+
+@given(rankings())
+def test_lists_against_implicit(ranking):
+    """The same nDCG; implicit's precision divides by min(R, n)."""
+    evaluation = pytest.importorskip("implicit.evaluation")
+    from scipy.sparse import csr_matrix
+
+    order, relevant, n = ranking
+    assume(len(relevant) < N_ITEMS)  # its AUC divides by the number of the others
+
+    class Fixed:
+        def recommend(self, users, user_items, N):
+            return np.tile(np.array(order[:N], dtype=np.int32), (len(users), 1)), np.zeros((len(users), N))
+
+    train = csr_matrix(([1.0], ([1], [0])), shape=(2, N_ITEMS))  # user 0 is asked, and has rated nothing
+    row = sorted(relevant)
+    test = csr_matrix((np.ones(len(row)), ([0] * len(row), row)), shape=(2, N_ITEMS))
+    theirs = evaluation.ranking_metrics_at_k(Fixed(), train, test, K=n, show_progress=False, num_threads=1)
+    ours = of_one(*ranking)
+    assert ours["ndcg"] == pytest.approx(theirs["ndcg"])
+    assert ours["precision"] * n / min(len(relevant), n) == pytest.approx(theirs["precision"])
+
+
+def test_a_worked_example():
+    """Hits in places 1 and 3 of 4, three relevant items: by hand."""
+    values = metrics.user_metrics([[True, False, True, False]], [3], 4)
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    assert {name: float(v[0]) for name, v in values.items()} == pytest.approx(
+        {"ndcg": 1.5 / ideal, "recall": 2 / 3, "precision": 1 / 2, "mrr": 1.0, "hit_rate": 1.0}
     )
 
 
-@given(st.permutations(range(8)), st.lists(st.integers(0, 5), min_size=8, max_size=8), st.integers(1, 9))
-def test_ndcg_matches_scikit_learn(scores, stars, n):
-    assume(any(stars))
-    ours = ranking(n, [0] * 8, [float(s) for s in scores], gains=stars)["ndcg"]
-    assert ours == pytest.approx(ndcg_score([stars], [scores], k=n))
+@given(st.integers(1, 8), st.integers(1, 8), st.data())
+def test_expected_values_of_a_random_order(n_candidates, n, data):
+    """The mean over all places of the relevant items, one by one, equals the formula."""
+    from itertools import combinations
+
+    n_relevant = data.draw(st.integers(1, n_candidates))
+    places = [set(some) for some in combinations(range(n_candidates), n_relevant)]
+    every = [slow.list_metrics(range(n_candidates), some, n) for some in places]
+    expected = metrics.expected_at_random(np.array([n_relevant]), np.array([n_candidates]), n)
+    for name, value in expected.items():
+        assert value == pytest.approx(np.mean([one[name] for one in every])), name
 
 
-def test_ties_favor_nobody():
-    """With all scores equal, the first half of the candidates is chosen about half of the time."""
-    n = 4000
-    users, early = np.repeat(np.arange(n // 10), 10), np.arange(n) % 10 < 5
-    values = ranking(5, users, np.zeros(n), relevant=early)
-    assert 0.45 < values["precision"] < 0.55
-    assert values == ranking(5, users, np.zeros(n), relevant=early)
+@given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=4), min_size=1, max_size=6))
+def test_what_lists_hold(lists):
+    raters, n_users = np.array([0, 1, 5, 5, 9, 20]), 20
+    positions = np.full((len(lists), 4), -1)
+    for row, items in zip(positions, lists, strict=True):
+        row[: len(items)] = items
+    flat = [item for items in lists for item in items]
+    geometry = ItemGeometry.from_vectors(list("abcdef"), np.eye(6) + np.arange(6)[:, None])
+    assert metrics.list_coverage(positions, 6) == len(set(flat)) / 6
+    assert metrics.popularity(positions, raters) == (np.median(raters[flat]) if flat else 0)
+    bits = [-math.log2((raters[item] + 1) / 21) for item in flat]
+    assert metrics.novelty(positions, raters, n_users) == pytest.approx(np.mean(bits) if bits else 0)
+    far = metrics.diversity(positions, geometry)
+    if any(len(items) > 1 for items in lists):
+        cell = geometry.block(range(6), range(6))
+        assert far == pytest.approx(slow.diversity(lists, lambda i, j: cell[i, j]))
+    else:
+        assert far is None
 
 
 @pytest.mark.parametrize(
@@ -76,14 +143,11 @@ def test_ties_favor_nobody():
         (lambda: metrics.mae([1], [1, 2]), names()),
         (lambda: metrics.mae([], []), names()),
         (lambda: metrics.coverage([]), names()),
-        (lambda: ranking(1, [1], [np.nan]), names(0)),
-        (lambda: ranking(0, [1], [1.0]), names("n", 0)),
-        (lambda: ranking(1, [1, 2], [1.0]), names()),
-        (lambda: ranking(1, [1], [1.0], gains=[-1]), names(-1)),
-        (lambda: ranking(1, [1], [1.0], gains=[np.nan]), names("nan")),
-        (lambda: ranking(1, [1], [1.0], gains=[0]), names()),
-        (lambda: ranking(1, [1], [1.0], relevant=[False]), names()),
-        (lambda: ranking(1, [1], [1.0], n_items=0), names(0)),
+        (lambda: metrics.user_metrics([True], [1]), names("hits", "n_relevant")),
+        (lambda: metrics.user_metrics([[True]], [1, 1]), names("hits", "n_relevant")),
+        (lambda: metrics.user_metrics([[True]], [1], 0), names("n", 0)),
+        (lambda: metrics.user_metrics([[True]], [1], 2), names("n", 2)),
+        (lambda: metrics.user_metrics([[True], [True]], [1, 0]), names(1)),
     ],
 )
 def test_bad_input(call, message):

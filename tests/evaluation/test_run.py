@@ -50,9 +50,7 @@ def test_every_record_is_there(finished):
     assert not (evaluation.folder.path / "cells").exists()
     table = pq.read_table(evaluation.folder.path / "records.parquet")
     assert table.num_rows == evaluation.to_frame().num_rows == 2 * (2 * 1 + 2 * 2 + 7 * 2)
-    assert {"mae", "rmse", "coverage", "seed", "versions", "solved", "geometry"} <= set(
-        table.column_names
-    )
+    assert {"mae", "rmse", "coverage", "seed", "versions", "solved", "geometry"} <= set(table.column_names)
 
 
 def test_records_describe_themselves(finished):

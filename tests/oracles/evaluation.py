@@ -37,52 +37,26 @@ def predictions(data, split, measure, k, *, convention=None, shrinkage=0.0):
     return np.array(out), np.array(used)
 
 
-def ranked(users, scores):
-    """Return, by user, the positions of the candidates from the highest score to the lowest (no ties)."""
-    lists = {}
-    for position, user in enumerate(users):
-        lists.setdefault(user, []).append(position)
-    return {u: sorted(positions, key=lambda p: -scores[p]) for u, positions in lists.items()}
+def list_metrics(items, relevant, n):
+    """Return the metrics of one user's list, item by item: ``items`` best first, ``relevant`` a set."""
+    top = list(items)[:n]
+    found = [rank for rank, item in enumerate(top, 1) if item in relevant]
+    gain = sum(1 / math.log2(1 + rank) for rank in found)
+    ideal = sum(1 / math.log2(1 + rank) for rank in range(1, min(len(relevant), n) + 1))
+    return {
+        "ndcg": gain / ideal,
+        "recall": len(found) / len(relevant),
+        "precision": len(found) / n,
+        "mrr": 1 / found[0] if found else 0.0,
+        "hit_rate": 1.0 if found else 0.0,
+    }
 
 
-def precision(n, users, scores, relevant):
-    """Relevant among the first n over the length of the list, averaged over users."""
-    shares = [
-        sum(relevant[p] for p in positions[:n]) / len(positions[:n])
-        for positions in ranked(users, scores).values()
-    ]
-    return sum(shares) / len(shares)
-
-
-def recall(n, users, scores, relevant):
-    """Relevant among the first n over all relevant, averaged over users who have any."""
-    shares = [
-        sum(relevant[p] for p in positions[:n]) / sum(relevant[p] for p in positions)
-        for positions in ranked(users, scores).values()
-        if any(relevant[p] for p in positions)
-    ]
-    return sum(shares) / len(shares)
-
-
-def hit_rate(n, users, scores, relevant):
-    """Share of users with a relevant candidate among the first n, of those who have any."""
-    hits = [
-        any(relevant[p] for p in positions[:n])
-        for positions in ranked(users, scores).values()
-        if any(relevant[p] for p in positions)
-    ]
-    return sum(hits) / len(hits)
-
-
-def ndcg(n, users, scores, gains):
-    """Discounted gain over the best possible, averaged over users who can have any."""
-
-    def dcg(positions):
-        return sum(gains[p] / math.log2(rank + 2) for rank, p in enumerate(positions[:n]))
-
-    values = []
-    for positions in ranked(users, scores).values():
-        ideal = dcg(sorted(positions, key=lambda p: -gains[p]))
-        if ideal > 0:
-            values.append(dcg(positions) / ideal)
-    return sum(values) / len(values)
+def diversity(lists, distance):
+    """Return the mean distance of two items of a list, averaged over lists with two items or more."""
+    means = []
+    for items in lists:
+        pairs = [(i, j) for i in items for j in items if i < j]
+        if pairs:
+            means.append(sum(distance(i, j) for i, j in pairs) / len(pairs))
+    return sum(means) / len(means)

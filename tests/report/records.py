@@ -21,7 +21,6 @@ def make_record(
     kind="measure",
     ks=(5, 40),
     spread=0.0,
-    ranking=None,
 ):
     """Return a record with the error of each K (or the only error), and groups of users around it."""
     n = np.full(20, 100)
@@ -34,7 +33,7 @@ def make_record(
         label=MEASURES[method].label if method in MEASURES else method,
         kind=kind, convention=convention if kind == "measure" else "",
         ks=ks if len(errors) == len(ks) else (None,),
-        mae=errors, rmse=errors, coverage=[1.0] * len(errors), neighbors=[5.0] * len(errors), ranking=ranking,
+        mae=errors, rmse=errors, coverage=[1.0] * len(errors), neighbors=[5.0] * len(errors),
         groups=Groups(n=n.tolist(), error=[((x + wave) * n).tolist() for x in errors]),
         run=RunInfo(seconds=1.0, solved=3, versions={"prefmover": "0"}),
     )  # fmt: skip

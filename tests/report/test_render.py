@@ -24,22 +24,6 @@ def test_numbers_of_any_size():
     assert table.best_measures() == ["cos", "pmd"]
 
 
-def test_rankings_are_shown():
-    def metrics(n):
-        return [{"precision": 0.25 + k / 4, "hit_rate": 1.0} for k in range(n)]
-
-    records = [
-        make_record("pmd", (0.7, 0.6), ranking=metrics(2)),
-        make_record("bias", 0.8, kind="control", ranking=metrics(1)),
-    ]
-    results = make_results(records, top_n=10)
-    text = report_page("summary.md", results, [results.table(results.panels()[0])], {})
-    assert re.search(r"## Top 10 .*4:1, K = 40\n", text)
-    assert "|  | convention | precision | hit rate |" in text
-    assert "| PMD | published | .5000 | 1.0000 |" in text
-    assert "| bias | control | .2500 | 1.0000 |" in text
-
-
 @pytest.mark.parametrize(
     "record",
     [

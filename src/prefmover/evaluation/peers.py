@@ -7,6 +7,8 @@ have a grid that is searched on the validation part (:mod:`prefmover.evaluation.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self
@@ -19,20 +21,27 @@ from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.recommenders import PEERS
 from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
 
-__all__ = ["CornacRecommender", "ImplicitRecommender", "SurpriseRecommender", "require"]
+__all__ = ["CornacRecommender", "ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
 
 PACKAGES = {"surprise": "scikit-surprise"}
 
 
-def require(package: str) -> Any:
-    """Return a module of the extra ``peers``, or raise an error that says how to install it."""
+@contextmanager
+def importing(package: str) -> Iterator[None]:
+    """Import a package of the extra ``peers`` inside; without it, an error says how to install it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return import_module(package)
+            yield
     except ImportError:
         name = PACKAGES.get(package, package)
         raise MissingExtraError(f"{package}: peers need {name}: pip install 'prefmover[peers]'") from None
+
+
+def require(package: str) -> None:
+    """Raise an error if a package of the extra ``peers`` is not installed."""
+    with importing(package):
+        import_module(package)
 
 
 @dataclass
@@ -52,7 +61,8 @@ class SurpriseRecommender:
 
     def fit(self, data: Dataset) -> Self:
         """Train on the ratings."""
-        surprise = require("surprise")
+        with importing("surprise"):
+            import surprise
         options = {"random_state": self.seed} if self.name.startswith("SVD") else {"verbose": False}
         ratings = data.ratings
         columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
@@ -96,7 +106,9 @@ class ImplicitRecommender(_FactorRecommender):
     iterations: int = 15
 
     def _learn(self, data: Dataset, prepared: Any) -> None:
-        implicit = require("implicit")
+        with importing("implicit"):
+            from implicit.cpu.als import AlternatingLeastSquares
+            from implicit.cpu.bpr import BayesianPersonalizedRanking
         options: dict[str, Any] = {
             "factors": self.factors,
             "regularization": self.regularization,
@@ -108,13 +120,11 @@ class ImplicitRecommender(_FactorRecommender):
         with warnings.catch_warnings():  # implicit's advice about the threads of BLAS
             warnings.simplefilter("ignore")
             if self.name == "als":
-                model = implicit.cpu.als.AlternatingLeastSquares(alpha=self.alpha, **options)
+                model = AlternatingLeastSquares(alpha=self.alpha, **options)
             else:
                 # Threads of BPR overwrite each other's steps: the result would differ from run to run.
                 options["num_threads"] = 1
-                model = implicit.cpu.bpr.BayesianPersonalizedRanking(
-                    learning_rate=self.learning_rate, **options
-                )
+                model = BayesianPersonalizedRanking(learning_rate=self.learning_rate, **options)
             model.fit(_plain(X), show_progress=False)
         self.user_factors_, self.item_factors_ = model.user_factors, model.item_factors
 
@@ -131,7 +141,8 @@ class CornacRecommender(ScoringRecommender):
     iterations: int = 100
 
     def _learn(self, data: Dataset, prepared: Any) -> None:
-        cornac = require("cornac")
+        with importing("cornac"):
+            import cornac
         X = interactions(data.ratings, "ratings").tocoo()
         rows = zip(X.row.tolist(), X.col.tolist(), X.data.tolist(), strict=True)
         train = cornac.data.Dataset.from_uir(list(rows), seed=self.seed)

@@ -185,7 +185,9 @@ class ItemTable:
             file.add_to(table, columns)
         if not columns.text and (table.tags or table.genres or table.vectors):
             for name in [name for name in table.texts if name not in columns.weights]:
-                LOG.info("text from %r is not used beside the rest; name it (--text-column, text=) to use it", name)
+                LOG.info(
+                    "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
+                )
                 del table.texts[name]
         return table
 

@@ -97,8 +97,9 @@ def _against_peers(results: ListResults, pairs: list[tuple[ShareTable, ListCell]
             tuned = f", after {counted(best.trials, 'trial')} on the validation part" if best.trials else ""
             sentences.append(
                 f"At {share_name(table.share)}, {ours.label} has nDCG@{results.n} "
-                f"{number(ours.values['ndcg'])}: {word} {best.label} ({number(best.values['ndcg'])}{tuned}), the best of "
-                f"{len(rivals)} peers and controls; the difference is {_gap(result)}."
+                f"{number(ours.values['ndcg'])}: {word} {best.label} "
+                f"({number(best.values['ndcg'])}{tuned}), the best of {len(rivals)} peers and controls; the "
+                f"difference is {_gap(result)}."
             )
     return sentences
 
