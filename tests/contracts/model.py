@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from prefmover.errors import InputError
 from prefmover.model import storage
 
 
@@ -54,8 +55,10 @@ class ModelContract:
         assert np.isfinite(predicted.ratings).all()
         assert predicted[2].rating == pytest.approx(data.ratings.matrix.data.mean(), abs=0.5)
         assert model.explain_recommendation("nobody", item).contributions == ()
-        top = model.recommend("nobody", 3)
+        top = model.recommend(None, 3)
         assert [one.how for one in top] == ["unknown user"] * 3
+        with pytest.raises(InputError, match="nobody"):
+            model.recommend("nobody", 3)
 
     def test_parts_add_up(self, model, pairs):
         for user, item in [*pairs[::9], ("nobody", pairs[0][1]), (pairs[0][0], "nothing")]:
@@ -85,11 +88,25 @@ class ModelContract:
             rated = data.ratings[user]
             assert not {one.item for one in top} & set(rated)
             assert len({one.item for one in top}) == len(top) == 6
+            assert [one.score for one in top] == sorted((one.score for one in top), reverse=True)
+            predicted = model.predict([(user, one.item) for one in top])
+            assert [one.rating for one in top] == pytest.approx(predicted.ratings, abs=1e-5)
+
+    def test_recommendations_by_rating(self, model, data):
+        for user in data.ratings.users[:5]:
+            top, rated = model.recommend(user, n=6, by="rating"), data.ratings[user]
             predicted = model.predict([(user, i) for i in data.ratings.items if i not in rated])
             highest = sorted(predicted.ratings, reverse=True)[:6]
             assert [one.rating for one in top] == pytest.approx(highest, abs=1e-5)
-            scores = [one.score for one in top]
-            assert scores == sorted(scores, reverse=True)
+
+    def test_lists_of_many_users_are_those_of_each(self, model, data):
+        users = data.ratings.users[:5].tolist()
+        table = model.recommend(users, n=4)
+        assert [row.user for row in table] == users
+        for user, row in zip(users, table, strict=True):
+            alone = model.recommend(user, n=4)
+            assert [one.item for one in row] == [one.item for one in alone]
+            assert [one.score for one in row] == pytest.approx([one.score for one in alone], abs=1e-5)
 
     def test_recommend_everything(self, model, data):
         user = data.ratings.users[1]
@@ -141,8 +158,7 @@ class ModelContract:
         assert not {one.item for one in top} & set(rated)
         for one in top:
             why = model.explain_recommendation(guest, one.item)
-            assert len(why.contributions) == one.n_neighbors
-            assert why.total == pytest.approx(one.score, abs=1e-5)
+            assert why.prediction.rating == pytest.approx(one.rating, abs=1e-5)
         assert len(model.contributions(guest, [one.item for one in top], 2)) == 4
         near = model.neighbors(guest, k=3)
         assert {n.user for n in near} <= set(data.ratings.users.tolist())

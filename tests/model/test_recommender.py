@@ -68,6 +68,7 @@ def test_parameters_of_the_other_model_do_not_exist(name):
 
 def test_settings(data):
     model = Recommender(weight="exponential(2)").fit(data)
-    assert model.settings_ == {"weight": "exponential(2)", "covariance": Covariance()}
+    chosen = {name: model.settings_[name] for name in ("weight", "covariance")}
+    assert chosen == {"weight": "exponential(2)", "covariance": Covariance()}
     assert Recommender().fit(data).settings_["weight"] == "exponential(2.5)"
     assert Recommender("cos").fit(data).settings_["weight"] == "as-is"

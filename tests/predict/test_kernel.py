@@ -67,7 +67,7 @@ def test_evidence_is_the_neighbors_ratings(data):
     model = Recommender().fit(data)
     top = model.recommend("u00", 1)[0]
     why = model.explain_recommendation("u00", top.item)
-    assert why.total == pytest.approx(top.score, abs=1e-9)
+    assert why.prediction.rating == pytest.approx(top.rating, abs=1e-5)
     first = why.contributions[0]
     assert len(first.evidence) > 0
     assert all(data.ratings[first.user][one.item] == one.rating for one in first.evidence)

@@ -18,10 +18,11 @@ def larger():
 
 def test_the_best_trial_is_chosen(larger):
     model = Recommender().fit(larger, tune=True)
-    assert len(model.tuning_) == 14
+    trials = [t for t in model.tuning_ if "mae" in t]
+    assert len(trials) == 14
     chosen = {"covariance": asdict(model.settings_["covariance"]), "weight": str(model.settings_["weight"])}
-    best = next(t for t in model.tuning_ if {k: v for k, v in t.items() if k != "mae"} == chosen)
-    assert best["mae"] == min(t["mae"] for t in model.tuning_)
+    best = next(t for t in trials if {k: v for k, v in t.items() if k != "mae"} == chosen)
+    assert best["mae"] == min(t["mae"] for t in trials)
     assert model.get_params()["covariance"] is None
 
 
@@ -33,7 +34,7 @@ def test_other_parameters_stay(larger):
     assert (both.settings_["k"], both.settings_["shrinkage"]) == (7, 0.3)
     covariance = Covariance(taste=0.25)
     kernel = Recommender(covariance=covariance, weight="exponential(2)").fit(larger, tune=True)
-    assert len(kernel.tuning_) == 1
+    assert sum("mae" in t for t in kernel.tuning_) == 1
     assert kernel.settings_["covariance"] == covariance
 
 

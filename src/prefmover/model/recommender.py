@@ -94,8 +94,8 @@ class Recommender(BaseRecommender):
     >>> nearest = model.neighbors("ada-b", k=1)[0]
     >>> why = model.explain("ada-b", nearest.user)  # the optimal plan between the two users
     >>> top = model.recommend("ada-b", n=3)
-    >>> parts = model.explain_recommendation("ada-b", top[0].item)  # they add up to the score
-    >>> abs(parts.total - top[0].score) < 1e-6
+    >>> parts = model.explain_recommendation("ada-b", top[0].item)  # they add up to the rating
+    >>> abs(parts.total - top[0].rating) < 1e-6
     True
     >>> guest = model.guest({"alien-1979": 5, "casablanca-1942": 2})  # nothing is refitted
     >>> [recommended.how for recommended in model.recommend(guest, n=2)]

@@ -77,7 +77,8 @@ def tuned(
     def error(candidate: Settings) -> float:
         values = build(train, candidate, prepared).predict(split.users, split.items).values
         mae = float(np.abs(clip(values, split.train.scale)[0] - split.ratings).mean())
-        trials.append({**{name: _plain(value) for name, value in candidate.items()}, "mae": mae})
+        shown = {name: _plain(value) for name, value in candidate.items() if name in CHANGES}
+        trials.append({**shown, "mae": mae})
         return mae
 
     best = dict(settings)
