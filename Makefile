@@ -32,7 +32,7 @@ serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python tools/browser.py
+	@$(BIN)/python tools/programs.py
 	$(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint

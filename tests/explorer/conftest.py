@@ -10,7 +10,7 @@ import pytest
 from prefmover import Dataset, Ratings, Recommender, datasets
 from prefmover.server.handlers import Handlers
 from tests.server.conftest import listening, with_title
-from tools.browser import FLAGS, MISSING, find_chromium
+from tools.programs import FLAGS, MISSING, find_chromium
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
 FILM = "<script>alert(1)</script>"

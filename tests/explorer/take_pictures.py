@@ -10,7 +10,7 @@ from pathlib import Path
 from prefmover import Recommender, datasets
 from prefmover.server.handlers import Handlers
 from tests.server.conftest import listening
-from tools.browser import FLAGS, MISSING, find_chromium
+from tools.programs import FLAGS, MISSING, find_chromium
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 DESKTOP, PHONE = {"width": 1180, "height": 820}, {"width": 360, "height": 740}

@@ -11,7 +11,7 @@ from prefmover.report import write_report
 from prefmover.report.render import report_page
 from tests.messages import names
 from tests.report.records import DATA, make_record, make_results
-from tools.browser import FLAGS, MISSING, find_chromium
+from tools.programs import FLAGS, MISSING, find_chromium
 
 
 def test_numbers_of_any_size():

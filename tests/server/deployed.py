@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tools.programs import MISSING_NGINX, find_nginx
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "films.example.org"
-MISSING = "no nginx on this machine; `make test` installs Debian's as root, or: apt-get install nginx-light"
 HTTP = """
 worker_processes 1;
 pid {folder}/nginx.pid;
@@ -42,9 +42,9 @@ def free_port():
 def nginx(port, folder):
     """Run the recipe in front of a service at a port; yields the address, and a file with the authority."""
     trustme = pytest.importorskip("trustme")
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    program = find_nginx()
     if program is None:
-        pytest.skip(MISSING)
+        pytest.skip(MISSING_NGINX)
     authority = trustme.CA()
     certificate = authority.issue_cert(NAME, "127.0.0.1")
     authority.cert_pem.write_to_path(folder / "authority.pem")

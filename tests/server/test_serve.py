@@ -72,7 +72,7 @@ def test_starts_and_stops(folder, sent, code):
 
 def test_the_end_under_load(folder):
     """Sixteen clients, and SIGTERM: every request is answered or not accepted, and nothing is a 500."""
-    command_line = command("--model", folder, "--port", 0, "--notice", 0.3, "--grace", 1, "--threads", 2)
+    command_line = command("--model", folder, "--port", 0, "--notice", 2, "--grace", 1, "--threads", 2)
     process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines, answers, over = [], [], threading.Event()
     reader = threading.Thread(target=lambda: lines.extend(process.stderr))
@@ -109,6 +109,7 @@ def test_the_end_under_load(folder):
     finally:
         over.set()
         process.kill()
+        process.wait()
         reader.join(30)
         process.stdout.close()
         process.stderr.close()
