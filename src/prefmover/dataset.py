@@ -204,7 +204,7 @@ class Dataset:
         )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
-        columns = ItemColumns(item_id or item, title, tags, text, weights or {})
+        columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
         if not items:
             for name, value in chosen.items():
                 if value:

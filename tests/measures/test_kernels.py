@@ -38,16 +38,16 @@ def test_term_by_term_path_equals_the_tabulated_one(measure, case):
     np.testing.assert_allclose(direct, tabulated, rtol=1e-12, atol=1e-15)
 
 
-@given(small_worlds())
-@settings(max_examples=30, deadline=None)
-def test_correlation_in_two_passes_equals_that_in_whole_numbers(case):
-    data = case[0]
-    whole = similarities(data, "pcc", convention="co-rated-means", n_threads=1)
+@pytest.mark.parametrize("row", [("cos", None), ("pcc", None), ("pcc", "co-rated-means"), ("jmsd", None)])
+@given(case=small_worlds())
+@settings(max_examples=20, deadline=None)
+def test_floats_give_what_whole_numbers_give(row, case):
+    measure, convention = row
+    whole = similarities(case[0], measure, convention=convention, n_threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corated, "MOST_STEPS", 0)
-        np.testing.assert_allclose(
-            similarities(data, "pcc", convention="co-rated-means", n_threads=1), whole, rtol=1e-9, atol=1e-12
-        )
+        patch.setattr(corated, "EXACT", 0)
+        floats = similarities(case[0], measure, convention=convention, n_threads=1)
+    np.testing.assert_allclose(floats, whole, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", ["husm", "nhsm"])
@@ -64,7 +64,7 @@ def test_item_similarities_in_stripes(measure, big_world, monkeypatch):
     whole = similarities(data, measure)
     monkeypatch.setattr(item_aware, "STRIPE_BYTES", 8 * 40 * 7)
     striped = similarities(data, measure)
-    np.testing.assert_allclose(striped, whole, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(striped, whole, rtol=1e-11, atol=1e-11)  # values on a grid may be a step apart
 
 
 @pytest.mark.parametrize(("measure", "convention"), NOT_PMD)

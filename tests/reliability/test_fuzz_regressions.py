@@ -291,7 +291,7 @@ def test_arrays_of_models_that_do_not_fit():
         {"grid": np.zeros((3, 3), np.int64)},
         {"grid": np.full((3, 3), -1, np.int32)},
         {"grid": np.full((3, 3), 2**30, np.int32)},
-        {"grid": None},
+        {"grid": None, "vectors": None},
         {"grid": None, "vectors": np.full((3, 2), np.nan)},
         {"grid": None, "vectors": np.full((3, 2), 9.0)},
         {"is_metric": "yes"},

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import show
 from prefmover.data.origin import Origin
-from prefmover.data.scale import Scale
+from prefmover.data.scale import LARGEST, SMALLEST, Scale
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,12 +44,18 @@ class Triples:
     noun: str = "rating"
 
     def check(self, scale: Scale | None) -> None:
-        """Raise for the first rating (or count) that is missing, infinite, negative or off the scale."""
+        """Raise for the first rating (or count) that is missing, negative, too large or off the scale."""
         values = self.values
         self._refuse(np.isnan(values), "is missing; fill it in or drop the row")
         self._refuse(np.isinf(values), "is infinite; replace it or drop the row")
         shift = "drop the row" if self.noun == "count" else "shift the scale so that it starts at 0"
         self._refuse(values < 0, f"is negative; {shift}")
+        unit = "is it damaged? Otherwise choose another unit"
+        self._refuse(values > LARGEST, f"is above {LARGEST:g}, too large to compute with; {unit}")
+        tiny = (values > 0) & (values < SMALLEST)
+        self._refuse(
+            tiny, f"is below {SMALLEST:g}, too small to compute with; round it to 0, or choose another unit"
+        )
         if scale is None:
             return
         ends = f"the scale from {scale.lowest:g} to {scale.highest:g}"
@@ -194,8 +200,8 @@ def _defect(data: Any, indices: Any, indptr: Any, n_rows: int, n_columns: int) -
     if descends.any():
         row = int(np.searchsorted(indptr, int(descends.argmax()), side="right")) - 1
         return f"the columns of row {row:,} do not ascend"
-    if not (data.min() >= 0 and data.max() < np.inf):  # NaN is neither
-        return "a value is missing, infinite or negative"
+    if not (data.min() >= 0 and data.max() <= LARGEST):  # NaN is neither
+        return f"a value is missing, negative or above {LARGEST:g}"
     return ""
 
 

@@ -36,7 +36,7 @@ from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, dam
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
 from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
-from prefmover.data.scale import Scale
+from prefmover.data.scale import LARGEST, Scale
 from prefmover.errors import InputError, ZeroRatingsWarning
 
 if TYPE_CHECKING:
@@ -321,8 +321,8 @@ class Ratings:
             scale = meaning.scale or Scale.from_ratings(matrix.data)
         else:
             matrix = triples.to_csr("sum")
-            if not np.isfinite(matrix.data).all():
-                raise InputError("the counts of one user and item add up to more than a float can hold")
+            if not (matrix.data <= LARGEST).all():
+                raise InputError(f"the counts of one user and item add up to more than {LARGEST:g}")
             matrix.data = damped(matrix.data, meaning.damping)
             scale = Scale.from_strengths(matrix.data, meaning.damping)
         return cls(matrix, triples.users, triples.items, scale)

@@ -13,10 +13,13 @@ from prefmover._typing import Floats
 from prefmover.data.feedback import Damping, damped
 from prefmover.errors import InputError
 
-__all__ = ["Scale"]
+__all__ = ["LARGEST", "SMALLEST", "Scale"]
 
 GRID = 1e9  # steps are recognized on a grid of 1e-9
 MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
+
+SMALLEST, LARGEST = 1e-15, 1e15
+"""Ratings above 0 are in this range. Their squares, and products of two sums of squares, can be computed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,6 +58,10 @@ class Scale:
             raise InputError(
                 f"scale {values} is not valid; expected finite 0 <= lowest <= highest and step >= 0"
             )
+        if self.highest > LARGEST or any(0 < value < SMALLEST for value in values):
+            raise InputError(
+                f"scale {values} is not between {SMALLEST:g} and {LARGEST:g}; choose another unit"
+            )
         if self.step:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
@@ -87,14 +94,15 @@ class Scale:
     def strengths(self, counts: npt.ArrayLike) -> Floats:
         """Return the strengths of the counts of implicit feedback, damped as those in the data are.
 
-        A count that is not a positive, finite number is an error.
+        A count must be a positive number, from :data:`SMALLEST` to :data:`LARGEST`.
         """
         if not self.implicit or self.damping is None:
             raise InputError("strengths are for implicit feedback; these are ratings on a scale")
         values = np.asarray(counts, dtype=np.float64)
-        bad = ~((values > 0) & (values < np.inf))
+        bad = ~((values >= SMALLEST) & (values <= LARGEST))
         if bad.any():
-            raise InputError(f"the count {values[bad][0]:g} is not a positive number")
+            ends = f"from {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(f"the count {values[bad][0]:g} is not a positive number {ends}")
         return damped(values, self.damping)
 
     @classmethod

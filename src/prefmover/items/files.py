@@ -40,8 +40,10 @@ class ItemColumns:
 
     Parameters
     ----------
-    item
+    item_id
         Name of the column of ids, in the files that have it.
+    rated_as
+        Name of the items' column in the ratings. In files without ``item_id``, it names the column of ids.
     title
         Name of the column of titles.
     tags
@@ -53,11 +55,12 @@ class ItemColumns:
         of numbers together.
     """
 
-    item: str | None = None
+    item_id: str | None = None
     title: str | None = None
     tags: Sequence[str] = ()
     text: Sequence[str] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
+    rated_as: str | None = None
 
     def __post_init__(self) -> None:
         for name, columns in (("tags", self.tags), ("text", self.text)):
@@ -72,8 +75,14 @@ class ItemColumns:
     def check(self, files: Sequence[ItemFile]) -> None:
         """Raise an error for a column that no file has."""
         names = list(dict.fromkeys(name for file in files for name in file.names))
-        title = [] if self.title is None else [self.title]
-        chosen = {"title": title, "tags": self.tags, "text": self.text, "weights": [*self.weights]}
+        ids, title = ([] if name is None else [name] for name in (self.item_id, self.title))
+        chosen = {
+            "item_id": ids,
+            "title": title,
+            "tags": self.tags,
+            "text": self.text,
+            "weights": [*self.weights],
+        }
         for argument, columns in chosen.items():
             for column in columns:
                 if column not in names and not (argument == "weights" and column == NUMBERS):
@@ -119,10 +128,11 @@ class ItemFile:
             names, rows, origin = _parquet_rows(data, file)
         else:
             names, rows, origin = _text_rows(data, file, columns, encoding, bad)
-        if columns.item is not None and columns.item in names:
-            id_column = find_column(columns.item, names, "item", file)
-        else:
+        named = next((name for name in (columns.item_id, columns.rated_as) if name in names), None)
+        if named is None:
             id_column = _find_id_column(names, file)
+        else:
+            id_column = find_column(named, names, "item_id", file)
         whole = cls(origin, names, rows, id_column, is_long=False)
         kept = whole._checked(columns, bad)
         bad.report()
@@ -316,7 +326,7 @@ def _find_id_column(names: list[str], file: str) -> int:
 def _text_rows(data: bytes, file: str, columns: ItemColumns, encoding: str, bad: BadLines) -> _Rows:
     def is_header(names: list[str]) -> bool:
         is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
-        return len(names) > 1 and (columns.item in names or is_usual)
+        return len(names) > 1 and (is_usual or columns.item_id in names or columns.rated_as in names)
 
     expected = "a header with item and tags, and rows below it"
     table = Delimited.open(data, file, encoding=encoding, n_columns=2, is_header=is_header, expected=expected)

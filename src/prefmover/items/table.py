@@ -51,7 +51,7 @@ FLAT_ITEMS = 20  # the smallest number of items that can be flat
 
 def read_item_table(
     *paths: str | os.PathLike[str],
-    item: str | None = None,
+    item_id: str | None = None,
     title: str | None = None,
     tags: Sequence[str] = (),
     text: Sequence[str] = (),
@@ -65,7 +65,7 @@ def read_item_table(
     ----------
     paths
         Files in one of the forms above: text with any separator, gzip, Parquet.
-    item, title, tags, text, weights
+    item_id, title, tags, text, weights
         Columns and their weights: :class:`ItemColumns`.
     encoding, on_bad_lines
         As in :meth:`prefmover.Ratings.read`; an item that was there before is a bad line, too.
@@ -81,7 +81,7 @@ def read_item_table(
     >>> geometry.near("Alien", 1)
     [('Aliens', 1.107...)]
     """
-    columns = ItemColumns(item, title, tags, text, weights or {})
+    columns = ItemColumns(item_id, title, tags, text, weights or {})
     files = ItemFiles.read(*paths, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines)
     return files.catalog, files.geometry
 

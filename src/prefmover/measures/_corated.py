@@ -10,6 +10,7 @@ the query itself.
 import numpy as np
 
 from prefmover.execution.jit import kernel
+from prefmover.measures._exact import cosine
 
 
 @kernel
@@ -39,7 +40,7 @@ def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
                 cell[1] += xx
                 cell[2] += y * y
         for v in range(out.shape[1]):
-            out[k, v] = _ratio(sums[v, 0], sums[v, 1], sums[v, 2])
+            out[k, v] = cosine(sums[v, 0], sums[v, 1], sums[v, 2])
 
 
 @kernel
@@ -61,7 +62,7 @@ def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
                 cell[5] += y * y
         for v in range(out.shape[1]):
             n, x, y, xy, xx, yy = sums[v]
-            out[k, v] = _ratio(n * xy - x * y, n * xx - x * x, n * yy - y * y)
+            out[k, v] = cosine(n * xy - x * y, n * xx - x * x, n * yy - y * y)
 
 
 @kernel
@@ -72,17 +73,20 @@ def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """
     sums = np.empty((out.shape[1], 3))
     means = np.empty((out.shape[1], 3))
-    tiny = 1e-10 * np.max(b) if b.size else 0.0
+    largest = np.empty((out.shape[1], 2))
     for k in range(starts.size):
         means[:] = 0.0
         sums[:] = 0.0
+        largest[:] = 0.0
         for e in range(starts[k], stops[k]):
             i, x = items[e], a[e]
             for r in range(begins[e], indptr[i + 1]):
-                cell = means[others[r]]
+                cell, most = means[others[r]], largest[others[r]]
                 cell[0] += x
                 cell[1] += b[r]
                 cell[2] += 1.0
+                most[0] = max(most[0], x)
+                most[1] = max(most[1], b[r])
         for v in range(out.shape[1]):
             means[v, 0] /= means[v, 2]
             means[v, 1] /= means[v, 2]
@@ -92,13 +96,13 @@ def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
                 v = others[r]
                 x, y, cell = a[e] - means[v, 0], b[r] - means[v, 1], sums[v]
                 # A rating equal to the mean must center to 0, not to a remainder of rounding.
-                x = x if abs(x) > tiny else 0.0
-                y = y if abs(y) > tiny else 0.0
+                x = x if abs(x) > 1e-10 * largest[v, 0] else 0.0
+                y = y if abs(y) > 1e-10 * largest[v, 1] else 0.0
                 cell[0] += x * y
                 cell[1] += x * x
                 cell[2] += y * y
         for v in range(out.shape[1]):
-            out[k, v] = _ratio(sums[v, 0], sums[v, 1], sums[v, 2])
+            out[k, v] = cosine(sums[v, 0], sums[v, 1], sums[v, 2])
 
 
 @kernel
@@ -150,12 +154,3 @@ def _pss(a, b, mean, middle):
     significance = 1.0 / (1.0 + np.exp(-abs(a - middle) * abs(b - middle)))
     singularity = 1.0 / (1.0 + np.exp(abs((a + b) / 2.0 - mean)))
     return proximity * significance * singularity
-
-
-@kernel
-def _ratio(xy, xx, yy):
-    # sqrt(xx * yy), not sqrt(xx) * sqrt(yy): equal rows then give exactly 1.
-    norm = np.sqrt(xx * yy)
-    if not norm > 0.0:
-        return np.nan
-    return min(1.0, max(-1.0, xy / norm))

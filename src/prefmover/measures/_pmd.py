@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.execution.jit import kernel
+from prefmover.measures._exact import quotient
 from prefmover.ot._dual import copy
 from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, Workspace, solve, workspace
 
@@ -123,8 +124,8 @@ def gather_turned(distance, rows, columns, n, m, buffer):
 
 @kernel
 def as_distance(high, low, total, unit):
-    """Return (high · 2^28 + low) · unit / total: a function of the exact total alone."""
-    return (np.float64(high) * 2.0**LIMB_BITS + np.float64(low)) / np.float64(total) * unit
+    """Return (high · 2^28 + low) · unit / total; distances that are equal get the same bits."""
+    return quotient(high, low, LIMB_BITS, total) * unit
 
 
 @kernel

@@ -5,6 +5,7 @@ All three are undefined (NaN) for users without a co-rated item.
 
 from collections.abc import Callable
 from math import nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.distribution import user_means
 from prefmover.measures.pairs import Pairs, Rows
-
-MOST_STEPS = 1000
-"""On scales of up to this many steps, sums of products over 90,000 co-rated items are exact in floats."""
+from prefmover.measures.ties import EXACT, WholeRatings, on_grid, whole_ratings
 
 
 def cosine(pairs: Pairs) -> Rows:
@@ -24,7 +23,10 @@ def cosine(pairs: Pairs) -> Rows:
     """
     from prefmover.measures._corated import cosine_rows
 
-    return _filled_by(cosine_rows, pairs, pairs.matrix.data)
+    whole = whole_ratings(pairs)
+    if whole is not None and whole.longest * whole.highest**2 < EXACT:
+        return _filled_by(cosine_rows, pairs, whole.values)
+    return _on_grid(_filled_by(cosine_rows, pairs, pairs.matrix.data))
 
 
 def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
@@ -38,13 +40,15 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     """
     from prefmover.measures._corated import cosine_rows, pearson_rows, whole_pearson_rows
 
+    # The correlation does not change with the origin and the unit of either user's ratings.
+    whole = whole_ratings(pairs)
     if means == "all-rated":
-        return _filled_by(cosine_rows, pairs, centered_ratings(pairs))
-    scale, values = pairs.ratings.scale, pairs.matrix.data
-    if scale.step == 0 or scale.highest - scale.lowest > MOST_STEPS * scale.step:
-        return _filled_by(pearson_rows, pairs, values)
-    # The correlation does not change with origin and unit.
-    return _filled_by(whole_pearson_rows, pairs, np.rint((values - scale.lowest) / scale.step))
+        if whole is not None and whole.longest**3 * whole.width**2 < EXACT:
+            return _filled_by(cosine_rows, pairs, _centered_whole(pairs, whole))
+        return _on_grid(_filled_by(cosine_rows, pairs, _centered(pairs)))
+    if whole is not None and whole.longest**2 * whole.width**2 < EXACT:
+        return _filled_by(whole_pearson_rows, pairs, whole.values - whole.lowest)
+    return _on_grid(_filled_by(pearson_rows, pairs, pairs.matrix.data))
 
 
 def mean_squared_difference(pairs: Pairs) -> Rows:
@@ -55,38 +59,69 @@ def mean_squared_difference(pairs: Pairs) -> Rows:
     differences = squared_differences(pairs)
 
     def rows(users: Ints) -> Floats:
-        total, n = differences(users)
-        return np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+        total, n = differences.rows(users)
+        n *= differences.largest
+        share = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+        return share if differences.are_whole else on_grid(share)
 
     return rows
 
 
-def squared_differences(pairs: Pairs) -> Callable[[Ints], tuple[Floats, Floats]]:
-    """Return a function that gives Σ ((r_ui - r_vi) / (highest - lowest))² over C, and n = |C|.
+class SquaredDifferences(NamedTuple):
+    """Σ_C (r_ui - r_vi)², in whole steps of the scale where it has steps.
 
-    Where all ratings are the same number, the scale has no width, and the sum is 0.
+    Attributes
+    ----------
+    rows
+        Takes users and returns the sums and n = |C|.
+    largest
+        The most that a term can be, (highest - lowest)²; 1 where all ratings are the same number.
+    are_whole
+        Whether sums and largest are whole numbers.
     """
+
+    rows: Callable[[Ints], tuple[Floats, Floats]]
+    largest: float
+    are_whole: bool
+
+
+def squared_differences(pairs: Pairs) -> SquaredDifferences:
+    """Return the sums of squared differences of co-rated ratings."""
     from prefmover.measures._corated import difference_rows
 
-    walk, scale = pairs.walk(), pairs.ratings.scale
-    width = scale.highest - scale.lowest or 1.0
+    whole, scale = whole_ratings(pairs), pairs.ratings.scale
+    width, values = scale.highest - scale.lowest or 1.0, pairs.matrix.data
+    are_whole = whole is not None and whole.longest * whole.width**2 < EXACT
+    if whole is not None and are_whole:
+        width, values = whole.width, whole.values
+    walk = pairs.walk(values)
 
     def rows(users: Ints) -> tuple[Floats, Floats]:
         total = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(total)
         difference_rows(*walk(users), total, n)
-        total /= width**2
         return total, n
 
-    return rows
+    return SquaredDifferences(rows, float(width) ** 2, are_whole)
 
 
-def centered_ratings(pairs: Pairs) -> Floats:
+def _centered_whole(pairs: Pairs, whole: WholeRatings) -> Floats:
+    """Return |I_u| (r_ui - μ_u) for every rating: a whole number."""
+    n, owner = pairs.counts(), pairs.ratings.rows()
+    values = whole.values - whole.lowest
+    total = np.bincount(owner, values, minlength=len(n))
+    centered: Floats = values * n[owner] - total[owner]
+    return centered
+
+
+def _centered(pairs: Pairs) -> Floats:
     """Return r_ui - μ_u for every rating."""
-    data = pairs.matrix.data
-    centered = data - np.repeat(user_means(pairs), pairs.counts())
+    data, n = pairs.matrix.data, pairs.counts()
+    centered = data - np.repeat(user_means(pairs), n)
     # A rating equal to its user's mean must center to 0, not to a remainder of rounding.
-    centered[np.abs(centered) <= 1e-10 * np.abs(data).max(initial=0.0)] = 0.0
+    largest = np.zeros(len(n))
+    np.maximum.at(largest, pairs.ratings.rows(), data)
+    centered[np.abs(centered) <= 1e-10 * np.repeat(largest, n)] = 0.0
     return centered
 
 
@@ -100,6 +135,10 @@ def _filled_by(kernel: Callable[..., None], pairs: Pairs, values: Floats) -> Row
         return out
 
     return rows
+
+
+def _on_grid(rows: Rows) -> Rows:
+    return lambda users: on_grid(rows(users))
 
 
 def cosine_breakdown(pair: UserPair) -> PairTerms:
@@ -118,14 +157,14 @@ def pearson_breakdown(pair: UserPair, means: str = "all-rated") -> PairTerms:
     else:
         x, y = (float(np.mean([side[i] for i in pair.common])) for side in (pair.first, pair.second))
         over = "over the co-rated items"
-    tiny = 1e-10 * pair.scale.highest
 
-    def center(rating: float, mean: float) -> float:
-        return 0.0 if abs(rating - mean) <= tiny else rating - mean
+    def center(ratings: dict[int, float], i: int, mean: float) -> float:
+        tiny = 1e-10 * max(ratings.values())
+        return 0.0 if abs(ratings[i] - mean) <= tiny else ratings[i] - mean
 
-    centered = [(center(pair.first[i], x), center(pair.second[i], y)) for i in pair.common]
-    flows = pair.co_rated_flows(lambda i, a, b: center(a, x) * center(b, y))
-    terms = _normalized(pair, flows, centered, "(r-μ)")
+    centered = {i: (center(pair.first, i, x), center(pair.second, i, y)) for i in pair.common}
+    flows = pair.co_rated_flows(lambda i, a, b: centered[i][0] * centered[i][1])
+    terms = _normalized(pair, flows, [*centered.values()], "(r-μ)")
     both = [Factor("μ_u", x, f"first user's mean {over}"), Factor("μ_v", y, f"second user's mean {over}")]
     return terms._replace(factors=[terms.factors[0], *both, *terms.factors[1:]])
 

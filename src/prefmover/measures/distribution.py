@@ -5,6 +5,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
 from prefmover.measures.pairs import Pairs, Rows
+from prefmover.measures.ties import significant
 
 MOST_LEVELS = 64
 """Up to this many levels of the scale, PSS is tabulated; above, ratings are treated as continuous."""
@@ -23,7 +24,7 @@ def urp(pairs: Pairs) -> Rows:
     def rows(users: Ints) -> Floats:
         gap = np.abs(means[users, None] - means[pairs.others])
         gap *= np.abs(deviations[users, None] - deviations[pairs.others])
-        return expit(np.negative(gap, out=gap), out=gap)
+        return significant(expit(np.negative(gap, out=gap), out=gap))
 
     return rows
 
@@ -54,7 +55,7 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
         else:
             pss *= jaccard_from_counts(n, of_users, of_others)
         pss[n == 0] = np.nan
-        return pss * urp_rows(users)
+        return significant(pss * urp_rows(users))
 
     return rows
 

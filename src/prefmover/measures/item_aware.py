@@ -17,6 +17,7 @@ from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
 from prefmover.measures.distribution import levels, urp, urp_breakdown, user_deviations, user_means
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows, entries_of_rows
+from prefmover.measures.ties import on_grid, significant
 
 STRIPE_BYTES = 2**28
 """Item similarities are held for all items if they fit in this; otherwise computed a stripe at a time."""
@@ -51,8 +52,11 @@ def bcf(pairs: Pairs, *, local: str = "correlation", flat: str = "nothing", norm
         if plain_sum is not None:
             either = is_flat[users, None] | is_flat[pairs.others]
             total = np.where(either, plain_sum(users), total)
-        if normalized:
-            total /= np.maximum(of_users[:, None] * of_others, 1)
+        # The mean of the terms is between -1 and 1, whatever their number; so is its rounding noise.
+        n_terms = np.maximum(of_users[:, None] * of_others, 1)
+        total = on_grid(total / n_terms, bits=46)
+        if not normalized:
+            total *= n_terms
         total += jaccard_from_counts(n(users), of_users, of_others)
         return total
 
@@ -99,7 +103,7 @@ def husm(pairs: Pairs, *, normalized: bool = False) -> Rows:
             total /= np.maximum(of_users * of_others, 1)
         total *= expit(n(users) / np.maximum(of_users, 1))
         total *= urp_rows(users)  # NaN where a user has no ratings
-        return total
+        return significant(total)
 
     return rows
 

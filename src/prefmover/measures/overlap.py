@@ -6,6 +6,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.corated import msd_breakdown, squared_differences
 from prefmover.measures.pairs import Pairs, Rows
+from prefmover.measures.ties import on_grid
 
 
 def jaccard(pairs: Pairs) -> Rows:
@@ -19,9 +20,12 @@ def jaccard_msd(pairs: Pairs) -> Rows:
     counts, differences = pairs.counts(), squared_differences(pairs)
 
     def rows(users: Ints) -> Floats:
-        total, n = differences(users)
-        closeness = 1.0 - np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
-        return jaccard_from_counts(n, counts[users], counts[pairs.others]) * closeness
+        total, n = differences.rows(users)
+        # J (1 - MSD) = (n W² - Σ (r_ui - r_vi)²) / (|I_u ∪ I_v| W²): whole numbers, one division.
+        union = counts[users, None] + counts[pairs.others] - n
+        value = np.full_like(total, np.nan)
+        np.divide(n * differences.largest - total, union * differences.largest, out=value, where=n > 0)
+        return value if differences.are_whole else on_grid(value)
 
     return rows
 

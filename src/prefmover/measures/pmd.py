@@ -26,6 +26,7 @@ from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows, compute
+from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
 
@@ -208,7 +209,7 @@ def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
 
     def entropic_rows(users: Ints) -> Floats:
         out = [[_entropic_cost(data, u, v) for v in others.tolist()] for u in users.tolist()]
-        return np.array(out).reshape(len(users), len(others))
+        return on_grid(np.array(out).reshape(len(users), len(others)))
 
     return entropic_rows if transport == "entropic" else exact_rows
 
@@ -276,8 +277,7 @@ def wide_distance(
     problem, plan = result.problem, result.plan
     costs = problem.whole[plan.rows, plan.columns]
     exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
-    high, low = divmod(exact, 2**28)  # the same formula as in the kernels
-    return (float(high) * 2.0**28 + float(low)) / float(problem.total) * problem.unit
+    return exact / int(problem.total) * problem.unit  # rounded as in the kernels: once, then times the unit
 
 
 def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
@@ -309,7 +309,9 @@ def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:
 def _entropic_cost(data: Dataset, u: int, v: int) -> float:
     from prefmover.ot.sinkhorn import sinkhorn
 
-    (i, p), (j, q) = _positive_ratings(data, u), _positive_ratings(data, v)
+    # In an order that the ratings decide, so that the value is symmetric and does not depend on positions.
+    sides = [_positive_ratings(data, user) for user in (u, v)]
+    (i, p), (j, q) = sorted(sides, key=lambda side: (side[0].tolist(), side[1].tolist()))
     if not len(i) or not len(j):
         return nan
     # Groups of items that are far apart in terms of ε exchange mass slowly: marginals to the default 1e-9
