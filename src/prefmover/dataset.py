@@ -293,6 +293,28 @@ class Dataset:
         """Return the same ratings and items with other distances between items."""
         return self._replaced(self.ratings, geometry, self._folds)
 
+    def with_new_items(self, geometry: ItemGeometry, items: Any = None) -> Dataset:
+        """Return the data set with the items of a geometry that are not here, which nobody has rated.
+
+        Parameters
+        ----------
+        geometry
+            The new items, as in :meth:`prefmover.ItemGeometry.extended`.
+        items
+            Their titles, in a form that :class:`Dataset` takes.
+        """
+        if not isinstance(geometry, ItemGeometry):
+            raise InputError(f"the new items are of type {type(geometry).__name__}; pass an ItemGeometry")
+        whole = self.require_geometry("a new item").extended(geometry)
+        new = whole.items[self.n_items :]
+        catalog = Catalog.from_ids(new)
+        if items is not None:
+            titles = Catalog.from_items(items)
+            _refuse_other_items(titles, new)
+            catalog = titles.aligned(new)
+        about: dict[str, Any] = {"name": self.name, "terms": self.terms, "citation": self.citation}
+        return Dataset(self.ratings.with_items(whole.items), whole, self.items.extended(catalog), **about)
+
     def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
         about: dict[str, Any] = {"name": self.name, "terms": self.terms, "citation": self.citation}
         return Dataset(ratings, geometry, self.items, folds=folds, **about)

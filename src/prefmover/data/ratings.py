@@ -509,6 +509,45 @@ class Ratings:
             users = users.astype(np.int64)
         return Ratings(csr_array(vstack([self.matrix, other.matrix])), users, self.items, self.scale)
 
+    def updated(self, other: Ratings) -> Ratings:
+        """Return these ratings with those of another table, over the same items, changed or added.
+
+        Users of the other table who are not here come after those who are. The scale of ratings stays; that
+        of implicit feedback covers all strengths.
+
+        >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 3, 2])
+        >>> more = Ratings.from_arrays(["cid", "ann"], ["x", "y"], [1, 4]).with_items(ratings.items)
+        >>> grown = ratings.updated(more)
+        >>> grown["ann"], grown["cid"], grown.users.tolist()
+        ({'x': 5.0, 'y': 4.0}, {'x': 1.0}, ['ann', 'bob', 'cid'])
+        """
+        from scipy.sparse import csr_array
+
+        row, n = self.find_users(other.users), self.n_items
+        is_new = row < 0
+        row[is_new] = self.n_users + np.arange(int(is_new.sum()))
+        whole = self.stack(other.take(users=is_new))
+        keys = self.rows() * n + self.matrix.indices
+        more, values = row[other.rows()] * n + other.matrix.indices, other.matrix.data
+        order = np.argsort(more)
+        more, values = more[order], values[order]
+        at = np.searchsorted(keys, more)
+        is_change = keys[np.minimum(at, len(keys) - 1)] == more
+        data = self.matrix.data.copy()
+        data[at[is_change]] = values[is_change]
+        keys = np.insert(keys, at[~is_change], more[~is_change])
+        data = np.insert(data, at[~is_change], values[~is_change])
+        counts = np.bincount(keys // n, minlength=whole.n_users)
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(self.matrix.indptr.dtype)
+        indices = (keys % n).astype(self.matrix.indices.dtype)
+        scale = self.scale
+        if scale.implicit:
+            assert scale.damping is not None
+            scale = Scale.from_strengths(data, scale.damping)
+        return Ratings(
+            csr_array((data, indices, indptr), shape=whole.matrix.shape), whole.users, self.items, scale
+        )
+
     def digest(self) -> str:
         """Return 16 hexadecimal digits that identify the ratings and the ids."""
         digest = hashlib.sha256()

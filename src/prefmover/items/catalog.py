@@ -128,6 +128,15 @@ class Catalog:
         years, genres = _years(years, ids), [_genres(some) for some in genres]
         return cls(ids, _titles(ids, titles), years or None, genres or None)
 
+    def extended(self, other: Catalog) -> Catalog:
+        """Return this catalog with the items of another one after it."""
+        return Catalog(
+            as_ids([*self.ids.tolist(), *other.ids.tolist()], "item"),
+            [*self.titles, *other.titles],
+            np.concatenate([self.years, other.years]),
+            [*self.genres, *other.genres],
+        )
+
     def aligned(self, ids: Ids) -> Catalog:
         """Return the catalog of these items, in this order; the title of an unknown item is its id."""
         if ids is self.ids or np.array_equal(ids, self.ids):

@@ -298,6 +298,59 @@ class ItemGeometry:
         run(work, range(0, n, ROWS), n_threads=n_threads)
         return out
 
+    def extended(self, other: Self) -> Self:
+        """Return this geometry with the items of another one that are not here, after those that are.
+
+        The distances between present items stay. Those of new items come from ``other``, which must have all
+        present items too, or vectors in the space of this geometry's: as many dimensions, made in the same
+        way. Where it has present items, their vectors must be the same.
+
+        >>> films = ItemGeometry.from_vectors(["a", "b"], [[1, 0], [1, 1]])
+        >>> more = films.extended(ItemGeometry.from_vectors(["c"], [[0, 2]]))
+        >>> more.items.tolist(), more.block([2], None).round(4)
+        (['a', 'b', 'c'], array([[1.5708, 0.7854, 0.    ]]))
+        """
+        if self.items.dtype != other.items.dtype:
+            raise InputError("the new item ids must be of the present type, all integers or all strings")
+        at, n = self._index.get(other.items), self.n_items
+        new = np.flatnonzero(at < 0)
+        if not len(new):
+            raise InputError("every item of the new geometry is here already; there is nothing to add")
+        ids = as_ids([*self.items.tolist(), *other.items[new].tolist()], "item")
+        known, present = np.flatnonzero(at >= 0), at[at >= 0]
+        if self._same_space(other, present, known):
+            assert self.vectors is not None
+            assert other.vectors is not None
+            vectors = frozen(np.concatenate([self.vectors, other.vectors[new]]))
+            lazy = replace(self, items=ids, grid=None, vectors=vectors)
+            if self.grid is None:
+                return lazy
+            return replace(
+                lazy, grid=frozen(_joined(self.grid, lazy.grid_block(np.arange(n, len(ids)), None)))
+            )
+        if len(known) < n:
+            raise InputError(
+                f"the new geometry has {len(known):,} of the {n:,} present items, and no vectors in the "
+                "space of the present ones; pass a geometry of present and new items together"
+            )
+        order = np.concatenate([known[np.argsort(present)], new])
+        require(SQUARE_BYTES * len(order) ** 2, f"the distances of {len(order):,} items", "add fewer items")
+        old = self.grid_block(None, None)
+        steps = np.minimum(np.ceil(other.block(new, order) / self.unit), 2**GRID_BITS).astype(np.int32)
+        grid = frozen(_joined(old, steps))
+        same = np.array_equal(old, other.grid_block(order[:n], order[:n])) and self.unit == other.unit
+        is_metric = other.is_metric if same else None
+        by = other.metric_by if same else "unknown"
+        return replace(self, items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
+
+    def _same_space(self, other: Self, present: Ints, known: Ints) -> bool:
+        """Return whether vectors of another geometry can be compared with those of this one."""
+        if self.vectors is None or other.vectors is None or self.to_distance != other.to_distance:
+            return False
+        if self.vectors.shape[1] != other.vectors.shape[1]:
+            return False
+        return np.allclose(self.vectors[present], other.vectors[known], rtol=0, atol=1e-6)
+
     def block(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
         r = self.n_items if rows is None else np.size(rows)
@@ -433,3 +486,11 @@ def _square(
                 f"the {what} of items {show(ids[i])} and {show(ids[j])} is {show(M[i, j])}{back}; {remedy}"
             )
     return M
+
+
+def _joined(old: npt.NDArray[np.int32], new: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return distances of present items with rows (new, all) of new ones."""
+    n, size = len(old), len(old) + len(new)
+    grid = np.empty((size, size), np.int32)
+    grid[:n, :n], grid[n:], grid[:n, n:] = old, new, new[:, :n].T
+    return grid

@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, weight
 from prefmover.predict.base import (
     Contribution,
@@ -28,7 +30,7 @@ from prefmover.predict.base import (
     clip,
     how_predicted,
 )
-from prefmover.predict.inputs import guest_ratings, pair_columns
+from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
 from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
@@ -42,6 +44,7 @@ Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 By: TypeAlias = Literal["ranking", "rating"]
 
 BLOCK_USERS = 256
+ID_TYPES = "the new user ids must be of the model's type, all integers or all strings"
 
 
 class BaseRecommender(ABC):
@@ -376,27 +379,83 @@ class BaseRecommender(ABC):
         predictor, one = self._fitted(), guest_ratings(self.data_.ratings, ratings, name)
         return replace(predictor.guest_state(one), ranking=self.ranker_.guest(one))
 
+    def update(self, user: Any, ratings: Mapping[Any, float]) -> Self:
+        """Add or change ratings of a user, known or new, from ``{item: rating}``. Nothing is refitted.
+
+        The user is compared with the landmarks and solved for, given everybody else. Recommendations and
+        predictions are then those of a guest with all ratings of the user, and the user counts as a neighbor
+        of others. Settings, the item side and the places of other users stay until the next :meth:`fit`. For
+        implicit feedback, a count replaces the present one.
+
+        An update that fails leaves the model as it was.
+
+        Examples
+        --------
+        >>> from prefmover import Recommender, datasets
+        >>> cinema = datasets.load("cinema")
+        >>> model = Recommender().fit(cinema.with_ratings(cinema.ratings.take(users=range(30))))
+        >>> model.update("ada-b", {"alien-1979": 5}).update("somebody new", {"heat-1995": 4})
+        Recommender()
+        >>> model.data_.ratings["ada-b"]["alien-1979"], model.data_.n_users
+        (5.0, 31)
+        """
+        self._fitted()
+        known = self.data_.ratings
+        one = user_ratings(known, ratings, user)
+        ids = as_ids([user], "user")
+        if ids.dtype != known.users.dtype:
+            raise InputError(f"user {user!r}: {ID_TYPES}")
+        return self._update(Ratings(one.matrix, ids, one.items, one.scale))
+
     def add_users(self, ratings: Ratings) -> Self:
-        """Add users, by their ratings of items of the model. The present users are not compared again."""
-        predictor, known = self._fitted(), self.data_.ratings
+        """Add users, by their ratings of items of the model: :meth:`update` for many new users at once."""
+        self._fitted()
+        known = self.data_.ratings
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings, got {type(ratings).__name__}; see Ratings.from_arrays")
         present = np.flatnonzero(known.find_users(ratings.users) >= 0)
         if present.size:
             user = ratings.users[present[:1]].tolist()[0]
-            raise InputError(f"user {user!r} is in the model already; fit again to change ratings")
-        if (ratings.users.dtype == np.int64) != (known.users.dtype == np.int64):
-            raise InputError("the new user ids must be of the model's type, all integers or all strings")
+            raise InputError(f"user {user!r} is in the model already; update(user, ratings) changes ratings")
+        if ratings.users.dtype != known.users.dtype:
+            raise InputError(ID_TYPES)
         known.item_positions(ratings.items)  # an unknown item is an error
         values, scale = ratings.matrix.data, known.scale
-        if ((values < scale.lowest) | (values > scale.highest)).any():
+        if not scale.implicit and ((values < scale.lowest) | (values > scale.highest)).any():
             raise InputError(
                 f"the new ratings go from {values.min():g} to {values.max():g}; the model's scale is "
                 f"{scale.lowest:g} to {scale.highest:g}"
             )
-        data = self.data_.with_ratings(known.stack(ratings.with_items(known.items)))
-        ranker = self.ranker_.with_data(data, np.empty(0, np.int64))
-        vars(self).update(data_=data, predictor_=predictor.with_users(data), ranker_=ranker)
+        return self._update(ratings.with_items(known.items))
+
+    def _update(self, ratings: Ratings) -> Self:
+        """Change ratings, checked, of users by id; those who are not in the model are added."""
+        changed = self.data_.ratings.find_users(ratings.users)
+        changed = changed[changed >= 0]
+        data = self.data_.with_ratings(self.data_.ratings.updated(ratings))
+        predictor = self.predictor_.with_data(data, changed)
+        ranker = self.ranker_.with_data(data, changed)
+        vars(self).update(data_=data, predictor_=predictor, ranker_=ranker)  # in one step
+        return self
+
+    def add_items(self, geometry: ItemGeometry, items: Any = None) -> Self:
+        """Add items that nobody has rated, by their features. They are recommended through similar items.
+
+        Nothing is refitted: predictions and rankings are those of a model that was fitted with these items
+        from the start.
+
+        Parameters
+        ----------
+        geometry
+            The new items: vectors in the space of the model's, or a geometry of all items, old and new
+            (:meth:`prefmover.ItemGeometry.extended`).
+        items
+            Their titles: ``{item: title}``, or a frame with columns item, title, year and genres.
+        """
+        self._fitted()
+        data = self.data_.with_new_items(geometry, items)
+        predictor, ranker = self.predictor_.with_items(data), self.ranker_.with_items(data)
+        vars(self).update(data_=data, predictor_=predictor, ranker_=ranker)
         return self
 
     def save(self, folder: str | PathLike[str]) -> None:

@@ -20,6 +20,8 @@ from prefmover.model.base import BaseRecommender
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.ranker import VoteRanker
+from prefmover.predict.ranking import likes_of
+from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
 
@@ -94,4 +96,6 @@ class KNNRecommender(BaseRecommender):
         return KNNPredictor(similarity, rule, centering, settings["k"], self.neighborhood, shrinkage)
 
     def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> VoteRanker:
-        return VoteRanker(similarity, weight(settings["weight"]), settings["k"])
+        data, row = similarity.data, similarity.measure
+        similar = SimilarItems.of_likes(likes_of(data.ratings), data.geometry_if(row.needs_geometry))
+        return VoteRanker(similarity, weight(settings["weight"]), settings["k"], similar)

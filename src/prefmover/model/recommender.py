@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prefmover._typing import Progress
+from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
@@ -175,6 +176,9 @@ class Recommender(BaseRecommender):
         arrays = ranker.to_arrays()
         if calibration is not None:
             facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
+        if (fitted := predictor.similarity.fitted) is not None:
+            matrix = fitted.ratings.matrix
+            arrays |= {f"fitted.{name}": getattr(matrix, name) for name in ("data", "indices", "indptr")}
         if isinstance(predictor, KernelPredictor):
             facts["mean"] = predictor.regression.mean
             arrays |= predictor.to_arrays()
@@ -189,6 +193,8 @@ class Recommender(BaseRecommender):
                 "coefficients": np.array(facts["calibration"]["coefficients"], float),
             }
             similarity = replace(similarity, calibration=Calibration(**stored))
+        if "fitted.indptr" in arrays:
+            similarity = replace(similarity, fitted=_fitted_data(similarity.data, arrays))
         ranker = TwoSidedRanker.from_arrays(
             similarity, facts["ranker"], {k: v for k, v in arrays.items() if k.startswith("ranking.")}
         )
@@ -197,3 +203,15 @@ class Recommender(BaseRecommender):
             return ImplicitPredictor(similarity, rule), ranker
         predictor = KernelPredictor.from_arrays(similarity, rule, covariance, facts["mean"], arrays)
         return predictor, ranker
+
+
+def _fitted_data(data: Dataset, arrays: Arrays) -> Dataset:
+    """Return the data as fitted, before updates, from the stored ratings."""
+    from scipy.sparse import csr_array
+
+    parts = tuple(arrays[f"fitted.{name}"] for name in ("data", "indices", "indptr"))
+    n_users, ratings = len(parts[2]) - 1, data.ratings
+    if not 0 < n_users <= ratings.n_users:
+        raise InputError(f"fitted.indptr is damaged: {n_users:,} of {ratings.n_users:,} users")
+    matrix = csr_array(parts, shape=(n_users, ratings.n_items))
+    return data.with_ratings(Ratings(matrix, ratings.users[:n_users], ratings.items, ratings.scale))

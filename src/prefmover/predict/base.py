@@ -286,8 +286,15 @@ class Predictor(ABC):
         """Return all parts of one score, which sum to it; contributions by size."""
 
     @abstractmethod
-    def with_users(self, data: Dataset) -> Self:
-        """Return the predictor with more users: those of ``data``, of whom the present ones are the first."""
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the predictor with other ratings of users ``changed``, and with more users.
+
+        The present users are the first of ``data``, in the same order.
+        """
+
+    @abstractmethod
+    def with_items(self, data: Dataset) -> Self:
+        """Return the predictor with more items, which nobody has rated: the last of ``data``."""
 
 
 def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:

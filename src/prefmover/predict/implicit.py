@@ -38,6 +38,10 @@ class ImplicitPredictor(Predictor):
         """Raise an error."""
         raise self._no_ratings()
 
-    def with_users(self, data: Dataset) -> Self:
-        """Return the predictor with more users."""
-        return replace(self, similarity=self.similarity.with_data(data))
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the predictor with other ratings, or more users."""
+        return replace(self, similarity=self.similarity.updated(data))
+
+    def with_items(self, data: Dataset) -> Self:
+        """Return the predictor with more items."""
+        return replace(self, similarity=self.similarity.with_items(data))

@@ -12,7 +12,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
 
-__all__ = ["guest_ratings", "pair_columns"]
+__all__ = ["guest_ratings", "pair_columns", "user_ratings"]
 
 
 def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints, Ints]:
@@ -61,12 +61,17 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
 
     For implicit feedback it is ``{item: count}``.
     """
+    if isinstance(ratings, Mapping) and ratings and name in known:
+        raise InputError(f"there is a user {name!r} already; pass another name=")
+    return user_ratings(known, ratings, name)
+
+
+def user_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
+    """Return ``{item: rating}`` as the ratings of a user, known or not, checked as those of a guest are."""
     if not isinstance(ratings, Mapping):
         raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
     if not ratings:
-        raise InputError("the guest has no ratings; give at least one, as {item: rating}")
-    if name in known:
-        raise InputError(f"there is a user {name!r} already; pass another name=")
+        raise InputError(f"{name!r} has no ratings; give at least one, as {{item: rating}}")
     scale = known.scale
     items = np.array([known.item_position(item) for item in ratings], dtype=np.int64)
     try:

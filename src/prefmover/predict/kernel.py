@@ -18,7 +18,13 @@ from prefmover.measures.weights import Weight
 from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.regression import Covariance, Regression, UserCoefficients, require_room, solve
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.user_kernel import UserKernel, check_array, choose_landmarks, normalized_weights
+from prefmover.predict.user_kernel import (
+    Singles,
+    UserKernel,
+    check_array,
+    choose_landmarks,
+    normalized_weights,
+)
 
 __all__ = ["KernelPredictor", "LandmarkValues", "compare_with_landmarks"]
 
@@ -129,15 +135,22 @@ class KernelPredictor(Predictor):
         rest = fsum([score, *(-part.value for part in parts), -neighbors])
         return (*parts, Baseline("taste", rest, "the user's ratings of similar items")), contributions
 
-    def with_users(self, data: Dataset) -> Self:
-        """Return the predictor with more users, who are compared with the landmarks; solved again."""
-        r, similarity = self.regression, self.similarity.with_data(data)
-        more = np.arange(self.ratings.n_users, data.n_users)
-        values, self_values = similarity.estimates(more, r.kernel.landmarks), similarity.self_values(more)
-        weights = normalized_weights(values, self.weight, self_values, self.landmark_self_values)
-        start = np.concatenate([r.alpha, np.zeros(data.ratings.n_ratings - len(r.alpha))])
-        solved = solve(data.ratings, data.geometry, r.kernel.extended(weights), r.covariance, start)
-        return replace(self, similarity=similarity, regression=solved)
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the predictor with other ratings of users ``changed``, and with more users.
+
+        These users are compared with the landmarks and solved for, given all others, who stay as they are.
+        """
+        r, similarity = self.regression, self.similarity.updated(data)
+        users = np.concatenate([changed, np.arange(self.ratings.n_users, data.n_users)])
+        placed = [self._place(data.ratings.take(users=[u])) for u in users.tolist()]
+        features = np.stack([one for one, _ in placed])
+        rest = np.array([one for _, one in placed])
+        return replace(self, similarity=similarity, regression=r.updated(data.ratings, users, features, rest))
+
+    def with_items(self, data: Dataset) -> Self:
+        """Return the predictor with more items, which nobody has rated."""
+        regression = self.regression.with_items(data.ratings, data.geometry)
+        return replace(self, similarity=self.similarity.with_items(data), regression=regression)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return the arrays that :meth:`from_arrays` takes."""
@@ -173,11 +186,16 @@ class KernelPredictor(Predictor):
 
     def _guest_coefficients(self, guest: Ratings) -> UserCoefficients:
         """Compare a guest with the landmarks."""
-        r = self.regression
-        values, self_value = self.similarity.guest_estimates(guest, r.kernel.landmarks)
+        return self.regression.new_coefficients(*guest.row(0), self._place(guest)[0])
+
+    def _place(self, ratings: Ratings) -> tuple[Singles, float]:
+        """Return the features of a user, and the part of the user that the landmarks do not explain."""
+        kernel = self.regression.kernel
+        values, self_value = self.similarity.landmark_estimates(ratings, kernel.landmarks)
         self_values = np.array([self_value])
         weights = normalized_weights(values[None], self.weight, self_values, self.landmark_self_values)
-        return r.new_coefficients(*guest.row(0), r.kernel.project(weights)[0][0])
+        features, rest = kernel.project(weights)
+        return features[0], float(rest[0])
 
     def _contributions(
         self, state: UserState, items: Ints, order: Callable[[Floats], Ints]

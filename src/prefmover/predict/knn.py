@@ -162,12 +162,18 @@ class KNNPredictor(Predictor):
             parts.append(Baseline("item", float(centering.item[item]), "offset of the item"))
         return tuple(parts), contributions
 
-    def with_users(self, data: Dataset) -> Self:
-        """Return the predictor over more users, with means and biases brought up to date."""
+    def with_data(self, data: Dataset, changed: Ints) -> Self:
+        """Return the predictor with other ratings or more users; means and biases are up to date."""
         similarity, more = self.similarity.with_data(data), np.arange(self.ratings.n_users, data.n_users)
         similarity.values(more, more[:1])  # a measure that cannot compare a new user is an error here
         centering = Centering.fit(data.ratings, self.centering.name)
         return replace(self, similarity=similarity, centering=centering)
+
+    def with_items(self, data: Dataset) -> Self:
+        """Return the predictor with more items; nobody has rated them, so they get the baseline."""
+        offsets = np.zeros(data.n_items - len(self.centering.item))
+        centering = replace(self.centering, item=np.concatenate([self.centering.item, offsets]))
+        return replace(self, similarity=self.similarity.with_items(data), centering=centering)
 
     def _scores(self, all_k: AllK, baselines: Floats) -> Scores:
         """Return the scores for the one K; without neighbors and centering, the baseline is the mean."""

@@ -24,6 +24,7 @@ from prefmover.predict.ranking import (
     row_angles,
     user_weights,
 )
+from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 from prefmover.predict.user_side import UserSide
@@ -80,6 +81,10 @@ class Ranker(ABC):
     @abstractmethod
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of data with more users, or with other ratings of the users ``changed``."""
+
+    @abstractmethod
+    def with_items(self, data: Dataset) -> Self:
+        """Return the ranker of data with more items, which nobody has rated."""
 
     @property
     def likes(self) -> Any:
@@ -167,34 +172,33 @@ class TwoSidedRanker(Ranker):
         The item side and the places of all other users stay as they are; the user side is updated row by row.
         """
         old, likes = self.ranking, likes_of(data.ratings)
-        similarity, n_before = self.similarity.with_data(data), old.likes.shape[0]
-        side = old.user_side
+        n_before, side = old.likes.shape[0], old.user_side
         for user in changed.tolist():
             row = likes[[user]]
-            one = data.ratings.take(users=[user])
-            features, rest = self._place(one, row, similarity)
+            features, rest = self._place(data.ratings.take(users=[user]), row)
             before, after = (_left(old.item_side, some) for some in (old.likes[[user]], row))
             side = side.replaced(user, features, rest, before, after)
         if data.n_users > n_before:
             more = np.arange(n_before, data.n_users)
-            placed = [
-                self._place(data.ratings.take(users=[u]), likes[[u]], similarity) for u in more.tolist()
-            ]
-            kernel = replace(
-                side.kernel,
-                features=np.concatenate([side.kernel.features, [features for features, _ in placed]]),
-                rest=np.concatenate([side.kernel.rest, [rest for _, rest in placed]]),
-            )
+            placed = [self._place(data.ratings.take(users=[u]), likes[[u]]) for u in more.tolist()]
+            places = np.stack([one for one, _ in placed]), np.array([one for _, one in placed])
+            kernel = side.kernel.replaced(more, *places, data.n_users)
             side = side.extended(kernel, np.stack([_left(old.item_side, likes[[u]]) for u in more.tolist()]))
-        return replace(self, similarity=similarity, ranking=replace(old, likes=likes, user_side=side))
+        ranking = replace(old, likes=likes, user_side=side)
+        return replace(self, similarity=self.similarity.updated(data), ranking=ranking)
 
-    def _place(
-        self, ratings: Ratings, likes: Any, similarity: UserSimilarity | None = None
-    ) -> tuple[Singles, float]:
+    def with_items(self, data: Dataset) -> Self:
+        """Return the ranker of data with more items, which are ranked through similar ones."""
+        ranking = self.ranking.with_items(likes_of(data.ratings), data.require_geometry("a new item"))
+        return replace(self, similarity=self.similarity.with_items(data), ranking=ranking)
+
+    def _place(self, ratings: Ratings, likes: Any) -> tuple[Singles, float]:
         """Return the features of one user, and the part of the user that the landmarks do not explain."""
         r, landmarks = self.ranking, self.ranking.user_side.kernel.landmarks
-        values, self_value = (similarity or self.similarity).guest_estimates(ratings, landmarks)
-        angles = row_angles(likes, r.likes[landmarks]) if r.settings.overlap else None
+        values, self_value = self.similarity.landmark_estimates(ratings, landmarks)
+        angles = None
+        if r.settings.overlap:
+            angles = row_angles(likes, likes_of(self.similarity.landmark_data.ratings)[landmarks])
         self_values = np.array([self_value])
         weights = user_weights(values[None], self_values, self.landmark_self_values, angles, r.settings)
         features, rest = r.user_side.kernel.project(weights)
@@ -209,7 +213,8 @@ class TwoSidedRanker(Ranker):
         arrays |= {"landmark_self_values": self.landmark_self_values}
         arrays |= {"inverse": r.user_side.inverse, "user_weights": r.user_side.weights}
         arrays |= {"items": r.item_side.items, "right": r.item_side.right, "diagonal": r.item_side.diagonal}
-        for name, matrix in (("similar", r.similar), ("likes", r.item_side.likes)):
+        similar = None if r.similar is None else r.similar.weights
+        for name, matrix in (("similar", similar), ("likes", r.item_side.likes)):
             if matrix is not None:
                 arrays |= {f"{name}.{part}": getattr(matrix, part) for part in SPARSE_ARRAYS}
         return {f"ranking.{name}": array for name, array in arrays.items()}
@@ -234,7 +239,10 @@ class TwoSidedRanker(Ranker):
         item_side.check(data.n_items)
         self_values = a["landmark_self_values"]  # NaN where the measure is undefined
         check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
-        similar = _stored(a, "similar", (data.n_items, data.n_items))
+        weights = _stored(a, "similar", (data.n_items, data.n_items))
+        similar = None if weights is None else SimilarItems(weights)
+        if similar is not None:
+            similar.check(data.n_items)
         return cls(similarity, self_values, Ranking(likes, settings, item_side, user_side, similar))
 
 
@@ -251,10 +259,13 @@ class VoteRanker(Ranker):
         The rule that turns values of the measure into weights.
     k
         The number of neighbors.
+    similar
+        For items without ratings, similar items; None if there is no such item, or no geometry.
     """
 
     weight: Any
     k: int
+    similar: SimilarItems | None = None
 
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items)."""
@@ -283,12 +294,22 @@ class VoteRanker(Ranker):
             raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
         weights = np.zeros(n_users)
         weights[neighbors] = some / (np.abs(some).sum() or 1.0)
-        users = weights[:, None] * self.likes[:, items].toarray()
+
+        def votes(some: Ints) -> Floats:
+            return np.asarray(weights[:, None] * self.likes[:, some].toarray())
+
+        users = votes(items) if self.similar is None else self.similar.columns(items, votes)
         return Parts(state.values, np.zeros((len(state.items), len(items))), weights, users)
 
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of other data."""
         return replace(self, similarity=self.similarity.with_data(data))
+
+    def with_items(self, data: Dataset) -> Self:
+        """Return the ranker of data with more items, which are ranked through similar ones."""
+        geometry, rated = data.require_geometry("a new item"), np.arange(self.similarity.data.n_items)
+        similar = self.similar.with_items(geometry) if self.similar else SimilarItems.fit(rated, geometry)
+        return replace(self, similarity=self.similarity.with_items(data), similar=similar)
 
     def _votes(self, indptr: Ints, neighbors: Ints, weights: Floats) -> SideScores:
         from scipy.sparse import csr_array
@@ -298,7 +319,7 @@ class VoteRanker(Ranker):
         total = np.bincount(np.repeat(np.arange(shape[0]), np.diff(indptr)), np.abs(matrix.data), shape[0])
         votes = np.asarray((matrix @ self.likes).toarray(), np.float32)
         votes /= np.where(total > 0, total, 1.0)[:, None].astype(np.float32)
-        return SideScores(np.zeros_like(votes), votes)
+        return SideScores(np.zeros_like(votes), votes if self.similar is None else self.similar.filled(votes))
 
 
 def _stored(arrays: Mapping[str, Any], name: str, shape: tuple[int, int]) -> Any:

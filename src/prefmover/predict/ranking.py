@@ -11,12 +11,13 @@ user's mean counts against. For implicit feedback, y is the strength of the inte
 (:mod:`prefmover.predict.item_side`) is fitted to the likes; the user side
 (:mod:`prefmover.predict.user_side`) to what the item side leaves.
 
-Items without ratings get half the mean score of the ten nearest items with ratings, weighted by exp(-3 d).
+Items without ratings are scored through similar ones (:mod:`prefmover.predict.similar_items`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.weights import weight
 from prefmover.predict.item_side import ItemSide
+from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.user_kernel import Singles, UserKernel, normalized_weights
 from prefmover.predict.user_side import UserSide
 
@@ -46,9 +48,6 @@ __all__ = [
 ]
 
 BLOCK_USERS = 512
-SIMILAR_ITEMS = 10
-SIMILAR_RATE = 3.0
-UNRATED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +152,14 @@ class Ranking:
     item_side, user_side
         The sides.
     similar
-        (n_items, n_items) for each item without ratings, the weights of similar items; None if there is no
-        such item, or no geometry.
+        For items without ratings, similar items; None if there is no such item, or no geometry.
     """
 
     likes: Likes
     settings: RankingSettings
     item_side: ItemSide
     user_side: UserSide
-    similar: Likes | None
+    similar: SimilarItems | None
 
     @classmethod
     def fit(
@@ -175,7 +173,21 @@ class Ranking:
             rows = likes[users]
             moment += kernel.features[users].T @ (rows.toarray().astype(np.float32) - item_side.scores(rows))
         user_side = UserSide.fit(kernel, moment, settings.user_penalty)
-        return cls(likes, settings, item_side, user_side, _similar_items(likes, geometry))
+        return cls(likes, settings, item_side, user_side, SimilarItems.of_likes(likes, geometry))
+
+    def with_items(self, likes: Likes, geometry: ItemGeometry) -> Self:
+        """Return the ranking with more items, which nobody has rated: the last columns of ``likes``."""
+        rated = np.arange(self.likes.shape[1])
+        similar = self.similar.with_items(geometry) if self.similar else SimilarItems.fit(rated, geometry)
+        side, n_items = self.user_side, likes.shape[1]
+        none = np.zeros((len(side.weights), n_items - side.weights.shape[1]), np.float32)
+        return replace(
+            self,
+            likes=likes,
+            item_side=replace(self.item_side, n_items=n_items),
+            user_side=replace(side, weights=np.concatenate([side.weights, none], axis=1)),
+            similar=similar,
+        )
 
     def scores(self, users: slice | Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items), without the user's own row."""
@@ -206,22 +218,12 @@ class Ranking:
         rest = self.likes[:, items].toarray().astype(np.float32) - self.item_side.scores(self.likes, items)
         return rest - self.user_side.kernel.features @ self.user_side.weights[:, items]
 
-    def _columns(self, items: Ints, of: Any) -> Floats:
-        """Return columns of a function of rated items; those of unrated items are mixtures."""
-        if self.similar is None:
-            return np.asarray(of(items), np.float64)
-        mixture = self.similar[items]
-        needed = np.unique(mixture.indices)
-        return np.asarray(of(needed), np.float64) @ mixture[:, needed].toarray().T
+    def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
+        """Return columns of a function of items; those of unrated items are mixtures."""
+        return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
 
     def _with_similar(self, scores: SideScores) -> SideScores:
-        if self.similar is None:
-            return scores
-        unrated = np.flatnonzero(np.bincount(self.likes.indices, minlength=self.likes.shape[1]) == 0)
-        mixture = self.similar[unrated].T.astype(np.float32)
-        for part in scores:
-            part[:, unrated] = part @ mixture
-        return scores
+        return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
 
 
 def blocks(n: int, size: int = BLOCK_USERS) -> list[slice]:
@@ -234,25 +236,3 @@ def _unit_rows(rows: Likes) -> Likes:
     scaled = rows.copy().astype(np.float64)
     scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
     return scaled
-
-
-def _similar_items(likes: Likes, geometry: ItemGeometry | None) -> Likes | None:
-    """Return the identity on rated items, and the mixtures of unrated ones; None if every item is rated."""
-    from scipy.sparse import csr_array
-
-    n_items = likes.shape[1]
-    n_rated = np.bincount(likes.indices, minlength=n_items)
-    rated, unrated = np.flatnonzero(n_rated), np.flatnonzero(n_rated == 0)
-    if geometry is None or not len(unrated) or not len(rated):
-        return None
-    k = min(SIMILAR_ITEMS, len(rated))
-    rows, columns, values = [rated], [rated], [np.ones(len(rated))]
-    for block in blocks(len(unrated)):
-        d = geometry.block(unrated[block], rated)
-        nearest = np.argsort(d, axis=1, kind="stable")[:, :k]
-        w = np.exp(-SIMILAR_RATE * np.take_along_axis(d, nearest, axis=1))
-        rows.append(np.repeat(unrated[block], k))
-        columns.append(rated[nearest].ravel())
-        values.append((UNRATED_SHARE * w / w.sum(axis=1, keepdims=True)).ravel())
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    return csr_array(entries, shape=(n_items, n_items))

@@ -23,7 +23,7 @@ sum over ratings is a sum over neighbors: K_uv times the *residual* of v for the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -178,13 +178,93 @@ class Regression:
         return UserCoefficients(items, self.alpha[first:last], self.kernel.features[user], rest, offset)
 
     def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
-        """Return the coefficients of one more user with these ratings, given those of all others."""
+        """Return the coefficients of a guest with these ratings, given those of all others.
+
+        A guest's ratings do not count for the offsets of items.
+        """
         s = self.covariance
-        expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
-        similarity = _item_kernel(self.geometry, s.item_rate, items, items)
-        k = s.user + (s.taste + s.shared_taste) * similarity + (s.neighbors + 1) * np.eye(len(items))
-        alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
+        alpha = self._own_alpha(items, values, features, s.user, s.taste + s.shared_taste, s.neighbors)
         return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
+
+    def _own_alpha(
+        self, items: Ints, values: Floats, features: Singles, level: float, similar: float, same: float
+    ) -> Floats:
+        """Solve for the coefficients of one user, given all others and the user's own covariance."""
+        expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
+        similarity = _item_kernel(self.geometry, self.covariance.item_rate, items, items)
+        k = level + similar * similarity + (same + 1) * np.eye(len(items))
+        alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
+        return alpha
+
+    def updated(self, ratings: Ratings, users: Ints, features: Singles, rest: Floats) -> Regression:
+        """Return the regression with other ratings of some users, known or new.
+
+        The coefficients of these users are solved for exactly, one user after the other, given those of all
+        others, which stay as they are: one round of block Gauss-Seidel steps. μ stays, too.
+
+        Parameters
+        ----------
+        ratings
+            All ratings. Present users have their positions, and new ones come after them.
+        users
+            Positions of the users whose ratings are new.
+        features, rest
+            (users, rank) and (users,) their places in the kernel.
+        """
+        s, n = self.covariance, ratings.n_users
+        more = n - self.ratings.n_users
+        kernel = self.kernel.replaced(users, features, rest, n)
+        user = np.concatenate([self.user, np.zeros(more)])
+        now = replace(
+            self,
+            kernel=kernel,
+            user=user,
+            item=self.item.copy(),
+            similar_items=self.similar_items.copy(),
+            item_factors=self.item_factors.copy(),
+        )
+        alpha_of: dict[int, Floats] = {}
+        for u, row in zip(users.tolist(), features, strict=True):
+            if u < self.ratings.n_users:
+                before = self.coefficients(u)
+                now = now._shifted(before.items, -before.alpha, before.features)
+            items, values = ratings.row(u)
+            level, similar = s.level + s.user, s.similar_items + s.taste + s.shared_taste
+            alpha = now._own_alpha(items, values, row, level, similar, s.item + s.neighbors)
+            now = now._shifted(items, alpha, row)
+            user[u], alpha_of[u] = s.user * alpha.sum(), alpha
+        whole = np.empty(ratings.n_ratings)
+        whole[~np.isin(ratings.rows(), users)] = self.alpha[~np.isin(self.ratings.rows(), users)]
+        for u, alpha in alpha_of.items():
+            whole[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]] = alpha
+        return replace(now, ratings=ratings, alpha=whole)
+
+    def _shifted(self, items: Ints, alpha: Floats, features: Singles) -> Regression:
+        """Return the regression with the sums that predictions need changed, in place, by coefficients."""
+        s, everything = self.covariance, np.arange(len(self.item))
+        spread = _item_kernel(self.geometry, s.item_rate, everything, items) @ alpha
+        self.item[items] += s.item * alpha
+        self.similar_items[:] += (s.similar_items * spread).astype(self.similar_items.dtype)
+        self.item_factors[:] += np.outer(s.shared_taste * spread, features).astype(np.float32)
+        self.item_factors[items] += np.outer(s.neighbors * alpha, features).astype(np.float32)
+        return replace(self, mean=self.mean + s.level * float(alpha.sum()))
+
+    def with_items(self, ratings: Ratings, geometry: ItemGeometry | None) -> Regression:
+        """Return the regression with more items, which nobody has rated: those at the end of ``ratings``."""
+        s, n = self.covariance, len(self.item)
+        rated, more = np.arange(n), np.arange(n, ratings.n_items)
+        near = _item_kernel(geometry, s.item_rate, more, rated)
+        by_user = np.asarray(_like(self.ratings.matrix, self.alpha).T @ self.kernel.features)
+        similar = s.similar_items * (near @ (self.item / s.item))
+        factors = (s.shared_taste * (near @ by_user)).astype(np.float32)
+        return replace(
+            self,
+            ratings=ratings,
+            geometry=geometry,
+            item=np.concatenate([self.item, np.zeros(len(more))]),
+            similar_items=np.concatenate([self.similar_items, similar.astype(self.similar_items.dtype)]),
+            item_factors=np.concatenate([self.item_factors, factors]),
+        )
 
     def personal(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return the sum of the contributions of similar users and of the user's taste to items."""

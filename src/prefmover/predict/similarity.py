@@ -45,6 +45,8 @@ class UserSimilarity:
         Threads; None means all cores.
     calibration
         How PMD is estimated between many users; None if all values are exact.
+    fitted
+        The data as they were fitted, if ratings have changed since: landmarks keep their places.
     """
 
     data: Dataset
@@ -52,10 +54,27 @@ class UserSimilarity:
     convention: str | None = None
     n_threads: int | None = None
     calibration: Calibration | None = None
+    fitted: Dataset | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return replace(self, data=data)
+        return replace(self, data=data, fitted=None)
+
+    def updated(self, data: Dataset) -> UserSimilarity:
+        """Return the measure after an update of the data; landmarks are those of the fit."""
+        return replace(self, data=data, fitted=self.landmark_data)
+
+    def with_items(self, data: Dataset) -> UserSimilarity:
+        """Return the measure on data with more items, which nobody has rated."""
+        fitted = self.fitted
+        if fitted is not None:
+            fitted = data.with_ratings(fitted.ratings)
+        return replace(self, data=data, fitted=fitted)
+
+    @property
+    def landmark_data(self) -> Dataset:
+        """The data in which landmarks are looked up."""
+        return self.data if self.fitted is None else self.fitted
 
     def calibrated(self, seed: int = 0) -> UserSimilarity:
         """Return the measure with a calibration for these data, if it takes one.
@@ -90,14 +109,15 @@ class UserSimilarity:
         out[users[:, None] == others[None, :]] = 0.0
         return out
 
-    def guest_estimates(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
-        """Return :meth:`guest_values`, estimated if there is a calibration."""
+    def landmark_estimates(self, guest: Ratings, landmarks: Ints) -> tuple[Floats, float]:
+        """Return :meth:`guest_values` of landmarks as fitted, estimated if there is a calibration."""
+        as_fitted = replace(self, data=self.landmark_data, fitted=None)
         if self.calibration is None:
-            return self.guest_values(guest, others)
+            return as_fitted.guest_values(guest, landmarks)
         one = UserRows.take(
             preferences(guest), self.data.require_geometry(self.measure.label), np.zeros(1, np.int64)
         )
-        return self._estimated(one, self._rows(others))[0], 0.0
+        return as_fitted._estimated(one, as_fitted._rows(landmarks))[0], 0.0
 
     def _rows(self, users: Ints) -> UserRows:
         return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
@@ -131,7 +151,7 @@ class UserSimilarity:
         ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
         columns = others if self.measure.uses_others else np.arange(len(others))
         geometry = self.data.geometry_if(self.measure.needs_geometry)
-        whole = Dataset(ratings.stack(guest), geometry, self.data.items)
+        whole = Dataset(ratings.stack(_renamed(guest, ratings)), geometry, self.data.items)
         query = np.array([ratings.n_users])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]
@@ -180,3 +200,14 @@ class UserSimilarity:
             progress,
             index,
         )
+
+
+def _renamed(guest: Ratings, others: Ratings) -> Ratings:
+    """Return the ratings of a guest under a name that is not the id of a user."""
+    name = guest.users.tolist()[0]
+    if name not in others:
+        return guest
+    name = str(name)
+    while name in others:
+        name += "'"
+    return others.one_user(name, *guest.row(0))

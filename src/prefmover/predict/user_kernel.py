@@ -110,6 +110,14 @@ class UserKernel:
             rest=np.concatenate([self.rest, rest]),
         )
 
+    def replaced(self, users: Ints, features: Singles, rest: Floats, n_users: int) -> Self:
+        """Return the kernel with other places of some users, and with more users at the end."""
+        n, rank = self.features.shape
+        all_features, all_rest = np.zeros((n_users, rank), np.float32), np.ones(n_users)
+        all_features[:n], all_rest[:n] = self.features, self.rest
+        all_features[users], all_rest[users] = features, rest
+        return replace(self, features=all_features, rest=all_rest)
+
     def between(self, features: Singles) -> Floats:
         """Return K between a user with these features, (rank,), and all users of the kernel."""
         return (self.features @ features).astype(np.float64)
