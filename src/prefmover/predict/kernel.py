@@ -33,6 +33,7 @@ N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances a
 MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
 BLOCK_USERS = 64  # users whose weights to all users are in memory at once
 NONE = np.empty(0, np.int64)
+SOLVE_AGAIN = 0.05  # of the ratings in one update: from here on, others are solved for again
 
 KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
 REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
@@ -138,14 +139,17 @@ class KernelPredictor(Predictor):
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the predictor with other ratings of users ``changed``, and with more users.
 
-        These users are compared with the landmarks and solved for, given all others, who stay as they are.
+        These users are compared with the landmarks and solved for, given all others, who stay as they are. If
+        they are several and have a good part of all ratings, everybody is solved for again.
         """
-        r, similarity = self.regression, self.similarity.updated(data)
         users = np.concatenate([changed, np.arange(self.ratings.n_users, data.n_users)])
         placed = [self._place(data.ratings.take(users=[u])) for u in users.tolist()]
-        features = np.stack([one for one, _ in placed])
-        rest = np.array([one for _, one in placed])
-        return replace(self, similarity=similarity, regression=r.updated(data.ratings, users, features, rest))
+        places = np.stack([one for one, _ in placed]), np.array([one for _, one in placed])
+        r = self.regression.updated(data.ratings, users, *places)
+        n_new = np.diff(data.ratings.matrix.indptr)[users].sum()
+        if len(users) > 1 and n_new > SOLVE_AGAIN * data.ratings.n_ratings:
+            r = solve(data.ratings, r.geometry, r.kernel, r.covariance, r.alpha)
+        return replace(self, similarity=self.similarity.updated(data), regression=r)
 
     def with_items(self, data: Dataset) -> Self:
         """Return the predictor with more items, which nobody has rated."""

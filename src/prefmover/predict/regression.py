@@ -178,29 +178,23 @@ class Regression:
         return UserCoefficients(items, self.alpha[first:last], self.kernel.features[user], rest, offset)
 
     def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
-        """Return the coefficients of a guest with these ratings, given those of all others.
+        """Return the coefficients of one more user with these ratings, given those of all others.
 
-        A guest's ratings do not count for the offsets of items.
+        The mean and the offsets of items stay as they are.
         """
         s = self.covariance
-        alpha = self._own_alpha(items, values, features, s.user, s.taste + s.shared_taste, s.neighbors)
-        return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
-
-    def _own_alpha(
-        self, items: Ints, values: Floats, features: Singles, level: float, similar: float, same: float
-    ) -> Floats:
-        """Solve for the coefficients of one user, given all others and the user's own covariance."""
         expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
-        similarity = _item_kernel(self.geometry, self.covariance.item_rate, items, items)
-        k = level + similar * similarity + (same + 1) * np.eye(len(items))
+        similarity = _item_kernel(self.geometry, s.item_rate, items, items)
+        k = s.user + (s.taste + s.shared_taste) * similarity + (s.neighbors + 1) * np.eye(len(items))
         alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
-        return alpha
+        return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
 
     def updated(self, ratings: Ratings, users: Ints, features: Singles, rest: Floats) -> Regression:
         """Return the regression with other ratings of some users, known or new.
 
-        The coefficients of these users are solved for exactly, one user after the other, given those of all
-        others, which stay as they are: one round of block Gauss-Seidel steps. μ stays, too.
+        These users are solved for, one after the other, given all others: they get the coefficients of a
+        guest, and contribute to others as neighbors. The coefficients of others, the mean and the offsets
+        of items stay as they are.
 
         Parameters
         ----------
@@ -211,43 +205,28 @@ class Regression:
         features, rest
             (users, rank) and (users,) their places in the kernel.
         """
-        s, n = self.covariance, ratings.n_users
-        more = n - self.ratings.n_users
-        kernel = self.kernel.replaced(users, features, rest, n)
-        user = np.concatenate([self.user, np.zeros(more)])
-        now = replace(
-            self,
-            kernel=kernel,
-            user=user,
-            item=self.item.copy(),
-            similar_items=self.similar_items.copy(),
-            item_factors=self.item_factors.copy(),
-        )
-        alpha_of: dict[int, Floats] = {}
-        for u, row in zip(users.tolist(), features, strict=True):
-            if u < self.ratings.n_users:
+        n_before, n = self.ratings.n_users, ratings.n_users
+        user = np.concatenate([self.user, np.zeros(n - n_before)])
+        now = replace(self, item_factors=self.item_factors.copy())
+        alpha = np.empty(ratings.n_ratings)
+        alpha[~np.isin(ratings.rows(), users)] = self.alpha[~np.isin(self.ratings.rows(), users)]
+        for u, place in zip(users.tolist(), features, strict=True):
+            if u < n_before:
                 before = self.coefficients(u)
-                now = now._shifted(before.items, -before.alpha, before.features)
-            items, values = ratings.row(u)
-            level, similar = s.level + s.user, s.similar_items + s.taste + s.shared_taste
-            alpha = now._own_alpha(items, values, row, level, similar, s.item + s.neighbors)
-            now = now._shifted(items, alpha, row)
-            user[u], alpha_of[u] = s.user * alpha.sum(), alpha
-        whole = np.empty(ratings.n_ratings)
-        whole[~np.isin(ratings.rows(), users)] = self.alpha[~np.isin(self.ratings.rows(), users)]
-        for u, alpha in alpha_of.items():
-            whole[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]] = alpha
-        return replace(now, ratings=ratings, alpha=whole)
+                now._add_neighbor(before.items, -before.alpha, before.features)
+            one = now.new_coefficients(*ratings.row(u), place)
+            now._add_neighbor(one.items, one.alpha, place)
+            user[u] = one.offset
+            alpha[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]] = one.alpha
+        kernel = self.kernel.replaced(users, features, rest, n)
+        return replace(now, ratings=ratings, kernel=kernel, alpha=alpha, user=user)
 
-    def _shifted(self, items: Ints, alpha: Floats, features: Singles) -> Regression:
-        """Return the regression with the sums that predictions need changed, in place, by coefficients."""
-        s, everything = self.covariance, np.arange(len(self.item))
+    def _add_neighbor(self, items: Ints, alpha: Floats, features: Singles) -> None:
+        """Add the contributions of a user to the item factors, in place."""
+        s, everything = self.covariance, np.arange(len(self.item_factors))
         spread = _item_kernel(self.geometry, s.item_rate, everything, items) @ alpha
-        self.item[items] += s.item * alpha
-        self.similar_items[:] += (s.similar_items * spread).astype(self.similar_items.dtype)
         self.item_factors[:] += np.outer(s.shared_taste * spread, features).astype(np.float32)
         self.item_factors[items] += np.outer(s.neighbors * alpha, features).astype(np.float32)
-        return replace(self, mean=self.mean + s.level * float(alpha.sum()))
 
     def with_items(self, ratings: Ratings, geometry: ItemGeometry | None) -> Regression:
         """Return the regression with more items, which nobody has rated: those at the end of ``ratings``."""
