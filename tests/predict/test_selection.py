@@ -1,31 +1,128 @@
-"""The choice of the best items."""
+"""The best items among candidates: filters, novelty and diversity against slow twins."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.predict.selection import Selection
+from prefmover.predict.selection import POOL, Selection, n_ratings
 from tests.messages import names
+from tests.oracles import ranking as oracle
 from tests.predict.conftest import make_data
 
-DATA = make_data(3, n_users=12, n_items=30, per_user=6)
+DATA = make_data(3)
+IDS = DATA.ratings.items.tolist()
+NONE = np.empty(0, np.int64)
 
 
-@given(
-    st.lists(st.one_of(st.integers(0, 4).map(float), st.just(float("nan"))), min_size=30, max_size=30),
-    st.integers(1, 35),
-    st.sets(st.integers(0, 29)),
+def random_scores(seed):
+    return np.random.default_rng(seed).normal(size=DATA.n_items).astype(np.float32)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 25), st.sets(st.integers(0, DATA.n_items - 1)))
+def test_the_best_unrated_items_in_order(seed, n, rated):
+    scores, rated = random_scores(seed).round(), np.array(sorted(rated), np.int64)  # with ties
+    best = Selection.make(DATA, n).best(scores, rated)
+    left = [i for i in range(DATA.n_items) if i not in rated]
+    assert best.tolist() == sorted(left, key=lambda i: (-scores[i], i))[:n]
+    with_seen = Selection.make(DATA, n, seen=True).best(scores, rated)
+    assert with_seen.tolist() == sorted(range(DATA.n_items), key=lambda i: (-scores[i], i))[:n]
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10))
+def test_candidates(seed, least):
+    rng = np.random.default_rng(seed)
+    items, exclude = rng.choice(IDS, 9, replace=False).tolist(), rng.choice(IDS, 4, replace=False).tolist()
+    counts = {item: sum(item in DATA.ratings[user] for user in DATA.ratings) for item in IDS}
+    allowed = {item for item in items if item not in exclude and counts[item] >= least}
+    if not allowed:
+        with pytest.raises(InputError, match=names("items", "exclude")):
+            Selection.make(DATA, 30, items=items, exclude=exclude, min_ratings=least)
+        return
+    selection = Selection.make(DATA, 30, items=items, exclude=exclude, min_ratings=least)
+    best = selection.best(random_scores(seed), NONE)
+    assert {IDS[i] for i in best} == allowed
+
+
+def test_items_without_a_score_are_left_out():
+    scores = random_scores(1)
+    scores[[0, 5]] = np.nan
+    assert set(Selection.make(DATA, 99).best(scores, NONE)) == set(range(DATA.n_items)) - {0, 5}
+
+
+def test_a_user_who_has_seen_everything():
+    everything = np.arange(DATA.n_items)
+    for options in ({}, {"novelty": 0.5}, {"diversify": 0.5}):
+        assert Selection.make(DATA, 5, **options).best(random_scores(1), everything).tolist() == []
+
+
+@given(st.integers(0, 10**6), st.floats(-1, 1))
+def test_novelty_is_the_formula(seed, novelty):
+    scores, known = random_scores(seed).astype(float), np.log1p(n_ratings(DATA))
+    z = (known - known.mean()) / known.std()
+    shifted = scores - novelty * scores.std() * z
+    best = Selection.make(DATA, DATA.n_items, novelty=novelty).best(scores, NONE)
+    assert shifted[best] == pytest.approx(np.sort(shifted)[::-1])
+
+
+def test_novelty_moves_lists_to_less_known_items():
+    scores, counts = random_scores(4), n_ratings(DATA)
+    means = [
+        counts[Selection.make(DATA, 6, novelty=v).best(scores, NONE)].mean() for v in (-1, -0.3, 0, 0.3, 1)
+    ]
+    assert means == sorted(means, reverse=True)
+    assert means[0] > means[-1]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.01, 1))
+def test_diversity_is_marginal_relevance(seed, n, delta):
+    scores = random_scores(seed).astype(float)
+    pool = np.argsort(-scores, kind="stable")[: POOL * n]
+    scaled = (scores[pool] - scores[pool].min()) / (np.ptp(scores[pool]) or 1.0)
+    similarity = DATA.geometry.similarity(pool, pool)
+    expected = pool[oracle.marginal_relevance(scaled, similarity, n, delta)]
+    assert Selection.make(DATA, n, diversify=delta).best(scores, NONE).tolist() == expected.tolist()
+
+
+def test_diverse_lists_are_farther_apart():
+    def spread(delta):
+        found = []
+        for seed in range(20):
+            best = Selection.make(DATA, 5, diversify=delta).best(random_scores(seed), NONE)
+            found.append(DATA.geometry.block(best, best).mean())
+        return np.mean(found)
+
+    assert spread(0.0) < spread(0.4) < spread(0.8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "n"),
+        ({"n": 2.5}, names("n", 2.5)),
+        ({"n": True}, names("n", True)),
+        ({"min_ratings": -1}, "min_ratings"),
+        ({"min_ratings": 10**6}, "min_ratings"),
+        ({"novelty": 1.5}, names("novelty", 1.5)),
+        ({"novelty": True}, "novelty"),
+        ({"novelty": np.nan}, "novelty"),
+        ({"diversify": -0.1}, names("diversify", -0.1)),
+        ({"diversify": "much"}, names("diversify", "much")),
+        ({"items": []}, "items"),
+        ({"items": "i01"}, names("items", "i01")),
+        ({"items": ["nothing"]}, "nothing"),
+        ({"exclude": IDS}, "exclude"),
+        ({"exclude": 7}, names("exclude", 7)),
+        ({"where": {"color": "red"}}, "color"),
+    ],
 )
-def test_best_is_a_sort(scores, n, rated):
-    eligible = (k for k, s in enumerate(scores) if s == s and k not in rated)
-    expected = sorted(eligible, key=lambda k: (-scores[k], k))[:n]
-    selection = Selection.make(DATA, n)
-    assert selection.best(np.array(scores), np.array(sorted(rated), np.int64)).tolist() == expected
+def test_bad_input(options, message):
+    with pytest.raises(InputError, match=message):
+        Selection.make(DATA, **{"n": 5, **options})
 
 
-@pytest.mark.parametrize("n", [0, 2.5, True])
-def test_a_bad_number(n):
-    with pytest.raises(InputError, match=names("n", n)):
-        Selection.make(DATA, n)
+def test_diversity_needs_a_geometry():
+    with pytest.raises(InputError, match="diversify"):
+        Selection.make(Dataset(DATA.ratings), 5, diversify=0.5)

@@ -154,7 +154,9 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     )
     held_out = np.repeat(np.arange(SOURCES) >= SOURCES - HELD_OUT, TARGETS)
     usable = (u != v) & (y > 0)
-    fitted, other = usable & ~held_out, usable & held_out
+    pair = np.minimum(u, v) * np.int64(data.n_users) + np.maximum(u, v)
+    fitted = usable & ~held_out
+    other = usable & held_out & ~np.isin(pair, pair[fitted])
     if fitted.sum() < kernels.N_FEATURES or not other.any():
         fitted = other = usable if usable.any() else np.ones(len(u), bool)
     coefficients, *_ = np.linalg.lstsq(X[fitted], y[fitted], rcond=None)

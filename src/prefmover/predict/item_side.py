@@ -173,6 +173,8 @@ def _inverse(matrix: Floats, penalty: float) -> Floats:
     """Return (matrix + λI)⁻¹ of a symmetric matrix, which is overwritten."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
+    if not len(matrix):
+        return matrix
     matrix[np.diag_indices_from(matrix)] += penalty
     factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # its transpose is in Fortran's order
     if not failed:

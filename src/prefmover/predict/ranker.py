@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -63,8 +64,8 @@ class Ranker(ABC):
     similarity: UserSimilarity
 
     @abstractmethod
-    def block(self, users: Ints) -> SideScores:
-        """Return the scores of users of the data, (users, n_items)."""
+    def _block(self, users: Ints) -> SideScores:
+        """Return the scores of users of the data who have ratings, (users, n_items)."""
 
     @abstractmethod
     def guest(self, guest: Ratings) -> Any:
@@ -75,8 +76,8 @@ class Ranker(ABC):
         """Return the scores of a guest, (1, n_items)."""
 
     @abstractmethod
-    def parts(self, state: UserState, items: Ints) -> Parts:
-        """Return all parts of the scores of items; the sums over both kinds are the scores."""
+    def _parts(self, state: UserState, items: Ints) -> Parts:
+        """Return all parts of the scores of items for a user with ratings."""
 
     @abstractmethod
     def with_data(self, data: Dataset, changed: Ints) -> Self:
@@ -86,10 +87,22 @@ class Ranker(ABC):
     def with_items(self, data: Dataset) -> Self:
         """Return the ranker of data with more items, which nobody has rated."""
 
-    @property
+    @cached_property
     def likes(self) -> Any:
         """(n_users, n_items) likes of the data."""
         return likes_of(self.similarity.data.ratings)
+
+    @cached_property
+    def mean_likes(self) -> Singles:
+        """(n_items,) the scores of a user without ratings: everybody adds as much."""
+        return mean_likes(self.likes).astype(np.float32)
+
+    def block(self, users: Ints) -> SideScores:
+        """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""
+        scores, empty = self._block(users), np.diff(self.likes.indptr)[users] == 0
+        if empty.any():
+            scores.items[empty], scores.users[empty] = 0.0, self.mean_likes
+        return scores
 
     def scores(self, state: UserState) -> SideScores:
         """Return the scores of one user, (1, n_items); those of an unknown user are mean likes."""
@@ -97,8 +110,17 @@ class Ranker(ABC):
             return self.block(np.array([state.position]))
         if state.guest is not None:
             return self.guest_scores(state)
-        mean = mean_likes(self.likes).astype(np.float32)[None]
-        return SideScores(np.zeros_like(mean), mean)
+        return SideScores(np.zeros((1, len(self.mean_likes)), np.float32), self.mean_likes[None])
+
+    def parts(self, state: UserState, items: Ints) -> Parts:
+        """Return all parts of the scores of items; the sums over both kinds are the scores."""
+        if state.position < 0 and state.guest is None:
+            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
+        if len(state.items):
+            return self._parts(state, items)
+        n_users = self.similarity.data.n_users
+        users = self.likes[:, items].toarray() / n_users
+        return Parts(np.empty(0), np.empty((0, len(items))), np.full(n_users, 1 / n_users), users)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +152,12 @@ class TwoSidedRanker(Ranker):
         geometry = data.geometry
         return cls(similarity, self_values[landmarks], Ranking.fit(likes, geometry, kernel, settings))
 
-    @property
+    @cached_property
     def likes(self) -> Any:
         """(n_users, n_items) likes of the data."""
         return self.ranking.likes
 
-    def block(self, users: Ints) -> SideScores:
-        """Return the scores of users of the data, (users, n_items)."""
+    def _block(self, users: Ints) -> SideScores:
         return self.ranking.scores(users)
 
     def guest(self, guest: Ratings) -> Singles:
@@ -148,12 +169,9 @@ class TwoSidedRanker(Ranker):
         assert state.guest is not None
         return self.ranking.guest_scores(likes_of(state.guest), state.ranking)
 
-    def parts(self, state: UserState, items: Ints) -> Parts:
-        """Return all parts of the scores of items; the sums over both kinds are the scores."""
-        known = state.position >= 0
-        rows = self.likes[[state.position]] if known else likes_of(state.guest) if state.guest else None
-        if rows is None:
-            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
+    def _parts(self, state: UserState, items: Ints) -> Parts:
+        known = state.guest is None
+        rows = self.likes[[state.position]] if state.guest is None else likes_of(state.guest)
         features = self.ranking.user_side.kernel.features
         own = features[state.position] if known else state.ranking
         weights = (features @ own).astype(np.float64)
@@ -267,8 +285,7 @@ class VoteRanker(Ranker):
     k: int
     similar: SimilarItems | None = None
 
-    def block(self, users: Ints) -> SideScores:
-        """Return the scores of users of the data, (users, n_items)."""
+    def _block(self, users: Ints) -> SideScores:
         nearest = self.similarity.nearest(users, self.k)
         return self._votes(nearest.indptr, nearest.neighbors, self.weight(nearest.values))
 
@@ -282,24 +299,23 @@ class VoteRanker(Ranker):
         neighbors, weights = state.ranking
         return self._votes(np.array([0, len(neighbors)]), neighbors, weights)
 
-    def parts(self, state: UserState, items: Ints) -> Parts:
-        """Return all parts of the scores of items."""
-        n_users = self.similarity.data.n_users
-        if state.position >= 0:
+    def _parts(self, state: UserState, items: Ints) -> Parts:
+        if state.guest is None:
             nearest = self.similarity.nearest(np.array([state.position]), self.k)
             neighbors, some = nearest.neighbors, self.weight(nearest.values)
-        elif state.guest is not None:
-            neighbors, some = state.ranking
+            likes = self.likes[[state.position]].data
         else:
-            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
-        weights = np.zeros(n_users)
+            neighbors, some = state.ranking
+            likes = likes_of(state.guest).data
+        some = np.nan_to_num(some)
+        weights = np.zeros(self.similarity.data.n_users)
         weights[neighbors] = some / (np.abs(some).sum() or 1.0)
 
         def votes(some: Ints) -> Floats:
             return np.asarray(weights[:, None] * self.likes[:, some].toarray())
 
         users = votes(items) if self.similar is None else self.similar.columns(items, votes)
-        return Parts(state.values, np.zeros((len(state.items), len(items))), weights, users)
+        return Parts(likes, np.zeros((len(likes), len(items))), weights, users)
 
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of other data."""

@@ -11,7 +11,8 @@ user's mean counts against. For implicit feedback, y is the strength of the inte
 (:mod:`prefmover.predict.item_side`) is fitted to the likes; the user side
 (:mod:`prefmover.predict.user_side`) to what the item side leaves.
 
-Items without ratings are scored through similar ones (:mod:`prefmover.predict.similar_items`).
+Items without ratings are scored through similar ones (:mod:`prefmover.predict.similar_items`). Users without
+ratings get the mean likes of all users.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
     "SideScores",
     "likes_of",
     "mean_likes",
+    "mean_squared_like",
     "row_angles",
     "user_weights",
 ]
@@ -121,6 +123,11 @@ def mean_likes(likes: Likes) -> Floats:
     return np.asarray(totals / max(n_users, 1))
 
 
+def mean_squared_like(likes: Likes) -> float:
+    """Return the mean square of all likes, the unit of the item penalty; 1 if it is 0."""
+    return float(np.sum(likes.data**2) / max(len(likes.data), 1)) or 1.0
+
+
 def row_angles(likes: Likes, others: Likes) -> Floats:
     """Return the angles between rows of likes, (rows, others); a right angle for an empty row."""
     a, b = (_unit_rows(rows) for rows in (likes, others))
@@ -166,7 +173,7 @@ class Ranking:
         cls, likes: Likes, geometry: ItemGeometry | None, kernel: UserKernel, settings: RankingSettings
     ) -> Self:
         """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
-        mean_square = float((likes.data**2).mean()) or 1.0
+        mean_square = mean_squared_like(likes)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square)
         moment = np.zeros((kernel.rank, likes.shape[1]), np.float32)
         for users in blocks(likes.shape[0]):

@@ -18,7 +18,7 @@ from prefmover._typing import Bools, Floats, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.predict.item_side import ItemSide
-from prefmover.predict.ranking import RankingSettings, likes_of, row_angles, user_weights
+from prefmover.predict.ranking import RankingSettings, likes_of, mean_squared_like, row_angles, user_weights
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles
 
@@ -121,7 +121,7 @@ class _HeldOut:
         self.scored = np.flatnonzero(hits.any(axis=1))
         self.relevant = hits[self.scored]
         self.likes = likes_of(train.data.ratings)
-        self.mean_square = float((self.likes.data**2).mean()) or 1.0
+        self.mean_square = mean_squared_like(self.likes)
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
         self.kernel = lru_cache(2)(self._kernel)

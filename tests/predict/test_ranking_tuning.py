@@ -1,0 +1,129 @@
+"""Settings of a ranking, chosen on held-out ratings: the trials against rankers that are fitted anew."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefmover import datasets
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.data.splits import random_split
+from prefmover.measures import find_measure
+from prefmover.predict import ranking_tuning
+from prefmover.predict.ranker import TwoSidedRanker
+from prefmover.predict.ranking import RankingSettings
+from prefmover.predict.ranking_tuning import _HeldOut, choose_settings, ndcg, relevant
+from prefmover.predict.similarity import UserSimilarity
+from tests.oracles import ranking as oracle
+
+
+@pytest.fixture(scope="module")
+def cinema():
+    data = datasets.load("cinema")
+    return data.with_ratings(data.ratings.take(users=range(80)))
+
+
+@pytest.fixture(scope="module")
+def similarity(cinema):
+    return UserSimilarity(cinema, find_measure("pmd"))
+
+
+@pytest.fixture(scope="module")
+def chosen(similarity):
+    return choose_settings(similarity, RankingSettings(), 0)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_ndcg_is_that_of_a_slow_loop(seed, n):
+    rng = np.random.default_rng(seed)
+    scores, hits = rng.normal(size=(6, 9)), rng.random((6, 9)) < 0.3
+    expected = [oracle.ndcg(s, h, n) for s, h in zip(scores, hits, strict=True) if h.any()]
+    assert ndcg(scores, hits, n) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("scale", "liked"),
+    [
+        (Scale(1, 5, 1), [4, 5]),
+        (Scale(0.5, 5, 0.5), [4, 4.5, 5]),
+        (Scale(0, 10, 1), [8, 9, 10]),
+        (Scale(0, 1, 1), [1]),
+    ],
+)
+def test_relevant_ratings(scale, liked):
+    levels = np.arange(scale.lowest, scale.highest + scale.step / 2, scale.step)
+    assert levels[relevant(levels, scale)].tolist() == liked
+
+
+def test_every_interaction_is_relevant():
+    scale = Ratings.from_arrays([1, 2], ["a", "a"], [1, 9], feedback="implicit").scale
+    assert relevant(np.array([1.0, 3.3]), scale).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        RankingSettings(),
+        RankingSettings(item_penalty=75.0, weight="exponential(6)", user_penalty=0.3),
+        RankingSettings(overlap=1.0, user_penalty=30.0),
+    ],
+)
+def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings):
+    found = _HeldOut(similarity, cinema.ratings, 3).ndcg(settings)
+    split = random_split(cinema.ratings, ranking_tuning.TRAIN_SHARE, 3)
+    rest = similarity.with_data(cinema.with_ratings(split.train)).calibrated(3)
+    everyone = np.arange(cinema.n_users)
+    landmarks = np.flatnonzero(np.diff(split.train.matrix.indptr))
+    ranker = TwoSidedRanker.fit(rest, settings, landmarks, rest.estimates(everyone, landmarks))
+    scores = ranker.block(everyone).total
+    scores[split.train.matrix.nonzero()] = -np.inf
+    hits = np.zeros(scores.shape, bool)
+    liked = split.ratings >= cinema.ratings.scale.lowest + 0.75 * np.ptp(
+        [cinema.ratings.scale.lowest, cinema.ratings.scale.highest]
+    )
+    hits[split.users[liked], split.items[liked]] = True
+    expected = np.mean([oracle.ndcg(s, h, 10) for s, h in zip(scores, hits, strict=True) if h.any()])
+    assert found == pytest.approx(expected, abs=2e-3)  # near ties may swap
+
+
+def test_the_best_of_the_trials_wins(chosen):
+    settings, trials = chosen
+    best = max(trials, key=lambda trial: trial["ndcg"])
+    assert RankingSettings(**{name: value for name, value in best.items() if name != "ndcg"}) == settings
+    assert len({tuple(trial.values()) for trial in trials}) == len(trials)
+    assert trials[0]["ndcg"] <= best["ndcg"]
+
+
+def test_it_is_deterministic(similarity, chosen):
+    assert choose_settings(similarity, RankingSettings(), 0) == chosen
+
+
+def test_progress_ends_at_the_total(similarity):
+    calls = []
+    choose_settings(similarity, RankingSettings(), 0, lambda done, total: calls.append((done, total)))
+    assert calls[-1][0] == calls[-1][1]
+    assert all(done <= total for done, total in calls)
+
+
+def test_a_weight_without_a_rate_is_kept(cinema):
+    similarity = UserSimilarity(cinema, find_measure("cos"))
+    settings, trials = choose_settings(similarity, RankingSettings(weight="as-is"), 0)
+    assert settings.weight == "as-is"
+    assert {trial["weight"] for trial in trials} == {"as-is"}
+
+
+def test_few_ratings_take_the_defaults(cinema):
+    few = cinema.with_ratings(cinema.ratings.take(users=range(8)))
+    start = replace(RankingSettings(), user_penalty=7.0)
+    assert choose_settings(UserSimilarity(few, find_measure("pmd")), start, 0) == (start, [])
+
+
+def test_many_users_are_sampled(cinema, monkeypatch):
+    monkeypatch.setattr(ranking_tuning, "SAMPLE", 50)
+    some = ranking_tuning._sample(cinema.ratings, 1)
+    assert some.n_users == 50
+    assert all(some[user] == cinema.ratings[user] for user in some)
+    assert some.users.tolist() == ranking_tuning._sample(cinema.ratings, 1).users.tolist()
