@@ -9,10 +9,12 @@ from typing import Any
 
 __all__ = [
     "BadLinesWarning",
+    "CoarseGeometryWarning",
     "FlatGeometryWarning",
     "InputError",
     "MissingExtraError",
     "MissingItemsWarning",
+    "NotFittedError",
     "NotOptimalError",
     "PrefmoverError",
     "UndefinedDistanceError",
@@ -44,6 +46,10 @@ class UnknownIdError(InputError, LookupError):
     """A user or item id that is not in the data."""
 
 
+class NotFittedError(InputError, AttributeError):
+    """A model that was asked for something before it was fitted."""
+
+
 class UndefinedDistanceError(InputError):
     """A distance that does not exist, such as one from a user without positive ratings."""
 
@@ -58,6 +64,10 @@ class MissingExtraError(PrefmoverError, ImportError):
 
 class BadLinesWarning(UserWarning):
     """Lines of a file could not be used and were left out."""
+
+
+class CoarseGeometryWarning(UserWarning):
+    """Many distances between items are so far below the largest one that rounding changes them."""
 
 
 class FlatGeometryWarning(UserWarning):

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import CoarseGeometryWarning, InputError, UnknownIdError
 from prefmover.items.geometry import ANGLE_UNIT, ItemGeometry
 from tests.messages import names, unnamed
 
@@ -379,3 +379,12 @@ def test_quiet(caplog):
     with caplog.at_level(logging.INFO):
         geometry_of(np.eye(3)).near(0)
     assert not [r for r in caplog.records if "compil" not in r.message]
+
+
+def test_an_outlier_that_makes_all_others_coarse_warns():
+    places = np.arange(20.0)
+    D = np.abs(np.subtract.outer(places, places))
+    assert ItemGeometry.from_distance(np.arange(20), D).block()[0, 3] == 3
+    D[4, 7] = D[7, 4] = 1e12
+    with pytest.warns(CoarseGeometryWarning, match=names("items 4 and 7", "99%")):
+        ItemGeometry.from_distance(np.arange(20), D)

@@ -250,5 +250,7 @@ def test_numbers_of_results(data, kind, n):
 
 def test_ids_that_cannot_be_ids(data):
     model = Recommender().fit(data)
-    assert model.predict([(["u00"], {})])[0].how == "nothing known"
-    assert model.explain_recommendation("u00", ["i01"]).prediction.how == "unknown item"
+    with pytest.raises(UnknownIdError, match=names("u00", "strings")):
+        model.predict([(["u00"], "i01")])
+    with pytest.raises(UnknownIdError, match=names("i01", "strings")):
+        model.explain_recommendation("u00", ["i01"])

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from prefmover import Dataset, KNNRecommender, Recommender
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError, UnknownIdError
@@ -78,3 +79,21 @@ def test_guests(known):
 def test_bad_guests(known, ratings, name, error, message):
     with pytest.raises(error, match=message):
         guest_ratings(known, ratings, name)
+
+
+@pytest.mark.parametrize("model", [Recommender(measure="cos"), KNNRecommender(measure="cos")])
+def test_ids_of_the_wrong_type_are_no_unknown_ids(model):
+    """An id that is not known gets a fallback; one that cannot be an id is a mistake."""
+    model.fit(Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("abbca"), [5, 3, 4, 2, 1])))
+    assert model.predict_one(7, "a").how == "unknown user"
+    assert model.predict_one(1, "z").how == "unknown item"
+    for user, item in (("1", "a"), (1, 5), ([1], "a"), (1, {}), (True, "a"), (1.5, "a")):
+        with pytest.raises(UnknownIdError, match="ids are"):
+            model.predict_one(user, item)
+    for user in ("1", True, [[1]]):
+        with pytest.raises(UnknownIdError, match="ids are"):
+            model.recommend(user)
+    assert len(model.recommend([1, 2])) == 2
+    for name in ([], True, 1.5, None):
+        with pytest.raises(InputError, match=names("name")):
+            model.guest({"a": 5}, name=name)

@@ -186,7 +186,7 @@ class IdIndex:
     def __contains__(self, id_: object) -> bool:
         """Whether the index has an id."""
         try:
-            return id_ in self._by_id()
+            return id_ in self._by_id() and not isinstance(id_, bool | np.bool_)
         except TypeError:  # not hashable
             return False
 
@@ -203,10 +203,21 @@ class IdIndex:
                 id_ = int(id_) if int(id_) in self or self.ids.dtype == np.int64 else id_
             elif not isinstance(id_, str) and str(id_) in self:
                 id_ = str(id_)
+        self.check_type(id_)
         try:
             return self._by_id()[id_]
         except (KeyError, TypeError):
             raise UnknownIdError(self._unknown(id_)) from None
+
+    def check_type(self, id_: Any) -> None:
+        """Raise an error for an id that cannot be one of these: text among integers, or the reverse."""
+        if id_ not in self and not self._is_of_type(id_):
+            raise UnknownIdError(self._unknown(id_))
+
+    def _is_of_type(self, id_: Any) -> bool:
+        if isinstance(id_, bool | np.bool_):
+            return False
+        return isinstance(id_, int | np.integer if self.ids.dtype == np.int64 else str)
 
     def positions(self, ids: Iterable[Any] | None) -> Ints:
         """Return the positions of many ids, in their order; None means all."""
@@ -236,7 +247,7 @@ class IdIndex:
         if not len(self.ids):
             return f"{sentence}; there are no {self.kind}s"
         integers = self.ids.dtype == np.int64
-        if not isinstance(id_, int | np.integer if integers else str):
+        if not self._is_of_type(id_):
             same = [i for i in self.ids.tolist() if str(i) == str(id_)]
             hint = f", and {same[0]!r} is one of them" if same else ""
             return f"{sentence}; {self.kind} ids are {'integers' if integers else 'strings'} here{hint}"

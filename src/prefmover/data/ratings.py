@@ -410,6 +410,14 @@ class Ratings:
         """Return the columns of many item ids, -1 for ids that are not here."""
         return self._item_index.get(items)
 
+    def check_user_type(self, user: Any) -> None:
+        """Raise an error for something that cannot be a user id here, such as text among integers."""
+        self._user_index.check_type(user)
+
+    def check_item_type(self, item: Any) -> None:
+        """Raise an error for something that cannot be an item id here."""
+        self._item_index.check_type(item)
+
     def __contains__(self, user: object) -> bool:
         """Whether a user has this id."""
         return user in self._user_index

@@ -122,7 +122,7 @@ def _listed(value: Any, name: str) -> list[Any]:
 def _no_bool(value: Any) -> Any:
     """Return a value, unless it is true or false, which pydantic would take for 1 or 0."""
     if isinstance(value, bool):
-        raise ValueError(f"expected a whole number, not {str(value).lower()}")
+        raise ValueError(f"expected a number, not {str(value).lower()}")
     return value
 
 
@@ -132,7 +132,7 @@ Ns = Annotated[tuple[int, ...], BeforeValidator(lambda value: parse_lengths(valu
 Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
 Columns = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="columns"))]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 
 REPEATABLE = {"items", "tag_column", "text_column", "column_weight"}
@@ -242,7 +242,7 @@ class Experiment(FrozenModel):
     centering: CenteringName = Field(default="mean", description="Centering of the neighbor averages")
     shrinkage: Number = Field(default=0.0, description="Shrinkage of the neighbor averages")
     ns: Ns = Field(default=(10,), description="Lengths of the recommended lists (10 or 5,10,100)")
-    relevant: float | None = Field(
+    relevant: Annotated[float | None, BeforeValidator(_no_bool)] = Field(
         default=None,
         allow_inf_nan=False,
         description="Test ratings from here on are relevant; three quarters up the scale (4 of 5) by default",
@@ -253,7 +253,7 @@ class Experiment(FrozenModel):
         lt=1,
         description="Share of the training ratings that is held out to choose settings for ranking",
     )
-    trials: Annotated[int, Field(ge=0, le=1000)] = Field(
+    trials: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, le=1000)] = Field(
         default=12, description="Settings that each recommender may try on the validation part; 0 for none"
     )
     panels: tuple[Panel, ...] = Field(

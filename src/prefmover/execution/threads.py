@@ -25,7 +25,7 @@ def resolve_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        number = index(n_threads)
+        number = 0 if isinstance(n_threads, bool) else index(n_threads)
     except TypeError:
         number = 0
     if number < 1:

@@ -9,6 +9,7 @@ inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for 
 
 import hashlib
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
-from prefmover.errors import InputError
+from prefmover.errors import CoarseGeometryWarning, InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 
@@ -29,6 +30,7 @@ __all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # of the largest distance in units, which leaves room for potentials in 32 bits
+COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
 NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
 BUDGET = 2**30
 ROWS = 256  # of the dense matrix that a thread computes at a time
@@ -187,7 +189,8 @@ class ItemGeometry:
     def from_distance(cls, items: npt.ArrayLike, distance: npt.ArrayLike, *, name: str = "distance") -> Self:
         """Return the geometry of a symmetric matrix of distances, zero on the diagonal.
 
-        Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less.
+        Distances are rounded up to multiples of the largest distance times 2⁻²⁵ or less. If that changes many
+        of them by more than a hundredth, a :class:`~prefmover.errors.CoarseGeometryWarning` says so.
         """
         ids = as_ids(items, "item")
         D = _square("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
@@ -195,6 +198,7 @@ class ItemGeometry:
         if 0 < largest < 1e-300:
             raise InputError(f"the largest distance is {largest:g}; rescale the distances")
         unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
+        _warn_if_coarse(ids, D, unit)
         return cls._from_matrix(ids, D, unit, "given", name)
 
     @classmethod
@@ -447,6 +451,20 @@ class ItemGeometry:
         metric = "metric" if self.is_metric else "not a metric"
         known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
         return f"ItemGeometry({self.name}: {self.n_items:,} items, {storage}, {known})"
+
+
+def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
+    """Warn if a tenth of the distances are rounded by more than a hundredth because one is much larger."""
+    share = np.count_nonzero((D > 0) & (100 * unit > D)) / max(1, np.count_nonzero(D))
+    if share < COARSE:
+        return
+    i, j = np.unravel_index(int(D.argmax()), D.shape)
+    warnings.warn(
+        f"{share:.0%} of the distances are below {100 * unit:g} and rounded up to multiples of {unit:g}, "
+        f"because items {show(ids[i])} and {show(ids[j])} are {D[i, j]:g} apart; cap the largest distances",
+        CoarseGeometryWarning,
+        stacklevel=3,
+    )
 
 
 def _finite(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:

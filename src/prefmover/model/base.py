@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,10 +16,12 @@ from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
+from prefmover.execution.threads import resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, weight
+from prefmover.model.estimator import Estimator, not_fitted_error
 from prefmover.predict.base import (
     Contribution,
     Prediction,
@@ -47,7 +48,7 @@ BLOCK_USERS = 256
 ID_TYPES = "the new user ids must be of the model's type, all integers or all strings"
 
 
-class BaseRecommender(ABC):
+class BaseRecommender(Estimator, ABC):
     """Predictions, recommendations, neighbors and explanations from a fitted predictor.
 
     A subclass has the parameters of its predictor, checks them and builds it.
@@ -110,28 +111,6 @@ class BaseRecommender(ABC):
         """Return the predictor and the ranker of a saved model, checked."""
         return self._build(similarity, settings, None), self._build_ranker(similarity, settings, None)
 
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        parameters = inspect.signature(cls).parameters
-        return {name: parameter.default for name, parameter in parameters.items()}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as scikit-learn's ``clone`` expects."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; they take effect with the next :meth:`fit`."""
-        names = self._defaults()
-        for name in parameters.keys() - names.keys():
-            raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
-        vars(self).update(parameters)
-        return self
-
-    def __repr__(self) -> str:
-        defaults = self._defaults()
-        changed = [f"{name}={v!r}" for name, v in self.get_params().items() if v != defaults[name]]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     def fit(self, data: Dataset, *, tune: bool = False, progress: Progress | None = None) -> Self:
         """Learn from a data set. A fit that fails or is interrupted leaves the model as it was.
 
@@ -152,10 +131,10 @@ class BaseRecommender(ABC):
         self._check_size(data)  # before distances between items are computed
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
-        params, defaults, trials = self.get_params(), self._defaults(), list[dict[str, Any]]()
+        params, changed, trials = self.get_params(), self._changed(), list[dict[str, Any]]()
         similarity = UserSimilarity(data, row, self.convention, self.n_threads)
         if tune:
-            names = [name for name in settings if name in CHANGES and params[name] == defaults[name]]
+            names = [name for name in settings if name in CHANGES and name not in changed]
             seed = params.get("seed", 0)
             settings, trials = tuned(similarity, settings, names, self._prepare, self._build, seed)
         if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
@@ -178,6 +157,7 @@ class BaseRecommender(ABC):
 
     def _checked(self) -> tuple[Measure, dict[str, Any]]:
         """Return the measure and the settings, with all parameters checked."""
+        resolve_threads(self.n_threads)
         row = find_measure(self.measure)
         row.convention(self.convention)
         settings = self._settings(row)
@@ -191,7 +171,7 @@ class BaseRecommender(ABC):
 
     def _fitted(self) -> Predictor:
         if "predictor_" not in vars(self):
-            raise InputError(f"this {type(self).__name__} is not fitted; call fit(data) first")
+            raise not_fitted_error(type(self).__name__)
         return self.predictor_
 
     def predict(self, pairs: Any, *, progress: Progress | None = None) -> Predictions:

@@ -79,7 +79,8 @@ class KNNRecommender(BaseRecommender):
         return cls(measure, k, **{"centering": "mean", **parameters})
 
     def _settings(self, row: Measure) -> dict[str, Any]:
-        return {"weight": self.weight or row.weight, "k": self.k, "shrinkage": self.shrinkage}
+        weight = row.weight if self.weight is None else self.weight
+        return {"weight": weight, "k": self.k, "shrinkage": self.shrinkage}
 
     def _check(self, settings: Settings) -> None:
         check_centering(self.centering)

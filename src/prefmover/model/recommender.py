@@ -118,7 +118,10 @@ class Recommender(BaseRecommender):
 
     def _settings(self, row: Measure) -> dict[str, Any]:
         default = PMD_WEIGHT if row.name == "pmd" else row.weight
-        settings = {"weight": self.weight or default, "covariance": self.covariance or Covariance()}
+        settings = {
+            "weight": default if self.weight is None else self.weight,
+            "covariance": Covariance() if self.covariance is None else self.covariance,
+        }
         return {**settings, "ranking": self.ranking}
 
     def _check(self, settings: Settings) -> None:

@@ -11,6 +11,7 @@ from prefmover._typing import Ints
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
+from prefmover.predict.base import UserState
 
 __all__ = ["guest_ratings", "pair_columns", "user_ratings"]
 
@@ -22,7 +23,13 @@ def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints
     """
     if not isinstance(pairs, Ratings | Split):
         user_ids, item_ids = _id_columns(pairs)
-        return user_ids, item_ids, known.find_users(user_ids), known.find_items(item_ids)
+        users, items = known.find_users(user_ids), known.find_items(item_ids)
+        for k in np.flatnonzero(users < 0).tolist():  # may be unknown, but not of the wrong type
+            if user_ids[k] is not None and not isinstance(user_ids[k], UserState):
+                known.check_user_type(user_ids[k])
+        for k in np.flatnonzero(items < 0).tolist():
+            known.check_item_type(item_ids[k])
+        return user_ids, item_ids, users, items
     if isinstance(pairs, Split):
         table, users, items = pairs.train, pairs.users, pairs.items
     else:
@@ -61,6 +68,8 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
 
     For implicit feedback it is ``{item: count}``.
     """
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+        raise InputError(f"name is {name!r}; give a text or a whole number")
     if isinstance(ratings, Mapping) and ratings and name in known:
         raise InputError(f"there is a user {name!r} already; pass another name=")
     return user_ratings(known, ratings, name)
