@@ -45,7 +45,7 @@ class ModelContract:
 
     def test_unknown_users_and_items(self, model, data):
         user, item = data.ratings.users[0], data.ratings.items[0]
-        predicted = model.predict([("nobody", item), (user, "nothing"), ("nobody", "nothing"), (7, None)])
+        predicted = model.predict([("nobody", item), (user, "nothing"), ("nobody", "nothing"), (None, None)])
         assert [p.how for p in predicted] == [
             "unknown user",
             "unknown item",

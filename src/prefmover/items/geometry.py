@@ -455,7 +455,8 @@ class ItemGeometry:
 
 def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
     """Warn if a tenth of the distances are rounded by more than a hundredth because one is much larger."""
-    share = np.count_nonzero((D > 0) & (100 * unit > D)) / max(1, np.count_nonzero(D))
+    n_small, n = (int(np.count_nonzero(some)) for some in ((D > 0) & (100 * unit > D), D))
+    share = n_small / n if n else 0.0
     if share < COARSE:
         return
     i, j = np.unravel_index(int(D.argmax()), D.shape)
