@@ -164,3 +164,21 @@ def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):
 def test_functions_take_a_dataset(call):
     with pytest.raises(InputError, match=names("Dataset", "Ratings")):
         call(ratings_of(["a"]))
+
+
+def test_nouns_stay_with_the_data(tmp_path):
+    ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 4, 3])
+    data = Dataset(ratings, user_noun="listener", item_noun="song")
+    same = [data, data.with_ratings(ratings.take(users=[0])), data.with_geometry(None)]
+    assert {(one.user_noun, one.item_noun) for one in same} == {("listener", "song")}
+    plain = Dataset(ratings)
+    assert (plain.user_noun, plain.item_noun) == ("user", "item")
+    file = tmp_path / "plays.csv"
+    file.write_text("user,item,rating\nann,x,5\nbob,x,4\n")
+    assert Dataset.from_files(file, item_noun="song").item_noun == "song"
+
+
+@pytest.mark.parametrize("noun", ["", " ", "two\nlines", None, 7])
+def test_nouns_are_words(noun):
+    with pytest.raises(InputError, match="item_noun"):
+        Dataset(Ratings.from_arrays(["ann"], ["x"], [5]), item_noun=noun)

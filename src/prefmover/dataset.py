@@ -39,7 +39,10 @@ from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
 
-__all__ = ["Dataset", "geometry_from_ratings"]
+__all__ = ["ABOUT", "Dataset", "geometry_from_ratings"]
+
+ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
+"""The facts of a data set that do not change with its ratings or its geometry."""
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Missing = Literal["error", "drop"]
@@ -78,6 +81,8 @@ class Dataset:
         :class:`~prefmover.errors.MissingItemsWarning`.
     name, terms, citation
         Name, terms of use and citation of the data set.
+    user_noun, item_noun
+        What a user and an item are called, in the singular: "viewer" and "film". Pages use these words.
     folds
         A function that returns the splits that the data set was published with.
 
@@ -94,6 +99,8 @@ class Dataset:
     name: str
     terms: str
     citation: str
+    user_noun: str
+    item_noun: str
     _geometry: ItemGeometry | MakeGeometry | None = field(repr=False)
     _folds: Callable[[Ratings], list[Split]] | None = field(repr=False)
 
@@ -107,10 +114,15 @@ class Dataset:
         name: str = "",
         terms: str = "",
         citation: str = "",
+        user_noun: str = "user",
+        item_noun: str = "item",
         folds: Callable[[Ratings], list[Split]] | None = None,
     ) -> None:
         if missing not in ("error", "drop"):
             raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
+        for noun, value in (("user_noun", user_noun), ("item_noun", item_noun)):
+            if not isinstance(value, str) or not value.strip() or not value.isprintable():
+                raise InputError(f'{noun} is {value!r}; give a word in the singular, such as "film"')
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
         if not (geometry is None or isinstance(geometry, ItemGeometry) or callable(geometry)):
@@ -133,6 +145,7 @@ class Dataset:
             geometry = geometry.take(geometry.positions(ratings.items))
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
         vars(self).update(ratings=ratings, items=items, name=name, terms=terms, citation=citation)
+        vars(self).update(user_noun=user_noun, item_noun=item_noun)
         vars(self).update(_geometry=geometry, _folds=folds)  # in this way because the dataclass is frozen
 
     @classmethod
@@ -158,6 +171,8 @@ class Dataset:
         text: Sequence[str] = (),
         weights: Mapping[str, float] | None = None,
         on_bad_lines: OnBadLines = "error",
+        user_noun: str = "user",
+        item_noun: str = "item",
     ) -> Dataset:
         r"""Read a file of ratings, and files that describe the items if there are any.
 
@@ -180,6 +195,8 @@ class Dataset:
             Name of the column of ids in the files of items; ``item`` by default.
         title, tags, text, weights
             Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
+        user_noun, item_noun
+            What a user and an item are called, in the singular.
 
         The files are read and checked at once; distances between items are computed when they are needed.
 
@@ -203,6 +220,7 @@ class Dataset:
             on_bad_lines=on_bad_lines,
         )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
+        about |= {"user_noun": user_noun, "item_noun": item_noun}
         chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
         columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
         if not items:
@@ -316,7 +334,7 @@ class Dataset:
         return Dataset(self.ratings.with_items(whole.items), whole, self.items.extended(catalog), **about)
 
     def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
-        about: dict[str, Any] = {"name": self.name, "terms": self.terms, "citation": self.citation}
+        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         return Dataset(ratings, geometry, self.items, folds=folds, **about)
 
     @property

@@ -436,6 +436,18 @@ class Ratings:
         part = slice(self.matrix.indptr[position], self.matrix.indptr[position + 1])
         return self.matrix.indices[part].astype(np.int64), self.matrix.data[part]
 
+    def n_common(self, items: Ints) -> Ints:
+        """Return, for each user, how many of some items (positions) the user has rated.
+
+        >>> Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4]).n_common(np.array([0, 1]))
+        array([2, 1])
+        """
+        among = np.zeros(self.n_items, np.bool_)
+        among[items] = True
+        before = np.concatenate(([0], np.cumsum(among[self.matrix.indices])))
+        counts: Ints = np.diff(before[self.matrix.indptr])
+        return counts
+
     def rows(self) -> Ints:
         """Return the user position of every stored rating, in the order of ``matrix.data``."""
         return np.repeat(np.arange(self.n_users), np.diff(self.matrix.indptr))

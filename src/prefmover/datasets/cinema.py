@@ -19,7 +19,7 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,9 @@ def load() -> Dataset:
     audience, catalog = viewers(), films().catalog
     users, items = np.array(audience.ids, dtype=object)[audience.rows], catalog.ids[audience.films]
     ratings = Ratings.from_arrays(users, items, audience.ratings, scale=Scale(1.0, 5.0, 0.5))
-    return Dataset(ratings, lambda _: geometry(), catalog, name="cinema", terms=TERMS, citation=CITATION)
+    about: dict[str, Any] = {"name": "cinema", "terms": TERMS, "citation": CITATION}
+    about |= {"user_noun": "viewer", "item_noun": "film"}
+    return Dataset(ratings, lambda _: geometry(), catalog, **about)
 
 
 @cache

@@ -88,6 +88,7 @@ def read(source: Source, files: Files) -> Dataset:
     geometry = cache(lambda: best_geometry(source, files, ratings, items))
     folds = partial(_published_folds, files, source) if source.form == "u" else None
     about: dict[str, Any] = {"name": source.name, "terms": source.terms, "citation": source.citation}
+    about |= {"user_noun": source.user_noun, "item_noun": source.item_noun}
     return Dataset(ratings, lambda _: geometry(), items, folds=folds, **about)
 
 

@@ -60,6 +60,8 @@ class Source:
         Numbers to verify a copy with.
     half_stars : bool
         Whether the scale has half stars.
+    user_noun, item_noun : str
+        What a user and an item are called.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Source:
     half_stars: bool = False
     terms: str = TERMS
     citation: str = CITATION
+    user_noun: str = "viewer"
+    item_noun: str = "film"
 
 
 def _movielens(name: str, title: str, form: Literal["u", "dat", "csv"], megabytes: int, takes: str) -> Source:

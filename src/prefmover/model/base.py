@@ -15,7 +15,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
-from prefmover.errors import InputError
+from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.threads import resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
@@ -313,10 +313,18 @@ class BaseRecommender(Estimator, ABC):
             user = np.full(len(chosen), 0 if states[row].is_known else -1)
             how[row, : len(chosen)] = how_predicted(user, chosen, predicted.n_neighbors)
 
-    def neighbors(self, user: Any, k: int = 10) -> NeighborList:
-        """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first."""
+    def neighbors(self, user: Any, k: int = 10, *, strangers: bool = False) -> NeighborList:
+        """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first.
+
+        With ``strangers``, only users who have rated none of the user's items.
+        """
         state, similarity = self._state(user, known=True), self._fitted().similarity
-        positions, values = similarity.nearest(np.array([state.position]), k, state.guest).row(0)
+        if strangers:
+            check_whole_number("k", k)
+            found = similarity.nearest_strangers(state.position, state.items, k, state.guest)
+        else:
+            found = similarity.nearest(np.array([state.position]), k, state.guest)
+        positions, values = found.row(0)
         users, value_name = self.data_.ratings.users[positions], similarity.measure.value_name
         return NeighborList(state.name, users, values, value_name)
 

@@ -43,7 +43,7 @@ from prefmover.data.ids import as_ids
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.dataset import Dataset
+from prefmover.dataset import ABOUT, Dataset
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
@@ -68,7 +68,6 @@ WRITTEN = re.compile(rf"{DATA_FILE}|^\.unfinished-[0-9a-f]{{16}}$")
 ITEM_COLUMNS = ["id", "title", "year", "genres"]
 GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit")
 GEOMETRY_ARRAYS = ("grid", "vectors")
-DATASET = ("name", "terms", "citation")
 
 DTYPES: dict[str, npt.DTypeLike] = {
     "F64": np.float64,
@@ -155,7 +154,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         "settings": {name: _to_json(value) for name, value in model.settings_.items()},
         "tuning": model.tuning_,
         "scale": scale.facts(),
-        "dataset": {name: getattr(data, name) for name in DATASET},
+        "dataset": {name: getattr(data, name) for name in ABOUT},
         "geometry": None,
     }
     if geometry is not None:
@@ -220,8 +219,8 @@ def _restored_data(stored: StoredModel) -> Dataset:
     if facts["geometry"] is not None:
         grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
         geometry = ItemGeometry(items, **facts["geometry"], grid=grid, vectors=vectors)
-    name, terms, citation = (str(facts["dataset"][key]) for key in DATASET)
-    return Dataset(ratings, geometry, stored.items, name=name, terms=terms, citation=citation)
+    about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
+    return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
 
 
 def _to_json(value: Any) -> Any:

@@ -19,7 +19,7 @@ from prefmover.measures.pairwise import value_blocks, values
 from prefmover.measures.pmd import distances_from
 from prefmover.search import NeighborIndex
 from prefmover.search.nearest import nearest_positions, raters_positions
-from prefmover.search.result import NeighborPositions
+from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = ["UserSimilarity"]
 
@@ -180,6 +180,30 @@ class UserSimilarity:
         return nearest_positions(
             self.data, self.measure, self.convention, queries, guest, k, self.n_threads, progress, self._index
         )
+
+    def nearest_strangers(
+        self,
+        user: int,
+        items: Ints,
+        k: int,
+        guest: Ratings | None = None,
+        progress: Progress | None = None,
+    ) -> NeighborPositions:
+        """Return the k nearest of the users who have rated none of the items of a user, or of a guest.
+
+        Every such pair is computed: strangers are few where users have rated much, and quick to compare where
+        they have rated little. Measures of items in common are undefined for strangers; their list is empty.
+        """
+        strangers = np.flatnonzero(self.data.ratings.n_common(items) == 0)
+        strangers = strangers[strangers != user]
+        if guest is None:
+            row = self.values(np.array([user]), strangers, progress)[0]
+        else:
+            row = self.guest_values(guest, strangers)[0] if len(strangers) else np.empty(0)
+        order = np.argsort(-row if self.measure.larger_is_closer else row, kind="stable")
+        order = order[~np.isnan(row[order])][:k]
+        stats = SearchStats(solved=len(strangers))
+        return NeighborPositions.from_lists([(strangers[order], row[order])], stats)
 
     def raters(
         self, users: Ints, items: Ints, k: int, guest: Ratings | None = None, progress: Progress | None = None

@@ -1,0 +1,108 @@
+"""What can be said about one user or one item: the taste of a user, and how an item was rated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from prefmover._typing import Floats, Ints
+from prefmover.dataset import Dataset
+from prefmover.items.groups import genre_table
+
+__all__ = ["Fan", "ItemProfile", "Taste", "item_profile", "taste"]
+
+PRIOR = 6.0  # ratings of an average user that are added to those of the user
+LEAST_LIFT = 1.1
+LEAST_ITEMS = 2
+
+
+class Taste(NamedTuple):
+    """A genre that a user prefers: the share of the user's preference, and that of all users together."""
+
+    genre: str
+    share: float
+    usual: float
+
+
+def taste(data: Dataset, items: Ints, ratings: Floats, n: int = 3) -> list[Taste]:
+    """Return up to n genres on which a user's preference is above the usual, the most typical first.
+
+    The rating of an item counts in equal parts for each of its genres. Genres are ordered by the share of
+    the preference times the logarithm of its ratio to the usual share; with few ratings, the share is drawn
+    toward the usual one.
+
+    Parameters
+    ----------
+    items, ratings
+        Positions of the rated items, and the ratings.
+    """
+    names, table = genre_table(data.items)
+    if not names or not len(items):
+        return []
+    per_item = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    matrix = data.ratings.matrix
+    given = np.bincount(matrix.indices, matrix.data, minlength=data.n_items)
+    usual, mine = given @ per_item, ratings @ per_item[items]
+    if usual.sum() <= 0 or mine.sum() <= 0:
+        return []
+    usual, mine = usual / usual.sum(), mine / mine.sum()
+    n_rated = len(items)
+    drawn = (n_rated * mine + PRIOR * usual) / (n_rated + PRIOR)
+    lift = drawn / np.where(usual > 0, usual, 1.0)
+    counts = table[items].sum(axis=0)
+    fits = (lift > LEAST_LIFT) & (counts >= min(LEAST_ITEMS, n_rated))
+    order = np.argsort(-drawn * np.log(np.maximum(lift, 1e-12)), kind="stable")
+    return [Taste(names[k], float(mine[k]), float(usual[k])) for k in order.tolist() if fits[k]][:n]
+
+
+class Fan(NamedTuple):
+    """A user who liked an item: position, rating, and how far that is above the user's mean."""
+
+    user: int
+    rating: float
+    above: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemProfile:
+    """How an item was rated.
+
+    Attributes
+    ----------
+    n_ratings, mean
+        Number and mean of the ratings; the mean is None if there are none.
+    counts
+        How often each rating was given, lowest first.
+    fans
+        Users who rated it above their own mean, the farthest above first.
+    n_fans
+        Number of all such users.
+    """
+
+    n_ratings: int
+    mean: float | None
+    counts: list[tuple[float, int]]
+    fans: list[Fan]
+    n_fans: int
+
+
+def item_profile(data: Dataset, item: int, n: int = 10) -> ItemProfile:
+    """Return how an item, given by position, was rated, with up to n fans."""
+    matrix = data.ratings.matrix
+    entries = np.flatnonzero(matrix.indices == item)
+    users = np.searchsorted(matrix.indptr, entries, side="right") - 1
+    ratings = matrix.data[entries]
+    means = np.array([data.ratings.row(user)[1].mean() for user in users.tolist()])
+    above = ratings - means
+    order = np.lexsort((users, -ratings, -above))
+    fans = [Fan(int(users[k]), float(ratings[k]), float(above[k])) for k in order[:n] if above[k] > 0]
+    steps, counts = np.unique(ratings, return_counts=True)
+    return ItemProfile(
+        len(ratings),
+        float(ratings.mean()) if len(ratings) else None,
+        list(zip(steps.tolist(), counts.tolist(), strict=True)),
+        fans,
+        int((above > 0).sum()),
+    )
