@@ -159,6 +159,78 @@ def test_recommend(run, data, source):
     assert (found["user"], found["recommendations"][0]["item"]) == (None, guest.item)
 
 
+def test_recommend_to_several_users(run, data):
+    model = pm.Recommender().fit(data)
+    found = json.loads(run("recommend", *FILES, "-u", 42, "-u", 7, "-n", 2, "--json")[1])
+    assert [one["user"] for one in found["users"]] == [42, 7]
+    for one in found["users"]:
+        expected = model.recommend(one["user"], 2)
+        assert [row["item"] for row in one["recommendations"]] == [r.item for r in expected]
+        assert [row["n_ratings"] for row in one["recommendations"]] == [r.n_ratings for r in expected]
+    code, out, _ = run("recommend", *FILES, "-u", 42, "-u", 7, "-n", 2)
+    assert code == 0
+    assert [line for line in out.splitlines() if line.endswith(":")] == ["42:", "7:"]
+
+
+def test_choices_of_recommend(run, data, in_shop):
+    """Every option reaches the model."""
+    films = pm.Dataset.from_files(in_shop / "ratings.csv", [in_shop / "films.csv"])
+    (in_shop / "candidates.txt").write_text("Alien\n\nronin\nHeat\nEmma\n")
+    source = ("--ratings", "ratings.csv", "--items", "films.csv", "--model-type", "knn", "-u", 42, "--json")
+    model = pm.KNNRecommender().fit(films)
+    for options, arguments in (
+        (("--by", "rating"), {"by": "rating"}),
+        (("--where", "genre=space|crime"), {"where": {"genre": ["space", "crime"]}}),
+        (("--where", "title=al", "--where", "year>=1990"), {"where": {"title": "al", "year": (1990, None)}}),
+        (("--item-file", "candidates.txt"), {"items": ["Alien", "Ronin", "Heat", "Emma"]}),
+        (("--item", "Alien", "--item", "heat"), {"items": ["Alien", "Heat"]}),
+        (("--exclude", "Alien", "--exclude", "heat"), {"exclude": ["Alien", "Heat"]}),
+        (("--min-ratings", 28), {"min_ratings": 28}),
+        (("--novelty", -0.5, "--diversify", 0.7), {"novelty": -0.5, "diversify": 0.7}),
+        (("--seen",), {"seen": True}),
+    ):
+        expected = model.recommend(42, **arguments)
+        code, out, err = run("recommend", *source, *options)
+        assert code == 0, err
+        assert [one["item"] for one in json.loads(out)["recommendations"]] == [one.item for one in expected]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_recommend_to_all_users(run, data, in_shop, ending):
+    path = in_shop / f"all.{ending}"
+    code, out, _ = run("recommend", "--model", "my-model", "--all", "-n", 2, "--out", path)
+    assert (code, out.strip()) == (0, str(path))
+    table = (pq.read_table(path) if ending == "parquet" else csv.read_csv(path)).to_pydict()
+    model = storage.load(in_shop / "my-model")
+    expected = model.recommend_all(2).to_frame().to_pydict()
+    assert list(table) == ["user", "rank", "item", "title", "score", "rating", "n_ratings"]
+    assert table == expected
+    assert not (in_shop / f"all.{ending}.parts").exists()
+    code, out, _ = run("recommend", "--model", "my-model", "-u", 42, "-u", 7, "-n", 2, "--out", path)
+    assert (code, out.strip()) == (0, str(path))
+
+
+def test_recommend_to_all_users_resumes(run, in_shop):
+    parts = in_shop / "all.csv.parts"
+    storage.load(in_shop / "my-model").recommend_all(2, checkpoint=parts)  # an interrupted run leaves them
+    assert run("recommend", "-m", "my-model", "--all", "-n", 2, "--out", "all.csv")[0] == 0
+    assert not parts.exists()
+    storage.load(in_shop / "my-model").recommend_all(3, checkpoint=parts)
+    code, _, err = run("recommend", "-m", "my-model", "--all", "-n", 2, "--out", "all.csv")
+    assert code == 2
+    assert "all.csv.parts" in err
+    assert parts.exists()
+
+
+def test_recommend_to_somebody_who_has_seen_everything(run, in_shop):
+    (in_shop / "few.csv").write_text("user,item,rating\nann,x,5\nann,y,3\nbob,x,2\n")
+    code, out, err = run("recommend", "-r", "few.csv", "-u", "ann")
+    assert (code, out) == (0, "")
+    assert not unnamed(err, "ann", "--seen")
+    found = json.loads(run("recommend", "-r", "few.csv", "-u", "ann", "--seen", "--json")[1])
+    assert {one["item"] for one in found["recommendations"]} == {"x", "y"}
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_distance(run, data, source):
     plan = pm.pmd(data, 42, 7)

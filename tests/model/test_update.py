@@ -213,7 +213,7 @@ def test_items_that_cannot_be_added(data):
         model.add_items(ItemGeometry.from_vectors(["n1"], [[1.0]]))
     with pytest.raises(InputError, match="type"):
         model.add_items(ItemGeometry.from_vectors([7], [[1.0]]))
+    vectors = np.ones((1, data.geometry.vectors.shape[1]))
     with pytest.raises(InputError, match=names("'zzz'", "'n1'")):
-        vectors = np.ones((1, data.geometry.vectors.shape[1]))
         model.add_items(ItemGeometry.from_vectors(["n1"], vectors), {"zzz": "Alien"})
     assert model.data_ is before

@@ -368,3 +368,49 @@ def test_the_noun_for_items(name, noun):
     model = Recommender(n_threads=1).fit(type(data)(data.ratings, data.geometry, name=name))
     assert Handlers(model).model_info().item_noun == noun
     assert Handlers(model, item_noun="song").model_info().item_noun == "song"
+
+
+def test_choices_of_recommendations(client, model, user, guest, body):
+    """Every option reaches the model, in the address, with a guest, and for several users."""
+    where = ["genre=Horror|Comedy", "year>=1980"]
+    some = [one.item for one in model.recommend(user, 60)]
+    options = {"n": 4, "min_ratings": 2, "novelty": 0.5, "diversify": 0.2}
+    expected = model.recommend(
+        user,
+        where={"genre": ["Horror", "Comedy"], "year": (1980, None)},
+        items=some,
+        exclude=some[:3],
+        **options,
+    )
+    answer = get(
+        client, f"users/{user}/recommendations", where=where, items=some, exclude=some[:3], **options
+    )
+    assert [one["item"] for one in answer["recommendations"]] == [one.item for one in expected]
+    assert [one["n_ratings"] for one in answer["recommendations"]] == [one.n_ratings for one in expected]
+    sent = {"where": where, "items": some, "exclude": some[:3], **options}
+    response = client.post("/api/v1/recommendations", json={"users": [str(user)], **sent})
+    assert response.json()["users"][0] == answer
+    seen = model.recommend(guest, 3, items=list(RATINGS), seen=True, by="rating")
+    answer = post(
+        client, "recommendations", {**body, "items": list(RATINGS), "seen": True, "by": "rating", "n": 3}
+    )
+    assert [one["item"] for one in answer["recommendations"]] == [one.item for one in seen]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "named"),
+    [
+        ({"where": "color=red"}, 422, "'color'"),
+        ({"where": "horror"}, 422, "'horror'"),
+        ({"where": "year=1700"}, 422, "where"),
+        ({"min_ratings": 10**6}, 422, "min_ratings"),
+        ({"items": "no-such-film"}, 404, "'no-such-film'"),
+        ({"exclude": "no-such-film"}, 404, "'no-such-film'"),
+        ({"novelty": 2}, 422, "novelty"),
+        ({"n": 0}, 422, "n"),
+    ],
+)
+def test_bad_choices_of_recommendations(client, user, parameters, status, named):
+    response = client.get(f"/api/v1/users/{user}/recommendations", params=parameters)
+    assert is_problem(response, status)
+    assert named in response.text

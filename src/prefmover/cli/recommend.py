@@ -1,48 +1,190 @@
-"""``prefmover recommend``: items for a user, with reasons."""
+"""``prefmover recommend``: items for one user, several or all, with reasons."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from shutil import rmtree
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
 from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import USER, Rated, Threads
-from prefmover.cli.output import Output
-from prefmover.cli.source import SourceOptions, guest_name, item_label, parse_rated, user_id
+from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads
+from prefmover.cli.output import Output, check_writable, write_table
+from prefmover.cli.source import SourceOptions, guest_name, item_id, item_label, parse_rated, user_id
+from prefmover.cli.terminal import note, progress, resumable
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 from prefmover.explain.text import reasons
+from prefmover.items.where import parse_where
+from prefmover.model.base import BaseRecommender
+from prefmover.predict.recommendations import RecommendationTable
+from prefmover.predict.selection import Selection
 
 EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h -n 5",
+    "prefmover recommend --dataset cinema --user petra-h --where genre=Horror --where 'year>=1980'",
     "prefmover recommend --model my-model --user 42 --json",
     "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",
+    "prefmover recommend --model my-model --all --out recommendations.parquet",
 )
+
+
+@dataclass(slots=True)
+class SelectionOptions:
+    """Which items may be recommended, and how they are ordered."""
+
+    by: Annotated[
+        Literal["ranking", "rating"],
+        Option(help="Order of the items: what to see next, or the predicted rating."),
+    ] = "ranking"
+    where: Annotated[
+        list[str] | None,
+        Option(metavar="CONDITION", help="Condition, such as year=1980..1999 or genre=Horror; repeatable."),
+    ] = None
+    item: Annotated[
+        list[str] | None, Option(metavar="ITEM", help="Id or title of a candidate; repeatable.")
+    ] = None
+    item_file: Annotated[
+        str | None, Option(metavar="FILE", help="File of candidates, an id or a title on each line.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, Option(metavar="ITEM", help="Id or title of an item to leave out; repeatable.")
+    ] = None
+    min_ratings: Annotated[
+        int, Option(metavar="N", min=0, help="Least number of ratings of an item; 0 by default.")
+    ] = 0
+    novelty: Annotated[
+        float, Option(metavar="X", min=-1, max=1, help="From -1, better known items, to 1, less known ones.")
+    ] = 0.0
+    diversify: Annotated[
+        float, Option(metavar="X", min=0, max=1, help="How different the items are, from 0 to 1.")
+    ] = 0.0
+    seen: Annotated[bool, Option("--seen", help="Items that the user has rated, too.")] = False
+
+    def arguments(self, data: Dataset) -> dict[str, Any]:
+        """Return the arguments of a model's ``recommend``."""
+        candidates = [*(self.item or ()), *(_lines_of(self.item_file) if self.item_file else ())]
+        return {
+            "by": self.by,
+            "where": parse_where(self.where) if self.where else None,
+            "items": [item_id(data, one) for one in candidates] if candidates else None,
+            "exclude": [item_id(data, one) for one in self.exclude] if self.exclude else None,
+            "min_ratings": self.min_ratings,
+            "novelty": self.novelty,
+            "diversify": self.diversify,
+            "seen": self.seen,
+        }
 
 
 def recommend(
     source: SourceOptions,
     options: ModelOptions,
-    user: Annotated[str | None, USER] = None,
+    selection: SelectionOptions,
+    *,
+    user: Annotated[
+        list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
+    ] = None,
     rated: Rated = None,
+    all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
     n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
+    out: TableFile = "",
     threads: Threads = None,
+    cluster: ExecutorOptions,
 ) -> Output:
-    """Recommend items that a user has not rated, best first, each with its reasons."""
-    if bool(user) == bool(rated):
-        raise InputError("give --user ID, or --rated ITEM=RATING for a person who is not in the data")
+    """Recommend items that users have not rated, best first, with predicted ratings and reasons.
+
+    Conditions of --where are on year (1994, 1994|1996, 1980..1999, or 'year>=1980'), genre and title (a part
+    is enough; alternatives are separated by |). All of them must hold.
+
+    With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
+    command again to resume.
+    """
+    if sum((bool(user), bool(rated), all_users)) != 1:
+        raise InputError(
+            "give one of --user ID, --rated ITEM=RATING (a person who is not in the data) or --all"
+        )
+    if all_users and not out:
+        raise InputError("--all needs a file: add --out recommendations.parquet (or .csv)")
+    file = check_writable(out)
+    if cluster.executor != "threads" and not all_users:
+        raise InputError("--executor ray is for --all; a few users need no cluster")
     data, model = source.open(threads)
-    known = user_id(data, user) if user else None
-    ratings = parse_rated(data, rated) if rated else data.ratings[known]
+    people: list[Any] = [user_id(data, one) for one in user or ()]
+    guest = parse_rated(data, rated) if rated else None
+    chosen = selection.arguments(data)
+    Selection.make(data, n, **{name: value for name, value in chosen.items() if name != "by"})  # before a fit
     model = fitted(data, model, options, threads)
-    person = known if user else model.guest(ratings, name=guest_name(data))
-    best = model.recommend(person, n)
-    table, lines = best.to_dict(), []
-    why = model.contributions(person, [one.item for one in best])
-    for one, row, contributions in zip(best, table["recommendations"], why, strict=True):
-        row["reasons"] = reasons(contributions, partial(item_label, data))
-        lines += [f"{one.rating:6.2f}  {one.title}", *(f"        {reason}" for reason in row["reasons"])]
-    heading = f"recommendations for {known if user else 'you'}, from {counted(len(ratings), 'rating')}:"
-    return Output({**table, "user": known}, lines, heading)
+    if all_users:
+        assert file is not None
+        parts = file.with_name(f"{file.name}.parts")
+        with (
+            cluster.open(threads) as executor,
+            progress("recommending") as callback,
+            resumable(parts),
+        ):
+            table = model.recommend_all(n, **chosen, checkpoint=parts, executor=executor, progress=callback)
+        return _written(table, file, parts)
+    if guest:
+        people = [model.guest(guest, name=guest_name(data))]
+    table = model.recommend(people, n, **chosen)
+    if file:
+        return _written(table, file)
+    return _shown(model, people, table, guest)
+
+
+def _written(table: RecommendationTable, file: Path, parts: Path | None = None) -> Output:
+    frame = table.to_frame()
+    write_table(frame, file)
+    if parts:
+        rmtree(parts, ignore_errors=True)
+    n_users, n_rows = len(table), frame.num_rows
+    note(f"{counted(n_rows, 'recommendation')} for {counted(n_users, 'user')}")
+    return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
+
+
+def _shown(
+    model: BaseRecommender, people: list[Any], table: RecommendationTable, guest: dict[Any, float] | None
+) -> Output:
+    data, answers, lines, heading = model.data_, list[dict[str, Any]](), list[str](), ""
+    noun = "interaction" if data.ratings.implicit else "rating"
+    for person, best in zip(people, table, strict=True):
+        name, answer = "you" if guest else best.user, best.to_dict()
+        why: list[list[str]] = [[] for _ in best]
+        if not data.ratings.implicit:
+            parts = model.contributions(person, [one.item for one in best])
+            why = [list(reasons(some, partial(item_label, data))) for some in parts]
+        for row, some in zip(answer["recommendations"], why, strict=True):
+            row["reasons"] = some
+        answers.append({**answer, "user": None if guest else best.user})
+        ratings = guest or data.ratings[best.user]
+        if len(table) > 1:
+            lines.append(f"{name}:")
+        else:
+            heading = f"recommendations for {name}, from {counted(len(ratings), noun)}:"
+        for one, some in zip(best, why, strict=True):
+            shown = "" if one.rating is None else f"{one.rating:6.2f}"
+            lines.append(f"{shown}  {one.title}  ({counted(one.n_ratings, noun)})")
+            lines += [f"        {reason}" for reason in some]
+        if not best:
+            note(f"{name}: no item is left; all that may be recommended are rated already (--seen)")
+    return Output(answers[0] if len(answers) == 1 else {"users": answers}, lines, heading)
+
+
+def _lines_of(path: str) -> Iterator[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"--item-file: there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"--item-file: {path} is not UTF-8") from None
+    except OSError as error:
+        raise InputError(f"--item-file: {path} cannot be read: {error.strerror}") from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise InputError(f"--item-file: {path} is empty; give an id or a title on each line")
+    yield from lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,32 +18,41 @@ if TYPE_CHECKING:
 __all__ = ["matching", "parse_where"]
 
 COLUMNS = ("year", "genre", "title")
+CONDITION = re.compile(r"\s*([^<>=]*?[^<>=\s])\s*(<=|>=|[<>=])\s*(.*\S)\s*", re.DOTALL)
 ALIASES = {"years": "year", "genres": "genre", "titles": "title"}
 
 
 def parse_where(texts: str | Sequence[str]) -> dict[str, Any]:
-    """Return conditions that were typed as COLUMN=VALUE; all of them must hold.
+    """Return conditions that were typed as COLUMN=VALUE, or year>=VALUE; all of them must hold.
 
     >>> parse_where(["year=1980..1999", "genre=Horror|Thriller"])
     {'year': (1980, 1999), 'genre': ['Horror', 'Thriller']}
     >>> parse_where("year=1994"), parse_where("year=..1960"), parse_where("title=star")
     ({'year': [1994]}, {'year': (None, 1960)}, {'title': ['star']})
+    >>> parse_where("year >= 1990"), parse_where("year<1960")
+    ({'year': (1990, None)}, {'year': (None, 1959)})
     """
     where: dict[str, Any] = {}
     for text in [texts] if isinstance(texts, str) else texts:
-        column, sign, value = (part.strip() for part in text.partition("="))
-        if not (column and sign and value):
+        match = CONDITION.fullmatch(text)
+        if match is None:
             raise InputError(f"{text!r} is not a condition; give COLUMN=VALUE, such as genre=Horror|Thriller")
+        column, sign, value = match.groups()
         column = ALIASES.get(column.casefold(), column.casefold())
+        if sign != "=" and column != "year":
+            raise InputError(f"{text!r}: {sign} is for years; give {column}={value}")
         if column in where:
             raise InputError(f"there are two conditions on {column}; give one, such as {column}={value}|...")
-        where[column] = _years(value) if column == "year" else [part.strip() for part in value.split("|")]
+        where[column] = _years(value, sign) if column == "year" else [one.strip() for one in value.split("|")]
     return where
 
 
-def _years(text: str) -> Any:
-    """Return the years in "1980..1999", "1980..", "..1999" or "1994|1995"."""
+def _years(text: str, sign: str) -> Any:
+    """Return the years in "1980..1999", "1980..", "..1999" or "1994|1995"; or those before or after one."""
     try:
+        if sign != "=":
+            year = int(text) + {">": 1, "<": -1}.get(sign, 0)
+            return (year, None) if sign.startswith(">") else (None, year)
         if ".." in text:
             low, high = (int(end) if end.strip() else None for end in text.split(".."))
             return (low, high)

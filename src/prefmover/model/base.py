@@ -16,6 +16,8 @@ from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
+from prefmover.execution import Executor
+from prefmover.execution.executor import opened
 from prefmover.execution.threads import resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RecommendationExplanation
@@ -251,8 +253,7 @@ class BaseRecommender(Estimator, ABC):
         Recommendations, or a RecommendationTable for a list of users
         """
         self._fitted()
-        if by not in ("ranking", "rating"):
-            raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
+        _check_by(by)
         selection = Selection.make(
             self.data_,
             n,
@@ -268,6 +269,39 @@ class BaseRecommender(Estimator, ABC):
         states = [self._state(one, known=one is not None) for one in (user if many else [user])]
         table = self._recommended(states, by, selection)
         return table if many else table[0]
+
+    def recommend_all(
+        self,
+        n: int = 10,
+        *,
+        by: By = "ranking",
+        checkpoint: str | PathLike[str] | None = None,
+        executor: str | Executor | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> RecommendationTable:
+        """Return the n best items for every user of the model.
+
+        Parameters
+        ----------
+        n, by, options
+            As in :meth:`recommend`: ``items``, ``exclude``, ``where``, ``min_ratings``, ``novelty``,
+            ``diversify`` and ``seen``.
+        checkpoint
+            A folder for finished parts. After an interruption or a kill, the same call resumes from them.
+        executor
+            ``"threads"`` (default), ``"ray"``, or an :class:`~prefmover.execution.Executor`. The result is
+            the same, bit for bit.
+        progress
+            Called with (users done, users in all).
+        """
+        from prefmover.model.everybody import recommend_all
+
+        self._fitted()
+        _check_by(by)
+        selection = Selection.make(self.data_, n, **options)
+        with opened(executor, self.n_threads) as opened_executor:
+            return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
 
     def _recommended(self, states: list[UserState], by: By, selection: Selection) -> RecommendationTable:
         """Return the table of recommendations of some users."""
@@ -483,3 +517,8 @@ class BaseRecommender(Estimator, ABC):
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
         return user
+
+
+def _check_by(by: object) -> None:
+    if by not in ("ranking", "rating"):
+        raise InputError(f'by is {by!r}; choose "ranking" or "rating"')

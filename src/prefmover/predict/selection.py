@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,10 @@ class Selection:
             raise InputError(f"no item is left to recommend after {names}; allow more items")
         return cls(data, n, allowed, float(novelty), float(diversify), seen)
 
+    @cached_property
+    def _log_counts(self) -> Floats:
+        return np.log1p(n_ratings(self.data))
+
     def best(self, scores: Floats, rated: Ints) -> Ints:
         """Return the positions of the chosen items, the best first, given the scores of all items.
 
@@ -103,7 +108,7 @@ class Selection:
         positions = np.flatnonzero(candidates)
         values = scores[positions].astype(np.float64)
         if self.novelty and len(positions):
-            known = np.log1p(n_ratings(self.data)[positions])
+            known = self._log_counts[positions]
             z = (known - known.mean()) / (known.std() or 1.0)
             values = values - self.novelty * values.std() * z
         if not self.diversify:

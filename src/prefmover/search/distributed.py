@@ -30,7 +30,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor, LocalExecutor, Task
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pairs import entries_of_rows
-from prefmover.search.checkpoint import Checkpoint
+from prefmover.search.checkpoint import NeighborCheckpoint
 from prefmover.search.index import MANY, NeighborIndex
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import (
@@ -111,7 +111,7 @@ def search_blocks(
     least = blocks or executor.slots * max(2, LEAST_TASKS // len(search.ranges))
     checkpoint = None
     if folder is not None:
-        checkpoint = Checkpoint(folder, index.data.ratings)
+        checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
         least = checkpoint.claim({"k": int(k), "inputs": _digest(index, rows)}, least)
     lists, stats = search.run(checkpoint, least)
     return NeighborPositions.from_lists((lists[user] for user in users.tolist()), stats)
@@ -185,7 +185,7 @@ class _BlockSearch:
         self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
     def run(
-        self, checkpoint: Checkpoint | None, least: int
+        self, checkpoint: NeighborCheckpoint | None, least: int
     ) -> tuple[dict[int, tuple[Ints, Floats]], SearchStats]:
         """Search in at least so many blocks; return the list of each query."""
         indptr = self.index.data.preferences.indptr
@@ -203,7 +203,7 @@ class _BlockSearch:
         return lists, sum((parts[number].stats for number in range(len(blocks))), SearchStats())
 
     def _search(
-        self, blocks: list[Ints], parts: dict[int, NeighborPositions], checkpoint: Checkpoint | None
+        self, blocks: list[Ints], parts: dict[int, NeighborPositions], checkpoint: NeighborCheckpoint | None
     ) -> None:
         executor, index, ranges = self.executor, self.index, self.ranges
         ready = deque(number for number in range(len(blocks)) if number not in parts)

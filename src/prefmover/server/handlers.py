@@ -227,7 +227,7 @@ class Handlers:
         self, state: UserState, options: schemas.RecommendationOptions
     ) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
-        top = self.model.recommend(state, **options.arguments())
+        top = self.model.recommend(state, **self._arguments(options))
         check_cancelled()
         reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
         return schemas.RecommendationsOut(
@@ -240,6 +240,14 @@ class Handlers:
                 for one, contributions in zip(top, reasons, strict=True)
             ],
         )
+
+    def _arguments(self, options: schemas.RecommendationOptions) -> dict[str, Any]:
+        """Return the arguments of the model's ``recommend``; an unknown id is an error."""
+        given = options.arguments()
+        for name in ("items", "exclude"):
+            if name in given:
+                given[name] = [self._items[self._item(item)] for item in given[name]]
+        return given
 
     def users_recommendations(
         self, users: Sequence[str], options: schemas.RecommendationOptions

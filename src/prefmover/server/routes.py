@@ -24,6 +24,9 @@ from prefmover.server.workers import LaneName
 
 __all__ = ["api", "health"]
 
+REPEATED = ("items", "exclude", "where")
+"""Parameters that are lists."""
+
 PROBLEM = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 
 
@@ -93,7 +96,7 @@ def _known_parameters_only(request: Request) -> None:
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes none"
             raise ProblemError(422, f"There is no parameter {name!r}; this address {takes}.")
-        if name in seen and name != "items":
+        if name in seen and name not in REPEATED:
             raise ProblemError(422, f"The parameter {name!r} occurs twice; give it once.")
         seen.add(name)
 

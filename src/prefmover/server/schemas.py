@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from prefmover.items.where import parse_where
+
 MOST_RATINGS = 500
 MOST_ITEMS = 200
 MOST_NEIGHBORS = 100
@@ -28,6 +30,7 @@ WholeNumber = Annotated[
 ]
 """A whole number; 10.0 is one in JSON."""
 
+Condition = Annotated[str, Field(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=0)]
 ItemId = Annotated[str, Field(description="Id of an item.", examples=["alien-1979"])]
 UserId = Annotated[str, Field(description="Id of a user, or `guest`.", examples=["ada-b"])]
@@ -455,10 +458,23 @@ class RecommendationOptions(BaseModel):
         default=0.0, ge=-1, le=1, description="From -1, better known items, to 1, less known ones."
     )
     diversify: float = Field(default=0.0, ge=0, le=1, description="How different the items are, from 0 to 1.")
+    seen: bool = Field(default=False, description="Whether items that the user has rated are included.")
+    where: list[Condition] = Field(
+        default=[],
+        max_length=10,
+        description="Conditions on year, genre and title; all must hold.",
+        examples=[["genre=Horror|Thriller", "year=1980..1999"]],
+    )
+    items: list[Id] = Field(
+        default=[], max_length=MOST_ITEMS, description="Ids of the candidates; all items by default."
+    )
+    exclude: list[Id] = Field(default=[], max_length=MOST_ITEMS, description="Ids of items to leave out.")
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the model's ``recommend``."""
-        return {name: getattr(self, name) for name in RecommendationOptions.model_fields}
+        """Return the arguments of the model's ``recommend``, with ids as text."""
+        given = {name: getattr(self, name) for name in RecommendationOptions.model_fields}
+        given["where"] = parse_where(self.where)
+        return {name: value for name, value in given.items() if value not in ([], {})}
 
 
 class GuestNeighbors(Guest, NeighborOptions):

@@ -1,0 +1,221 @@
+"""Recommendations for all users of a model, in blocks that any executor runs and a checkpoint keeps.
+
+A block is a fixed range of users, and each piece of :data:`PIECE` users in it is one matrix product on one
+core. So the lists are the same, bit for bit, with any number of threads and on a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import deque
+from os import PathLike
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.dataset import Dataset
+from prefmover.execution import Executor, LocalExecutor, Task
+from prefmover.execution.threads import run
+from prefmover.predict.base import HOW
+from prefmover.predict.recommendations import RecommendationTable
+from prefmover.predict.selection import Selection, n_ratings
+from prefmover.search.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from prefmover.model.base import BaseRecommender, By
+
+__all__ = ["recommend_all"]
+
+logger = logging.getLogger("prefmover")
+
+BLOCK = 512  # users of a task, and of a part of the checkpoint
+PIECE = 128  # users whose scores of all items are in memory at once
+
+
+class Lists(NamedTuple):
+    """The lists of some users: arrays (users, n), as in a RecommendationTable."""
+
+    positions: Ints
+    scores: Floats
+    ratings: Floats
+    how: npt.NDArray[np.int8]
+
+    @classmethod
+    def empty(cls, n_users: int, n: int) -> Lists:
+        """Return lists without items."""
+        nothing = np.full((n_users, n), np.nan)
+        return cls(np.full((n_users, n), -1), nothing, nothing.copy(), np.zeros((n_users, n), np.int8))
+
+
+def recommend_block(
+    shared: tuple[BaseRecommender, Selection],
+    by: By,
+    users: Ints,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Lists, float]:
+    """Return the lists of users by position, and the seconds that they took. Workers run this."""
+    from threadpoolctl import threadpool_limits
+
+    model, selection = shared
+    start, out = perf_counter(), Lists.empty(len(users), selection.n)
+
+    def work(piece: slice) -> None:
+        states = [model.predictor_.state(user) for user in users[piece].tolist()]
+        table = model._recommended(states, by, selection)
+        out.positions[piece], out.scores[piece] = table.positions, table.scores
+        out.ratings[piece], out.how[piece] = table.ratings, table.how
+
+    pieces = [slice(k, min(k + PIECE, len(users))) for k in range(0, len(users), PIECE)]
+    sizes = [piece.stop - piece.start for piece in pieces]
+    # The sums of a matrix product depend on the number of threads that share it.
+    with threadpool_limits(1, user_api="blas"):
+        run(work, pieces, n_threads=n_threads, sizes=sizes, progress=progress)
+    return out, perf_counter() - start
+
+
+def recommend_all(
+    model: BaseRecommender,
+    by: By,
+    selection: Selection,
+    executor: Executor,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> RecommendationTable:
+    """Return the lists of all users, computed block by block.
+
+    A run that was killed resumes from the parts in its folder, with any executor.
+    """
+    data = model.data_
+    everyone = np.arange(data.n_users)
+    blocks = [everyone[k : k + BLOCK] for k in range(0, len(everyone), BLOCK)]
+    checkpoint, parts = None, dict[int, Lists]()
+    if folder is not None:
+        checkpoint = ListCheckpoint(folder, data, selection.n)
+        checkpoint.claim({"n": selection.n, "inputs": _digest(model, by, selection)}, len(blocks))
+        parts = checkpoint.load(blocks)
+    if len(parts) < len(blocks):
+        _run(model, by, selection, executor, blocks, parts, checkpoint, progress)
+    in_order = [parts[number] for number in range(len(blocks))]
+    lists = Lists(*(np.concatenate(column) for column in zip(*in_order, strict=True)))
+    users = data.ratings.users.tolist()
+    return RecommendationTable(
+        users, lists.positions, lists.scores, lists.ratings, lists.how, data, n_ratings(data)
+    )
+
+
+def _run(
+    model: BaseRecommender,
+    by: By,
+    selection: Selection,
+    executor: Executor,
+    blocks: list[Ints],
+    parts: dict[int, Lists],
+    checkpoint: ListCheckpoint | None,
+    progress: Progress | None,
+) -> None:
+    n_bytes = _bytes(model)
+    executor.begin(n_bytes, n_bytes)
+    executor.summary.resumed = len(parts)
+    ready = deque(number for number in range(len(blocks)) if number not in parts)
+    shared = executor.share((model, selection))  # together, so that their data travel once
+    finished, total = sum(len(blocks[number]) for number in parts), model.data_.n_users
+
+    def report(done: int, _: int = 0) -> None:
+        if progress is not None:
+            progress(min(finished + done, total), total)
+
+    def next_task() -> Task | None:
+        if not ready:
+            return None
+        number = ready.popleft()
+        return Task(number, recommend_block, (shared, by, blocks[number]), report)
+
+    report(0)
+    for done in executor.run(next_task):
+        lists, seconds = done.value
+        executor.summary.record(done.node, {"lists": seconds})
+        if checkpoint is not None:
+            checkpoint.save(done.key, lists, blocks[done.key])
+        parts[done.key] = lists
+        finished += len(blocks[done.key])
+        report(0)
+    if not isinstance(executor, LocalExecutor):
+        logger.info("prefmover: %s", executor.summary)
+
+
+class ListCheckpoint(Checkpoint[Lists]):
+    """A folder of finished recommendations: user, items (ids, the best first), scores, ratings, how."""
+
+    job = "recommendations"
+    inputs = "models, ratings, items or options"
+
+    def __init__(self, folder: str | PathLike[str], data: Dataset, n: int) -> None:
+        super().__init__(folder, data.ratings)
+        self.n = n
+
+    def _to_table(self, part: Lists, rows: Ints) -> Any:
+        import pyarrow as pa
+
+        there, items = part.positions >= 0, self.ratings.items
+        offsets = pa.array(np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32))
+        id_type, ratings = pa.array(items[:1].tolist()).type, part.ratings[there]
+        columns = {
+            "items": pa.array(items[part.positions[there]].tolist(), id_type),
+            "scores": pa.array(part.scores[there]),
+            "ratings": pa.array(ratings, mask=np.isnan(ratings)),
+            "how": pa.array(part.how[there]),
+        }
+        lists = {name: pa.ListArray.from_arrays(offsets, column) for name, column in columns.items()}
+        return pa.table({"user": pa.array(self.ratings.users[rows].tolist()), **lists})
+
+    def _from_table(self, table: Any, rows: Ints) -> Lists:
+        columns = [table[name].combine_chunks() for name in ("items", "scores", "ratings", "how")]
+        lengths = columns[0].value_lengths()
+        if any(column.value_lengths() != lengths for column in columns):
+            raise ValueError("its lists differ in length")
+        counts = lengths.to_numpy(zero_copy_only=False)
+        if (counts > self.n).any():
+            raise ValueError(f"a list has more than {self.n} items")
+        out, there = Lists.empty(len(rows), self.n), np.arange(self.n) < counts[:, None]
+        out.positions[there] = self.ratings.item_positions(columns[0].flatten().to_pylist())
+        scores, ratings, how = (column.flatten().to_numpy(zero_copy_only=False) for column in columns[1:])
+        out.scores[there], out.ratings[there], out.how[there] = scores, ratings, how
+        if np.isnan(out.scores[there]).any() or not ((out.how >= 0) & (out.how < len(HOW))).all():
+            raise ValueError("a score is missing, or how a rating was predicted")
+        return out
+
+
+def _bytes(model: BaseRecommender) -> int:
+    """Return about how many bytes a model takes in a cluster's memory."""
+    geometry, matrix = model.data_.geometry_if(model.uses_geometry), model.data_.ratings.matrix
+    arrays = [array for array in model._stored()[1].values() if isinstance(array, np.ndarray)]
+    arrays += [matrix.data, matrix.indices]
+    if geometry is not None:
+        arrays += [array for array in (geometry.grid, geometry.vectors) if array is not None]
+    return sum(array.nbytes for array in arrays)
+
+
+def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
+    """Return a digest of everything that the lists depend on."""
+    digest = hashlib.sha256(model.data_.ratings.digest().encode())
+    facts, arrays = model._stored()
+    geometry = model.data_.geometry_if(model.uses_geometry or bool(selection.diversify))
+    if geometry is not None:
+        arrays = {**arrays, "grid": geometry.grid, "vectors": geometry.vectors}
+    for name, array in sorted(arrays.items()):
+        if array is not None:
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).data)
+    settings = {name: repr(value) for name, value in (model.params_ | model.settings_).items()}
+    settings.pop("n_threads", None)
+    choices = [by, selection.n, selection.novelty, selection.diversify, selection.seen]
+    digest.update(json.dumps([facts, settings, choices], sort_keys=True, default=repr).encode())
+    digest.update(np.ascontiguousarray(selection.allowed).data)
+    return digest.hexdigest()

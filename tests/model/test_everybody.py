@@ -1,0 +1,168 @@
+"""Recommendations for all users: the lists of each, in parts, resumed, on any executor."""
+
+import json
+
+import numpy as np
+import pytest
+
+from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.execution import LocalExecutor
+from prefmover.items.geometry import ItemGeometry
+from prefmover.model import KNNRecommender, Recommender, everybody
+from prefmover.predict import RankingSettings
+from tests.messages import names
+
+BOTH = pytest.mark.parametrize("kind", [Recommender, KNNRecommender], ids=["kernel", "knn"])
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(everybody, "BLOCK", 10)
+    monkeypatch.setattr(everybody, "PIECE", 4)
+
+
+def assert_same(one, other):
+    assert one.users == other.users
+    for name in ("positions", "scores", "ratings", "how"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes()
+
+
+@BOTH
+@pytest.mark.usefixtures("small_blocks")
+def test_the_list_of_each_user(data, kind):
+    model = kind().fit(data)
+    for options in ({}, {"by": "rating"}, {"novelty": 0.5, "diversify": 0.3, "min_ratings": 3, "seen": True}):
+        table = model.recommend_all(4, **options)
+        assert table.users == data.ratings.users.tolist()
+        for user, found in zip(table.users, table, strict=True):
+            expected = model.recommend(user, 4, **options)
+            assert [one.item for one in found] == [one.item for one in expected]
+            assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
+            assert [one.rating for one in found] == pytest.approx([one.rating for one in expected], abs=1e-5)
+
+
+@BOTH
+@pytest.mark.usefixtures("small_blocks")
+def test_parts_are_resumed(data, kind, tmp_path, monkeypatch):
+    model = kind().fit(data)
+    whole = model.recommend_all(3)
+    calls = []
+    again = model.recommend_all(3, checkpoint=tmp_path / "c", progress=lambda *call: calls.append(call))
+    assert_same(again, whole)
+    assert calls[0] == (0, 24)
+    assert calls[-1] == (24, 24)
+    parts = sorted((tmp_path / "c").glob("part-*.parquet"))
+    assert [part.name for part in parts] == [f"part-{k:05d}.parquet" for k in range(3)]
+    (tmp_path / "c" / "part-00001.parquet").unlink()
+    done = []
+    block = everybody.recommend_block
+
+    def counted(shared, by, users, **options):
+        done.append(users.tolist())
+        return block(shared, by, users, **options)
+
+    monkeypatch.setattr(everybody, "recommend_block", counted)
+    assert_same(model.recommend_all(3, checkpoint=tmp_path / "c"), whole)
+    assert done == [list(range(10, 20))]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_interrupted_run_keeps_its_parts(data, tmp_path, monkeypatch):
+    model = Recommender(ranking=RankingSettings()).fit(data)
+    block = everybody.recommend_block
+
+    def interrupted(shared, by, users, **options):
+        if users[0]:
+            raise KeyboardInterrupt
+        return block(shared, by, users, **options)
+
+    monkeypatch.setattr(everybody, "recommend_block", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.recommend_all(3, checkpoint=tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["_recommendations.json", "part-00000.parquet"]
+    monkeypatch.undo()
+    # A model that is fitted again is the same model.
+    again = Recommender(ranking=RankingSettings()).fit(data)
+    monkeypatch.setattr(everybody, "BLOCK", 10)
+    assert_same(again.recommend_all(3, checkpoint=tmp_path), model.recommend_all(3))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_parts_of_something_else_are_refused(data, tmp_path):
+    model = Recommender(ranking=RankingSettings()).fit(data)
+    model.recommend_all(3, checkpoint=tmp_path)
+    other = Recommender(ranking=RankingSettings(user_penalty=7.0)).fit(data)
+    for call in (
+        lambda: model.recommend_all(4, checkpoint=tmp_path),
+        lambda: model.recommend_all(3, by="rating", checkpoint=tmp_path),
+        lambda: model.recommend_all(3, exclude=["i01"], checkpoint=tmp_path),
+        lambda: model.recommend_all(3, novelty=0.1, checkpoint=tmp_path),
+        lambda: other.recommend_all(3, checkpoint=tmp_path),
+        lambda: model.update("u00", {"i01": 5}).recommend_all(3, checkpoint=tmp_path),
+    ):
+        with pytest.raises(InputError, match=names(tmp_path)):
+            call()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_damaged_parts_are_named(data, tmp_path):
+    model = Recommender(ranking=RankingSettings()).fit(data)
+    whole = model.recommend_all(3, checkpoint=tmp_path)
+    part = tmp_path / "part-00001.parquet"
+    content = part.read_bytes()
+    for damaged in (b"", content[:-9], (tmp_path / "part-00000.parquet").read_bytes()):
+        part.write_bytes(damaged)
+        with pytest.raises(InputError, match=names("part-00001.parquet")):
+            model.recommend_all(3, checkpoint=tmp_path)
+    part.unlink()
+    assert_same(model.recommend_all(3, checkpoint=tmp_path), whole)
+    assert json.loads((tmp_path / "_recommendations.json").read_text())["n"] == 3
+
+
+@BOTH
+@pytest.mark.usefixtures("small_blocks")
+def test_threads_do_not_matter(data, kind):
+    model = kind().fit(data)
+    assert_same(*(model.recommend_all(5, executor=LocalExecutor(n)) for n in (1, 3)))
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_cluster_gives_the_same_bits(data, kind, tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    from prefmover.execution import RayExecutor
+
+    monkeypatch.setattr(everybody, "BLOCK", 10)
+    model = kind().fit(data)
+    with RayExecutor("local", n_threads=2) as executor:
+        there = model.recommend_all(5, executor=executor, checkpoint=tmp_path)
+        assert executor.summary.tasks == 3
+    assert_same(there, model.recommend_all(5))
+    assert_same(there, model.recommend_all(5, checkpoint=tmp_path))
+
+
+def test_lists_that_are_short_or_without_ratings():
+    plays = Ratings.from_arrays(["a", "a", "a", "b"], list("xyzx"), [3, 1, 2, 9], feedback="implicit")
+    data = Dataset(plays, ItemGeometry.from_vectors(list("xyz"), [[1, 0], [1, 1], [0, 1]]))
+    table = Recommender().fit(data).recommend_all(5)
+    assert [len(one) for one in table] == [0, 2]
+    assert np.isnan(table.ratings).all()
+    frame = table.to_frame().to_pydict()
+    assert frame["user"] == ["b", "b"]
+    assert frame["rating"] == [None, None]
+
+
+def test_bad_requests(data):
+    model = Recommender().fit(data)
+    with pytest.raises(InputError, match=names("n", 0)):
+        model.recommend_all(0)
+    with pytest.raises(InputError, match=names("by", "'stars'")):
+        model.recommend_all(by="stars")
+    with pytest.raises(InputError, match=names("'spark'")):
+        model.recommend_all(executor="spark")
+    with pytest.raises(InputError, match="fit"):
+        Recommender().recommend_all()
