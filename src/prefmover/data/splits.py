@@ -19,7 +19,7 @@ positions stay the same, and in the test set.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -39,6 +39,7 @@ __all__ = [
     "published_folds",
     "random_split",
     "rating_times",
+    "take_users",
     "validation_split",
 ]
 
@@ -275,6 +276,22 @@ def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
         return leave_last_out(split.train, split.times)
     stratify: Literal["user"] | None = "user" if split.kind == "user" else None
     return random_split(split.train, train, seed + VALIDATION, stratify=stratify)
+
+
+def take_users(split: Split, users: Ints) -> Split:
+    """Return the part of a split that belongs to some users, by position, ascending.
+
+    >>> ratings = Ratings.from_arrays([1, 1, 2, 2], list("abab"), [5, 4, 3, 2])
+    >>> take_users(k_fold(ratings, 2)[0], np.array([1])).train.n_users
+    1
+    """
+    own = np.isin(split.users, users)
+    train = split.train.take(users=users)
+    times = None if split.times is None else split.times[np.isin(split.train.rows(), users)]
+    return replace(
+        split, train=train, users=np.searchsorted(users, split.users[own]), items=split.items[own],
+        ratings=split.ratings[own], times=times, name=f"{split.name}, {len(users):,} users",
+    )  # fmt: skip
 
 
 def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) -> list[Split]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,24 @@ from prefmover.evaluation import metrics
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.lists import N_GROUPS, Question, check_lists, group_of, summarize
 from prefmover.evaluation.recommenders import AnyRecommender, Method, create
-from prefmover.evaluation.record import AnyRecord, Groups, ListRecord, Record, RunInfo, Task, versions
+from prefmover.evaluation.record import (
+    AnyRecord,
+    Groups,
+    ListRecord,
+    Record,
+    RunInfo,
+    Task,
+    Trial,
+    Tuning,
+    versions,
+)
 from prefmover.evaluation.search import search
 from prefmover.measures import find_measure
-from prefmover.model import KNNRecommender
+from prefmover.model import KNNRecommender, Recommender
+from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import clip
 from prefmover.predict.knn import KNNPredictor
+from prefmover.predict.ranking_tuning import SAMPLE, TRAIN_SHARE
 
 __all__ = ["TrainTest", "compute_record"]
 
@@ -102,8 +115,8 @@ def _lists(part: TrainTest, method: Method, recommender: Any, n_threads: int) ->
     return ListRecord(
         **part.facts(method),
         **summarize(lists.positions, question, e.ns, part.data.geometry),
-        settings=settings or _plain(getattr(recommender, "settings_", {})),
-        tuning=tuning,
+        settings=settings or _own_settings(recommender),
+        tuning=tuning or _own_trials(recommender),
         events=lists.events,
         run=RunInfo(
             seconds=round(end - start, 3),
@@ -116,14 +129,28 @@ def _lists(part: TrainTest, method: Method, recommender: Any, n_threads: int) ->
     )
 
 
-def _plain(settings: Any) -> dict[str, Any]:
-    """Return the settings of a model for JSON: numbers and texts as they are, the rest as text."""
-    if not isinstance(settings, dict):
+def _own_settings(recommender: Any) -> dict[str, Any]:
+    """Return the settings of the ranking that a model of the package has, or has chosen in its fit."""
+    if not isinstance(recommender, BaseRecommender):
         return {}
-    return {
-        str(name): value if isinstance(value, bool | int | float | str | None) else str(value)
-        for name, value in settings.items()
-    }
+    if isinstance(recommender, KNNRecommender):
+        return {"k": recommender.settings_["k"]}
+    return asdict(recommender.settings_["ranking"])
+
+
+def _own_trials(recommender: Any) -> Tuning | None:
+    """Return the search that the default model made in its fit, on held-out training ratings."""
+    if not isinstance(recommender, Recommender):
+        return None
+    trials = [dict(one) for one in recommender.tuning_ if "ndcg" in one]
+    if not trials:
+        return None
+    return Tuning(
+        validation=round(1 - TRAIN_SHARE, 6),
+        budget=len(trials),
+        n_users=min(SAMPLE, recommender.data_.n_users),
+        trials=tuple(Trial(ndcg=round(one.pop("ndcg"), 8), settings=one) for one in trials),
+    )
 
 
 def _ratings(

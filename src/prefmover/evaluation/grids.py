@@ -1,7 +1,8 @@
 """The settings that a search may try, for each recommender of the ranking task, in the order of trying.
 
-A budget of t trials takes the first t, so the coarse ones come first. All grids were fixed before any run;
-nothing was looked at on a test part.
+A budget of t trials takes the first t, so these cover the grid. All grids were fixed before any run; nothing
+was looked at on a test part. The default model chooses by itself in its fit, among at most 22 settings
+(:mod:`prefmover.predict.ranking_tuning`); a budget of 24 gives others at least as many.
 """
 
 from __future__ import annotations
@@ -16,27 +17,36 @@ __all__ = ["GRIDS", "grid"]
 Settings = dict[str, Any]
 
 
+STRIDE = 7  # coprime to the sizes of the grids below
+
+
 def _product(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
-    return tuple(dict(zip(values, one, strict=True)) for one in product(*values.values()))
+    """Return all combinations, in an order that visits all values of each setting early."""
+    every = [dict(zip(values, one, strict=True)) for one in product(*values.values())]
+    return tuple(every[k * STRIDE % len(every)] for k in range(len(every)))
 
 
 def _ease() -> tuple[Settings, ...]:
-    coarse = [("ratings", 1e3), ("ratings", 1e4), ("ratings", 1e5), ("seen", 100.0), ("seen", 1e3)]
-    fine = [("ratings", 300.0), ("ratings", 3e3), ("ratings", 3e4), ("ratings", 3e5)]
-    more = [("seen", 300.0), ("seen", 3e3), ("seen", 1e4)]
-    return tuple({"values": values, "penalty": penalty} for values, penalty in coarse + fine + more)
+    order = [("ratings", (1e3, 1e4, 1e5)), ("seen", (1e3, 1e2)), ("ratings", (3e3, 3e4, 3e5))]
+    order += [("seen", (3e2, 3e3)), ("ratings", (3e2,)), ("seen", (1e4,))]
+    order += [("ratings", (6e3, 2e4, 6e4, 2e3, 2e5, 6e2, 1e6)), ("seen", (6e2, 2e3, 6e3, 2e2, 30.0))]
+    return tuple({"values": values, "penalty": x} for values, some in order for x in some)
 
 
 GRIDS: dict[str, tuple[Settings, ...]] = {
     "ease": _ease(),
-    "item-knn": _product(shrinkage=(10.0, 0.0, 100.0), k=(50, 20, 100, 200)),
-    "user-knn": _product(values=("ratings", "seen"), k=(80, 40, 160, 320, 640, 20)),
-    "implicit:als": _product(regularization=(0.1, 10.0), factors=(64, 16), alpha=(10.0, 1.0, 40.0)),
-    "implicit:bpr": _product(factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01)),
-    "cornac:EASE": _product(lambda_reg=(1e3, 1e4, 1e5, 300.0, 3e3, 3e4, 3e5)),
-    "cornac:BPR": _product(k=(50, 10), lambda_reg=(0.01, 0.001, 0.1), learning_rate=(0.01, 0.05)),
-    "kernel": _product(penalty=(3.0, 10.0, 1.0), rate=(4.0, 2.0, 6.0, 1.0)),
-    "knn": _product(k=(40, 20, 80, 160)),
+    "item-knn": _product(values=("ratings", "seen"), shrinkage=(10.0, 0.0, 100.0), k=(50, 20, 100, 200)),
+    "user-knn": _product(
+        values=("ratings", "seen"), k=(80, 40, 160, 320, 640, 20, 60, 120, 240, 480, 30, 900)
+    ),
+    "implicit:als": _product(regularization=(1.0, 10.0, 30.0, 0.1), factors=(32, 64, 16), alpha=(1.0, 5.0)),
+    "implicit:bpr": _product(
+        factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02)
+    ),
+    "cornac:EASE": _product(lambda_reg=(1e3, 1e4, 1e5, 300.0, 3e3, 3e4, 3e5, 1e2)),
+    "cornac:BPR": _product(k=(50, 10), lambda_reg=(0.01, 0.001, 0.1), learning_rate=(0.01, 0.05, 0.02, 0.1)),
+    "kernel": _product(penalty=(3.0, 10.0, 1.0, 30.0), rate=(2.0, 1.0, 4.0, 0.5, 3.0, 6.0)),
+    "knn": tuple({"k": k} for k in (40, 20, 80, 160, 320, 10, 30, 60, 120, 240, 640, 5)),
 }
 """Grids by name; all kernels share one, and all neighbor averages."""
 

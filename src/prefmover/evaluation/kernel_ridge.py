@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,13 +32,13 @@ from prefmover.errors import InputError
 from prefmover.evaluation.list_peers import _cosines
 from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
 from prefmover.items.geometry import ItemGeometry
+from prefmover.measures import find_measure
+from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
     from prefmover.evaluation.scoring import Matrix
 
 __all__ = ["DISTANCES", "KernelRidge", "user_distances"]
-
-EXACT_USERS = 2_000  # with more users, PMD is estimated
 
 
 def user_distances(data: Dataset, distance: str, n_threads: int | None = None) -> Floats:
@@ -54,6 +54,8 @@ def user_distances(data: Dataset, distance: str, n_threads: int | None = None) -
 @dataclass
 class KernelRidge(ScoringRecommender):
     """Kernel ridge regression over users; ``rate`` is γ and ``penalty`` λ."""
+
+    over_users: ClassVar[bool] = True
 
     distance: str = "cosine"
     rate: float = 4.0
@@ -111,15 +113,11 @@ def _geometry(data: Dataset, what: str) -> ItemGeometry:
 
 
 def _pmd(data: Dataset, n_threads: int | None) -> Floats:
-    geometry = _geometry(data, "pmd")
-    if data.n_users <= EXACT_USERS:
-        from prefmover.measures.pmd import distances
-
-        return np.asarray(distances(data, n_threads=n_threads), dtype=np.float64)
-    from prefmover.measures.calibration import UserRows, calibrate, estimate
-
-    everyone = UserRows.take(data.preferences, geometry, np.arange(data.n_users))
-    return estimate(calibrate(data, n_threads=n_threads), geometry, everyone, everyone, n_threads=n_threads)
+    """Return PMD as the default model sees it: exact between few users, estimated between many."""
+    _geometry(data, "pmd")
+    everyone = np.arange(data.n_users)
+    similarity = UserSimilarity(data, find_measure("pmd"), None, n_threads).calibrated()
+    return similarity.estimates(everyone, everyone)
 
 
 def _rwmd(data: Dataset, n_threads: int | None) -> Floats:

@@ -7,7 +7,7 @@ are never a hit. They are counted, and so are lists that are too short: nothing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -67,6 +67,18 @@ class Question:
         users, n_relevant = np.unique(split.users[chosen], return_counts=True)
         keys = split.users[chosen] * split.train.n_items + split.items[chosen]
         return cls(split.train, users, n_relevant, np.sort(keys), threshold)
+
+    def sample(self, n: int) -> Ints:
+        """Return the indices of at most n of the users, ascending, drawn by a hash of their positions."""
+        order = np.argsort(hashed(GROUP_SEED + 1, self.users), kind="stable")
+        return np.sort(order[:n])
+
+    def take(self, chosen: Ints) -> Question:
+        """Return the question about some of the users."""
+        own = np.isin(self.keys // self.train.n_items, self.users[chosen])
+        return replace(
+            self, users=self.users[chosen], n_relevant=self.n_relevant[chosen], keys=self.keys[own]
+        )
 
     def ids(self) -> list[Any]:
         """Return the ids of the users."""

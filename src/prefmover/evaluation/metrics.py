@@ -13,10 +13,11 @@ hit_rate    1 if there is a hit
 
 All are means over users with R > 0. Lists that are too short are not helped: an empty place is no hit.
 
-Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, and cornac's ``NDCG``;
-recall and precision equal cornac's. LensKit's nDCG divides by max(1, log2 k) instead of log2(1 + k), and its
-ideal list is not cut off at n. implicit's ``precision_at_k`` divides by min(R, n) instead of n, and pools all
-users; its nDCG equals ours. Reciprocal rank is cut off at n; cornac's ``MRR`` looks at the whole ranking.
+Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, cornac's ``NDCG`` and
+implicit's; recall, precision and hit rate equal cornac's. They differ here: LensKit's nDCG divides by
+max(1, log2 k), unless its rank weight has an offset of 1, its recall divides by min(R, n), and its precision
+by the length of the list; implicit's precision divides by min(R, n), over all users together; cornac's
+``MRR`` looks at the whole ranking, and ours at n places.
 """
 
 import numpy as np

@@ -250,6 +250,7 @@ class Tuning(FrozenModel):
 
     validation: float = Field(description="Share of the training ratings that was held out")
     budget: int = Field(description="Trials that each recommender may make")
+    n_users: int = Field(description="Users whose lists were judged; a sample of those with relevant items")
     trials: tuple[Trial, ...] = Field(description="What was tried")
 
 

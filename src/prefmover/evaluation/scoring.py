@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,11 @@ def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
     """
     n = min(n, scores.shape[1])
     shuffled = -scores[:, order]
-    best = np.argsort(shuffled, axis=1, kind="stable")[:, :n]
+    last = np.partition(shuffled, n - 1, axis=1)[:, n - 1]
+    best = np.empty((len(scores), n), np.int64)
+    for row, values, worst in zip(best, shuffled, last, strict=True):
+        some = np.flatnonzero(values <= worst)  # more than n if the last ones are equal
+        row[:] = some[np.argsort(values[some], kind="stable")[:n]]
     return np.where(np.isfinite(np.take_along_axis(shuffled, best, axis=1)), order[best], -1)
 
 
@@ -108,6 +112,9 @@ class ScoredLists(Sequence[list[Any]]):
 
 class ScoringRecommender(ABC):
     """A recommender that ranks by scores of all items. Its parameters are the fields of a dataclass."""
+
+    over_users: ClassVar[bool] = False
+    """Whether the cost of a fit grows with the cube of the users; a search then fits to a sample of them."""
 
     data_: Dataset
 

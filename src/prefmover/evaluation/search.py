@@ -3,6 +3,9 @@
 The validation part is a share of the *training* ratings, held out in the way in which the test part was
 (:func:`~prefmover.data.splits.validation_split`). Nothing of the test part is in reach. After the search, the
 recommender is fitted to all training ratings with the settings that had the highest nDCG.
+
+The lists of at most :data:`MAX_USERS` users are judged, drawn by a hash; the default model's own search takes
+1,500. Recommenders whose cost grows with the cube of the users are also fitted to these users only.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover.data.splits import Split, validation_split
+from prefmover.data.splits import Split, take_users, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
@@ -23,7 +26,9 @@ from prefmover.evaluation.recommenders import Method, create
 from prefmover.evaluation.record import Trial, Tuning
 from prefmover.evaluation.scoring import ScoringRecommender
 
-__all__ = ["Found", "search"]
+__all__ = ["MAX_USERS", "Found", "search"]
+
+MAX_USERS = 2000
 
 
 class Found(NamedTuple):
@@ -53,6 +58,14 @@ def search(
             "trials=0 to search for nothing",
             argument="trials",
         ) from None
+    first = create(method, e, seed, n_threads, "ranking", trials[0])
+    chosen = question.sample(MAX_USERS)
+    if len(chosen) < len(question.users):
+        if isinstance(first, ScoringRecommender) and first.over_users:
+            inner = take_users(inner, question.users[chosen])
+            question = Question.of_split(inner, e.relevant)
+        else:
+            question = question.take(chosen)
     known, users, n = data.with_ratings(inner.train), question.ids(), e.ns[0]
     prepared, scores, seconds = None, list[float](), list[float]()
     for settings in trials:
@@ -71,6 +84,7 @@ def search(
     tuning = Tuning(
         validation=e.validation,
         budget=e.trials,
+        n_users=len(users),
         trials=tuple(Trial(settings=settings, ndcg=score) for settings, score in pairs),
     )
     return Found(trials[int(np.argmax(scores))], tuning, tuple(seconds))

@@ -157,8 +157,11 @@ def _price(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> li
 
 
 def _times(cell: ListCell) -> str:
-    search = f", after a search of {duration(cell.search)}" if cell.trials else ""
-    return f"took {duration(cell.fit)} to fit and {duration(cell.answer)} to recommend to everybody{search}"
+    own = f", {counted(cell.trials, 'trial')} of its search included," if cell.trials else ""
+    own, search = ("", f", after a search of {duration(cell.search)}") if cell.search else (own, "")
+    return (
+        f"took {duration(cell.fit)} to fit{own} and {duration(cell.answer)} to recommend to everybody{search}"
+    )
 
 
 def _novelty(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:

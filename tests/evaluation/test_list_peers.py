@@ -1,0 +1,166 @@
+"""Controls and peers of the ranking task, against formulas written out and other packages."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prefmover import Dataset, Ratings, datasets
+from prefmover.errors import InputError, MissingExtraError
+from prefmover.evaluation import evaluate, peers
+from prefmover.evaluation.grids import GRIDS, grid
+from prefmover.evaluation.list_peers import EASE, ItemBias, ItemKNN, Popularity, RandomOrder, UserKNN
+from prefmover.evaluation.recommenders import GROUPS, LIST_PEERS, Method, check_packages
+from prefmover.evaluation.scoring import interactions, relevant_from, top_positions
+from tests.messages import names
+
+
+@pytest.fixture(scope="module")
+def data():
+    cinema = datasets.load("cinema")
+    return cinema.with_ratings(cinema.ratings.take(users=np.arange(60)))
+
+
+def scores_of(model, data):
+    """Return the scores of all users and items, as 64-bit numbers."""
+    return np.asarray(model.fit(data)._scores(np.arange(data.n_users)), np.float64)
+
+
+@given(arrays(np.float64, (3, 9), elements=st.sampled_from([0.0, 1.0, 2.5, -np.inf])), st.integers(1, 12))
+def test_top_positions_are_those_of_a_full_sort(scores, n):
+    order = np.random.default_rng(0).permutation(9)
+    found = top_positions(scores, order, n)
+    rank = np.argsort(order)
+    for row, own in zip(found, scores, strict=True):
+        wanted = [i for i in sorted(range(9), key=lambda i: (-own[i], rank[i])) if np.isfinite(own[i])][:n]
+        assert [i for i in row.tolist() if i >= 0] == wanted
+        assert len(row) == min(n, 9)
+
+
+def test_nobody_is_recommended_what_they_rated(data):
+    for model in (Popularity(), RandomOrder(), ItemBias(), EASE(), ItemKNN(), UserKNN()):
+        lists = model.fit(data).recommend(data.ratings.users.tolist(), 10)
+        assert len(lists) == data.n_users
+        for user, items in zip(data.ratings.users.tolist(), lists, strict=True):
+            assert len(items) == len(set(items)) == 10
+            assert not set(items) & set(data.ratings[user])
+
+
+def test_popularity_counts_raters_and_likers(data):
+    X = data.ratings.matrix.toarray()
+    assert (scores_of(Popularity(), data) == (X > 0).sum(axis=0)).all()
+    assert (scores_of(Popularity("liked"), data) == (X >= 4).sum(axis=0)).all()
+    assert (scores_of(Popularity("liked", 5), data) == (X >= 5).sum(axis=0)).all()
+
+
+def test_ease_is_a_regression_of_each_item_on_the_others(data):
+    """Column j of B solves the ridge regression of item j on all others, one by one."""
+    X, penalty = data.ratings.matrix.toarray(), 50.0
+    found = scores_of(EASE(penalty), data)
+    for j in range(0, data.n_items, 17):
+        others = np.delete(np.arange(data.n_items), j)
+        A = X[:, others]
+        b = np.linalg.solve(A.T @ A + penalty * np.eye(len(others)), A.T @ X[:, j])
+        assert found[:, j] == pytest.approx(A @ b, abs=2e-3)
+
+
+def test_ease_agrees_with_cornac(data):
+    pytest.importorskip("cornac")
+    ours = scores_of(EASE(200.0), data)
+    theirs = scores_of(peers.CornacRecommender("EASE", lambda_reg=200.0), data)
+    rated = np.flatnonzero(data.ratings.matrix.toarray().any(axis=0))
+    assert theirs[:, rated] == pytest.approx(ours[:, rated], abs=2e-3)
+
+
+def test_item_knn_by_hand(data):
+    X = data.ratings.matrix.toarray()
+    length = np.sqrt((X**2).sum(axis=0))
+    found = scores_of(ItemKNN(k=5, shrinkage=3.0), data)
+    for i in range(0, data.n_items, 23):
+        s = np.zeros(data.n_items)
+        for j in range(data.n_items):
+            if j != i and length[i] and length[j]:
+                common = ((X[:, i] > 0) & (X[:, j] > 0)).sum()
+                s[j] = X[:, i] @ X[:, j] / length[i] / length[j] * common / (common + 3.0)
+        s[np.argsort(-s, kind="stable")[5:]] = 0
+        assert found[:, i] == pytest.approx(X @ s, abs=1e-3)
+
+
+def test_user_knn_by_hand(data):
+    X = data.ratings.matrix.toarray()
+    length = np.sqrt((X**2).sum(axis=1))
+    found = scores_of(UserKNN(k=7), data)
+    for u in range(0, data.n_users, 11):
+        s = X @ X[u] / length / length[u]
+        s[u] = 0
+        s[np.argsort(-s, kind="stable")[7:]] = 0
+        assert found[u] == pytest.approx(s @ X, abs=1e-3)
+
+
+def test_interactions():
+    ratings = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 1, 4])
+    assert interactions(ratings).toarray().tolist() == [[5, 1], [4, 0]]
+    assert interactions(ratings, "seen").toarray().tolist() == [[1, 1], [1, 0]]
+    assert interactions(ratings, "liked").toarray().tolist() == [[1, 0], [1, 0]]
+    with pytest.raises(InputError, match=names("'loved'")):
+        interactions(ratings, "loved")
+    assert relevant_from(ratings.scale) == 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["implicit:als", "implicit:bpr", "cornac:BPR"])
+def test_other_packages_run_and_repeat(name):
+    """They rank better than chance, the same on every run, and are searched with the same budget."""
+    pytest.importorskip(name.partition(":")[0])
+    cinema = datasets.load("cinema")
+    first, random = evaluate(cinema, [name, "random"], task="ranking", train=0.5, trials=2)
+    again, _ = evaluate(cinema, [name, "random"], task="ranking", train=0.5, trials=2, n_threads=1)
+    assert first.metrics.ndcg[0] > 2 * random.metrics.ndcg[0]
+    assert (first.settings, first.tuning) == (again.settings, again.tuning)
+    assert first.metrics == again.metrics
+    assert (first.kind, len(first.tuning.trials), first.run.versions[name.partition(":")[0]] != "") == (
+        "peer", 2, True,
+    )  # fmt: skip
+
+
+def test_new_users_get_a_list_from_every_peer():
+    """A user without training ratings is no reason to fail."""
+    ratings = Ratings.from_arrays([1, 1, 2, 2, 3], list("abacb"), [5, 4, 3, 5, 4])
+    train = Ratings.from_arrays([1, 1, 2, 2], list("abac"), [5, 4, 3, 5]).matrix
+    from scipy.sparse import csr_array
+
+    empty = csr_array(np.vstack([train.toarray(), np.zeros((1, 3))]))
+    data = Dataset(Ratings(empty, ratings.users, ratings.items, ratings.scale))
+    models = [Popularity(), EASE(), ItemKNN(), UserKNN()]
+    for package, model in (
+        ("implicit", peers.ImplicitRecommender(factors=2, iterations=2)),
+        ("cornac", peers.CornacRecommender("BPR", k=2, iterations=2)),
+    ):
+        try:
+            peers.require(package)
+        except MissingExtraError:
+            continue
+        models.append(model)
+    for model in models:
+        (items,) = model.fit(data).recommend([3], 3)
+        assert sorted(items) == ["a", "b", "c"], model
+
+
+@pytest.mark.parametrize("name", ["implicit:als", "cornac:BPR", "surprise:SVD"])
+def test_a_missing_package_is_said(name, monkeypatch):
+    package = name.partition(":")[0]
+    monkeypatch.setattr(peers, "import_module", lambda module: (_ for _ in ()).throw(ImportError(module)))
+    with pytest.raises(MissingExtraError, match=names(package, "prefmover[peers]")):
+        check_packages(["ease", name])
+
+
+def test_every_grid_is_large_enough_and_names_settings():
+    """Every recommender with a grid gets as many trials as the default model makes, and each is another."""
+    for name, settings in GRIDS.items():
+        assert len({tuple(sorted(one.items())) for one in settings}) == len(settings), name
+    for name in (*GROUPS["kernels"], *LIST_PEERS):
+        if name != "cornac:EASE":
+            assert len(grid(Method.parse(name), 24)) == 24, name
+        assert len(grid(Method.parse(name), 3)) == 3
+    assert grid(Method.parse("default"), 24) == grid(Method.parse("popularity"), 24) == ()

@@ -1,0 +1,352 @@
+"""The task of ranking: what recommenders are given, what is asked, how answers are checked and scored."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from prefmover import Dataset, Ratings, datasets
+from prefmover.data.splits import by_time, leave_last_out, random_split, validation_split
+from prefmover.errors import InputError
+from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
+from prefmover.evaluation.lists import Question, check_lists
+from prefmover.evaluation.record import ListRecord
+from tests.messages import names, unnamed
+from tests.oracles import evaluation as slow
+
+
+@pytest.fixture(scope="module")
+def cinema():
+    return datasets.load("cinema")
+
+
+@pytest.fixture(scope="module")
+def few(cinema):
+    return cinema.with_ratings(cinema.ratings.take(users=np.arange(80)))
+
+
+@pytest.fixture(scope="module")
+def implicit():
+    rng = np.random.default_rng(0)
+    pairs = sorted({(int(u), int(i)) for u, i in rng.integers(0, 30, (400, 2))})
+    users, items = zip(*pairs, strict=True)
+    return Dataset(Ratings.from_arrays(users, items, np.ones(len(pairs)), feedback="implicit"))
+
+
+class Scripted:
+    """Recommends what a function of (data, user) says, and remembers what it was given."""
+
+    seen: ClassVar[list] = []
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __deepcopy__(self, memo):
+        return Scripted(self.answer)
+
+    def fit(self, data):
+        self.data = data
+
+    def recommend(self, users, n):
+        self.seen.append((self.data, users, n))
+        return [self.answer(self.data, user, n) for user in users]
+
+
+def relevant_items(data):
+    """Return a split in halves, and the relevant test items of each user in a dictionary of sets."""
+    split = random_split(data.ratings, 0.5, 0)
+    relevant = {}
+    for (user, item), rating in zip(split.test_pairs(), split.ratings, strict=True):
+        if rating >= 4:
+            relevant.setdefault(user, set()).add(item)
+    return split, relevant
+
+
+def test_who_knows_the_test_part_scores_one(few):
+    _, relevant = relevant_items(few)
+
+    def answer(data, user, n):
+        rated = set(data.ratings[user])
+        others = [item for item in data.ratings.items.tolist() if item not in rated | relevant[user]]
+        return [*sorted(relevant[user]), *others][:n]
+
+    (record,) = evaluate(few, {"oracle": Scripted(answer)}, task="ranking", train=0.5, ns=(5, 10))
+    assert record.metrics.ndcg == record.metrics.mrr == record.metrics.hit_rate == (1.0, 1.0)
+    sizes = np.array([len(items) for items in relevant.values()])
+    assert record.metrics.recall[1] == pytest.approx(np.minimum(10 / sizes, 1).mean(), abs=1e-7)
+    assert record.metrics.precision[0] == pytest.approx(np.minimum(sizes / 5, 1).mean(), abs=1e-7)
+    assert {group.metrics.ndcg for group in record.activity} == {(1.0, 1.0)}
+    assert not str(record.events)
+    assert (record.n_users, record.n_relevant) == (len(relevant), sizes.sum())
+
+
+def test_a_random_order_scores_what_theory_says(cinema):
+    """Over many seeds: the mean is the expected value within four standard errors."""
+    question = Question.of_split(random_split(cinema.ratings, 0.5, 0))
+    expected = metrics.expected_at_random(question.n_relevant, question.n_candidates(), 10)
+    rows = []
+    for seed in range(12):
+        e = Experiment(
+            dataset="cinema", task="ranking", recommenders="random", train=0.5, repeats=1, seed=seed
+        )
+        rows += [run_experiment(e, data=cinema).records[0].metrics]
+    for name, value in expected.items():
+        found = np.array([getattr(row, name)[0] for row in rows])
+        assert abs(found.mean() - value) < 4 * found.std(ddof=1) / np.sqrt(len(found)), name
+
+
+def test_nothing_of_the_test_part_reaches_a_recommender(few):
+    Scripted.seen.clear()
+    evaluate(few, {"spy": Scripted(lambda data, user, n: [])}, task="ranking", train=0.5, ns=7)
+    ((data, users, n),) = Scripted.seen
+    split, relevant = relevant_items(few)
+    assert data.ratings.digest() == split.train.digest()
+    assert not set(zip(data.ratings.rows(), data.ratings.matrix.indices, strict=True)) & set(
+        zip(split.users, split.items, strict=True)
+    )
+    assert (set(users), n) == (set(relevant), 7)
+
+
+def test_a_search_sees_a_part_of_the_training_part_only(few, monkeypatch):
+    """Each trial is fitted to the inner training part, and judged on the rest of the training part."""
+    from prefmover.evaluation import list_peers
+
+    fitted = []
+    learn = list_peers.UserKNN._learn
+    monkeypatch.setattr(
+        list_peers.UserKNN,
+        "_learn",
+        lambda self, data, prepared: (
+            fitted.append((self.k, data.ratings.digest())),
+            learn(self, data, prepared),
+        ),
+    )
+    (record,) = evaluate(few, "user-knn", task="ranking", train=0.5, trials=3)
+    split = random_split(few.ratings, 0.5, 0)
+    inner = validation_split(split, 0.8, 0)
+    assert [digest for _, digest in fitted] == [inner.train.digest()] * 3 + [split.train.digest()]
+    assert inner.train.n_ratings + inner.n_test == split.train.n_ratings
+    best = max(record.tuning.trials, key=lambda trial: trial.ndcg)
+    assert record.settings == best.settings
+    assert fitted[-1][0] == best.settings["k"]
+    assert (record.tuning.budget, len(record.run.trial_seconds), record.tuning.validation) == (3, 3, 0.2)
+
+
+def test_a_record_matches_the_slow_twin(few):
+    """Every figure of a record, from lists written down by hand-made code."""
+    given = {}
+
+    def answer(data, user, n):
+        rated = set(data.ratings[user])
+        given[user] = [item for item in data.ratings.items.tolist()[::-1] if item not in rated][:n]
+        return given[user]
+
+    (record,) = evaluate(few, {"backward": Scripted(answer)}, task="ranking", train=0.5, ns=(3, 10))
+    split, relevant = relevant_items(few)
+    for at, n in enumerate((3, 10)):
+        each = {user: slow.list_metrics(given[user], relevant[user], n) for user in relevant}
+        for name in metrics.PER_USER:
+            mean = np.mean([values[name] for values in each.values()])
+            assert getattr(record.metrics, name)[at] == pytest.approx(mean, abs=1e-7), (name, n)
+        top = [given[user][:n] for user in relevant]
+        assert record.coverage[at] == pytest.approx(
+            len({i for one in top for i in one}) / few.n_items, abs=1e-7
+        )
+        counts = {
+            i: split.train.matrix[:, [few.ratings.item_positions([i])[0]]].nnz for one in top for i in one
+        }
+        assert record.popularity[at] == np.median([counts[i] for one in top for i in one])
+        by_n = {user: len(split.train[user]) for user in relevant}
+        for group in record.activity:
+            some = [u for u in relevant if group.fewest <= by_n[u] <= group.most]
+            assert len(some) == group.n_users
+            mean = np.mean([each[u]["ndcg"] for u in some])
+            assert group.metrics.ndcg[at] == pytest.approx(mean, abs=1e-7)
+        assert sum(record.groups.n) == record.n_users
+        assert sum(record.groups.ndcg[at]) / record.n_users == pytest.approx(
+            record.metrics.ndcg[at], abs=1e-5
+        )
+
+
+def test_what_is_wrong_with_lists_is_counted(few):
+    """Rated, unknown and repeated items, and short lists: counted, reported, never a hit."""
+    split, relevant = relevant_items(few)
+    someone = next(iter(relevant))
+
+    def answer(data, user, n):
+        rated = list(data.ratings[user])
+        free = [item for item in data.ratings.items.tolist() if item not in rated]
+        if user == someone:
+            hit = sorted(relevant[user])[0]
+            return [rated[0], "no such film", hit, hit]
+        return free[:n]
+
+    evaluation = evaluate(few, {"careless": Scripted(answer)}, task="ranking", train=0.5)
+    (record,) = evaluation
+    assert record.events.model_dump() == {"rated": 1, "unknown": 1, "repeated": 1, "short": 1}
+    assert not unnamed(
+        str(evaluation), "1 rated items", "1 unknown items", "1 repeated items", "1 lists too short"
+    )
+    question = Question.of_split(split)
+    user = few.ratings.user_positions([someone])[0]
+    at = int(np.searchsorted(question.users, user))
+    lists = check_lists(
+        [answer(few.with_ratings(split.train), u, 10) for u in question.ids()], question, 10, "x"
+    )
+    assert (lists.positions[at] >= 0).tolist() == [False, False, True] + [False] * 7
+    assert question.hits(lists.positions)[at].sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (lambda self, users, n: 3, ("int",)),
+        (lambda self, users, n: [], ("0", "80")),
+        (lambda self, users, n: [[{}]] * len(users), ("item",)),
+        (lambda self, users, n: [3] * len(users), ("list",)),
+    ],
+)
+def test_answers_that_are_no_lists_are_errors(few, answer, named):
+    kind = type("Odd", (), {"fit": lambda self, data: None, "recommend": answer})
+    with pytest.raises(InputError, match=names("Odd")):
+        evaluate(few, {"Odd": kind()}, task="ranking", train=0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"relevant": 6}, ("6", "relevant")),
+        ({"train": 0.0001}, ()),
+        ({"train": 1.0}, ("train", "1.0")),
+        ({"ns": 0}, ("ns",)),
+        ({"ns": 101}, ("ns", "100")),
+        ({"metric": "ndgc"}, ("'metric'",)),
+        ({"validation": 1.0}, ("validation",)),
+        ({"trials": -1}, ("trials",)),
+        ({"train": 0.001, "recommenders": "ease"}, ("trials",)),
+        ({"recommenders": "surprise:SVD"}, ("SVD", "ranking")),
+        ({"recommenders": "uniform"}, ("uniform", "ranking")),
+        ({"recommenders": "eas"}, ("eas", "ease")),
+        ({"recommenders": "kernel:pdm"}, ("pdm",)),
+        ({"protocol": "time"}, ("times",)),
+        ({"protocol": "last"}, ("times",)),
+    ],
+)
+def test_bad_input(few, settings, named):
+    arguments = {"recommenders": "popularity", "task": "ranking", "train": 0.5} | settings
+    if "protocol" in settings:
+        del arguments["train"]
+    with pytest.raises(InputError, match=names(*named)):
+        evaluate(few, **arguments)
+
+
+def test_an_unknown_task_is_refused(few):
+    with pytest.raises(InputError, match=names("task", "'lists'")):
+        evaluate(few, "popularity", task="lists")
+
+
+def test_an_object_without_recommend_cannot_rank(few):
+    kind = type(
+        "Rater", (), {"fit": lambda self, data: None, "predict": lambda self, pairs: [3] * len(pairs)}
+    )
+    with pytest.raises(InputError, match=names("Rater", "recommend()")):
+        evaluate(few, {"Rater": kind()}, task="ranking")
+
+
+def test_both_tasks(few):
+    evaluation = evaluate(few, ["bias", "popularity", "user-mean"], task="both", train=0.5)
+    assert [(r.task, r.recommender) for r in evaluation] == [
+        ("ranking", "bias"), ("ranking", "popularity"), ("rating", "bias"), ("rating", "user-mean"),
+    ]  # fmt: skip
+    assert evaluation.summary("rating").num_rows == evaluation.summary("ranking").num_rows == 2
+    assert {"ndcg", "ndcg_std", "fit_seconds"} <= set(evaluation.summary().column_names)
+
+
+def test_implicit_data_rank_every_test_item(implicit):
+    (record,) = evaluate(implicit, "popularity", task="ranking", train=0.5)
+    assert (record.relevant, record.n_relevant) == (None, record.n_test)
+    with pytest.raises(InputError, match=names("relevant")):
+        evaluate(implicit, "popularity", task="ranking", train=0.5, relevant=1)
+    with pytest.raises(InputError, match=names("ranking")):
+        evaluate(implicit, "popularity", task="rating")
+
+
+@pytest.mark.parametrize("protocol", ["time", "last"])
+def test_splits_by_time_train_on_the_past(few, protocol):
+    times = np.random.default_rng(1).permutation(few.ratings.n_ratings).astype(float)
+    (record,) = evaluate(few, "ease", task="ranking", protocol=protocol, times=times, trials=2)
+    split = by_time(few.ratings, times) if protocol == "time" else leave_last_out(few.ratings, times)
+    assert (record.n_train, record.n_test) == (split.train.n_ratings, split.n_test)
+    inner = validation_split(split, 0.8)
+    assert inner.kind == split.kind
+    assert inner.train.n_ratings + inner.n_test == split.train.n_ratings
+    assert record.key.startswith(f"lists-{protocol}")
+
+
+def test_folds_and_equal_shares_of_users(few):
+    folds = evaluate(few, "popularity", task="ranking", protocol="k-fold", repeats=3)
+    assert sum(record.n_test for record in folds) == few.ratings.n_ratings
+    (record,) = evaluate(few, "popularity", task="ranking", stratify="user", train=0.5)
+    assert record.new_users == 0
+
+
+SMALL = Experiment(
+    dataset="cinema", task="ranking", train=(0.1, 0.05), repeats=1, trials=2, ns=(5, 10),
+    recommenders="simple, ease, item-knn, user-knn, kernel:cosine, kernel:jaccard, knn:cos, default",
+)  # fmt: skip
+N_RECORDS = 2 * 11
+
+
+def lasting(records):
+    """Return the records without the part that may differ from run to run."""
+    return {record.key: record.model_dump(exclude={"run"}) for record in records}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return run_experiment(SMALL, tmp_path_factory.mktemp("lists"), n_threads=1)
+
+
+@pytest.mark.slow
+def test_killed_and_resumed(finished, tmp_path):
+    """SIGKILL in the middle, then on with other threads: the same records."""
+    config, run = tmp_path / "experiment.toml", tmp_path / "run"
+    config.write_text(SMALL.to_toml())
+    command = [sys.executable, "-m", "prefmover.cli", "evaluate", "--config", str(config), "--out", str(run)]
+    process = subprocess.Popen([*command, "--threads", "1", "--no-report"], stderr=subprocess.DEVNULL)
+    cells = run / "cells"
+    try:
+        while not cells.exists() or len(list(cells.glob("*.json"))) < 3:
+            assert process.poll() is None
+            time.sleep(0.005)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    saved = len(list(cells.glob("*.json")))
+    assert 3 <= saved < N_RECORDS
+    again = run_experiment(SMALL, run, n_threads=2)
+    assert lasting(again) == lasting(finished)
+
+
+@pytest.mark.slow
+def test_records_are_typed_and_resume(finished):
+    assert len(finished) == N_RECORDS
+    assert all(isinstance(record, ListRecord) for record in finished.folder.records().values())
+    lines = []
+    again = run_experiment(SMALL, finished.folder.path, tell=lines.append)
+    assert not unnamed(lines[0], N_RECORDS, 0)
+    assert lasting(again) == lasting(finished)
+    default = next(record for record in finished if record.recommender == "default")
+    assert default.tuning is None or default.settings in [trial.settings for trial in default.tuning.trials]
+
+
+@pytest.mark.slow
+def test_a_cluster_computes_the_same_records(finished):
+    pytest.importorskip("ray")
+    on_ray = run_experiment(SMALL, executor="ray", n_threads=2)
+    assert lasting(on_ray) == lasting(finished)
