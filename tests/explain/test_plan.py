@@ -95,3 +95,14 @@ def test_a_guest_is_explained_as_the_same_user(data, measure):
 def test_only_plans_are_drawn(data):
     with pytest.raises(InputError, match=names("jaccard")):
         explain_users(data, 0, 1, "jaccard").plot()
+
+
+def test_what_is_shared_most_comes_first(data):
+    plan = explain_users(data, 0, 1).flows
+    shared = [flow.mass * flow.similarity for flow in plan]
+    assert shared == sorted(shared, reverse=True)
+    assert shared[0] > min(shared)
+    differences = [flow.value for flow in explain_users(data, 0, 1, "msd").flows]
+    assert differences == sorted(differences)
+    products = [abs(flow.value) for flow in explain_users(data, 0, 1, "bcf").flows]
+    assert products == sorted(products, reverse=True)

@@ -6,7 +6,10 @@ from tests.messages import unnamed
 def test_lines_of_a_plan(data):
     why = explain_users(data, 0, 1)
     lines = text.user_lines(why, 2)
-    assert len(lines) == 4
+    assert len(lines) == 5  # title, most shared, a heading, most expensive, the rest
+    assert not unnamed(lines[1], why.label(why.flows[0].source), why.label(why.flows[0].target))
+    dearest = max(why.flows, key=lambda flow: flow.value)
+    assert not unnamed(lines[3], why.label(dearest.source), why.label(dearest.target), f"{dearest.share:.1%}")
     assert not unnamed(lines[0], "ann", "bob", f"{why.distance:.4f}", "20%")
     assert not unnamed(lines[-1], len(why.flows) - 2)
     assert any(not unnamed(line, "Heat", "4", "2") for line in text.user_lines(why))

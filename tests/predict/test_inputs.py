@@ -83,11 +83,13 @@ def test_bad_guests(known, ratings, name, error, message):
 
 @pytest.mark.parametrize("model", [Recommender(measure="cos"), KNNRecommender(measure="cos")])
 def test_ids_of_the_wrong_type_are_no_unknown_ids(model):
-    """An id that is not known gets a fallback; one that cannot be an id is a mistake."""
-    model.fit(Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("abbca"), [5, 3, 4, 2, 1])))
-    assert model.predict_one(7, "a").how == "unknown user"
-    assert model.predict_one(1, "z").how == "unknown item"
-    for user, item in (("1", "a"), (1, 5), ([1], "a"), (1, {}), (True, "a"), (1.5, "a")):
+    """An id that is not known gets a fallback; a known one of the wrong type, or no id at all, is a mistake."""
+    model.fit(Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("ab4ca"), [5, 3, 4, 2, 1])))
+    for user in (7, "7", "ann", None):
+        assert model.predict_one(user, "a").how == "unknown user"
+    for item in ("z", 7, None):
+        assert model.predict_one(1, item).how == "unknown item"
+    for user, item in (("1", "a"), (1, 4), ([1], "a"), (1, {}), (True, "a"), (1.5, "a")):
         with pytest.raises(UnknownIdError, match="ids are"):
             model.predict_one(user, item)
     for user in ("1", True, [[1]]):

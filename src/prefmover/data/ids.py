@@ -203,16 +203,23 @@ class IdIndex:
                 id_ = int(id_) if int(id_) in self or self.ids.dtype == np.int64 else id_
             elif not isinstance(id_, str) and str(id_) in self:
                 id_ = str(id_)
-        self.check_type(id_)
-        try:
-            return self._by_id()[id_]
-        except (KeyError, TypeError):
-            raise UnknownIdError(self._unknown(id_)) from None
-
-    def check_type(self, id_: Any) -> None:
-        """Raise an error for an id that cannot be one of these: text among integers, or the reverse."""
-        if id_ not in self and not self._is_of_type(id_):
+        if id_ not in self:
             raise UnknownIdError(self._unknown(id_))
+        return self._by_id()[id_]
+
+    def check_mistaken(self, id_: Any) -> None:
+        """Raise an error for something that is no id, and for a known id of the wrong type ("7" for 7)."""
+        if id_ in self:
+            return
+        is_id = isinstance(id_, str | int | np.integer) and not isinstance(id_, bool)
+        if not is_id or self._other_type(id_) in self:
+            raise UnknownIdError(self._unknown(id_))
+
+    def _other_type(self, id_: Any) -> Any:
+        """Return the integer that a text stands for, and the text of an integer; None if there is none."""
+        if not isinstance(id_, str):
+            return str(id_)
+        return int(id_) if re.fullmatch(CANONICAL_INTEGER, id_.strip()) else None
 
     def _is_of_type(self, id_: Any) -> bool:
         if isinstance(id_, bool | np.bool_):

@@ -410,13 +410,11 @@ class Ratings:
         """Return the columns of many item ids, -1 for ids that are not here."""
         return self._item_index.get(items)
 
-    def check_user_type(self, user: Any) -> None:
-        """Raise an error for something that cannot be a user id here, such as text among integers."""
-        self._user_index.check_type(user)
-
-    def check_item_type(self, item: Any) -> None:
-        """Raise an error for something that cannot be an item id here."""
-        self._item_index.check_type(item)
+    def check_mistaken(self, user: Any = None, item: Any = None) -> None:
+        """Raise an error for something that is no user id or item id, or is a known one of the wrong type."""
+        for index, id_ in ((self._user_index, user), (self._item_index, item)):
+            if id_ is not None:
+                index.check_mistaken(id_)
 
     def __contains__(self, user: object) -> bool:
         """Whether a user has this id."""

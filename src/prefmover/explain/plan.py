@@ -6,7 +6,7 @@ which item of the other. For other measures they are the terms of the sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,9 @@ MAX_TERMS = 100
 class UserExplanation(PairBreakdown):
     """Why two users are as close as they are: the breakdown of a measure, for people.
 
-    The flows are those of a transport plan, or the largest 100 terms of another measure. ``labels`` maps the
-    ids of their items to titles.
+    The flows are those of a transport plan, or the largest 100 terms of another measure. What the two users
+    share most comes first: in a plan, much mass between similar items; in a distance, its smallest terms; in
+    a similarity, its largest. ``labels`` maps the ids of their items to titles.
     """
 
     labels: Mapping[Any, str] = field(default_factory=dict)
@@ -153,8 +154,15 @@ def explain_rows(
 
 def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:
     values = {one.name: getattr(pair, one.name) for one in fields(pair)}
-    if not any(flow.mass is not None for flow in pair.flows):
-        values["flows"] = pair.flows[:MAX_TERMS]
-    ids = {item for flow in values["flows"] for item in (flow.source, flow.target)}
+    values["flows"] = flows = tuple(_shared_first(pair))
+    ids = {item for flow in flows for item in (flow.source, flow.target)}
     labels = {item: data.items.label(data.ratings.item_position(item)) for item in ids}
     return UserExplanation(**values, labels=labels)
+
+
+def _shared_first(pair: PairBreakdown) -> Iterable[Flow]:
+    """Return the flows of a breakdown in the order of a :class:`UserExplanation`."""
+    if any(flow.mass is not None for flow in pair.flows):
+        return sorted(pair.flows, key=lambda flow: -(flow.mass or 0.0) * (flow.similarity or 0.0))
+    largest = pair.flows[:MAX_TERMS]
+    return largest if pair.larger_is_closer else reversed(largest)

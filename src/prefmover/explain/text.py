@@ -39,14 +39,23 @@ def user_title(explanation: UserExplanation) -> str:
 
 
 def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
-    """Return the title, the factors of the formula, and the first ``n`` flows, one line each."""
-    lines = [user_title(explanation)]
+    """Return the title, the factors of the formula, and ``n`` flows, one line each.
+
+    What the users share most comes first. Of a long plan, a quarter of the lines are for its most expensive
+    flows, which make up the distance.
+    """
+    lines, flows = [user_title(explanation)], explanation.flows
     if not explanation.has_plan:
         width = max((len(factor.name) for factor in explanation.factors), default=0)
         lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in explanation.factors]
-    lines += [f"  {_flow_line(flow, explanation)}" for flow in explanation.flows[:n]]
-    rest = len(explanation.flows) - n
-    return [*lines, f"  and {counted(rest, 'smaller flow')}"] if rest > 0 and explanation.has_plan else lines
+        return [*lines, *(f"  {_flow_line(flow, explanation)}" for flow in flows[:n])]
+    n_apart = 0 if len(flows) <= n else max(1, n // 4)
+    lines += [f"  {_flow_line(flow, explanation)}" for flow in flows[: n - n_apart]]
+    if n_apart:
+        apart = sorted(flows[n - n_apart :], key=lambda flow: -flow.value)[:n_apart]
+        lines += ["  farthest apart:", *(f"  {_flow_line(flow, explanation)}" for flow in apart)]
+        lines.append(f"  and {counted(len(flows) - n, 'more flow')}")
+    return lines
 
 
 def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
@@ -57,7 +66,7 @@ def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
         items = f"both rated {source}, {flow.source_rating:g} and {flow.target_rating:g}"
     if flow.mass is None:
         return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
-    return f"{flow.mass:6.1%}  {items}: {flow.share:.1%} of the distance"
+    return f"{flow.mass:6.1%}  {items}" + (f": {flow.share:.1%} of the distance" if flow.value else "")
 
 
 def user_html(explanation: UserExplanation, n: int = 15) -> str:

@@ -24,13 +24,10 @@ def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints
     if not isinstance(pairs, Ratings | Split):
         user_ids, item_ids = _id_columns(pairs)
         users, items = known.find_users(user_ids), known.find_items(item_ids)
-        # An id may be missing or unknown, but not of the wrong type.
         for k in np.flatnonzero(users < 0).tolist():
-            if not isinstance(user_ids[k], UserState | None):
-                known.check_user_type(user_ids[k])
+            known.check_mistaken(user=None if isinstance(user_ids[k], UserState) else user_ids[k])
         for k in np.flatnonzero(items < 0).tolist():
-            if item_ids[k] is not None:
-                known.check_item_type(item_ids[k])
+            known.check_mistaken(item=item_ids[k])
         return user_ids, item_ids, users, items
     if isinstance(pairs, Split):
         table, users, items = pairs.train, pairs.users, pairs.items

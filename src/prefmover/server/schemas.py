@@ -334,7 +334,7 @@ class UserExplanationOut(_MeasureValue):
     n_common: Count = Field(description="Number of items that both rated.")
     common_share: float | None = Field(description="Share of the preference on those items; null unless PMD.")
     factors: list[FactorOut]
-    flows: list[FlowOut] = Field(description="The largest share of the value first.")
+    flows: list[FlowOut] = Field(description="What the two users share most first.")
     certificate: CertificateOut | None = Field(description="Null unless PMD.")
 
 
