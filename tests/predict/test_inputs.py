@@ -83,7 +83,7 @@ def test_bad_guests(known, ratings, name, error, message):
 
 @pytest.mark.parametrize("model", [Recommender(measure="cos"), KNNRecommender(measure="cos")])
 def test_ids_of_the_wrong_type_are_no_unknown_ids(model):
-    """An id that is not known gets a fallback; a known one of the wrong type, or no id at all, is a mistake."""
+    """An unknown id gets a fallback; a known one of the wrong type, or no id at all, is a mistake."""
     model.fit(Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("ab4ca"), [5, 3, 4, 2, 1])))
     for user in (7, "7", "ann", None):
         assert model.predict_one(user, "a").how == "unknown user"

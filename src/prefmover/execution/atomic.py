@@ -39,7 +39,7 @@ def clear(folder: Path) -> None:
     """Remove unfinished files of killed processes of this machine from a folder."""
     for file in folder.glob(".*.unfinished-*"):
         match = UNFINISHED.match(file.name)
-        if match and match["host"] == _host() and not _alive(int(match["process"])):
+        if match and match["host"] == _host() and not is_alive(int(match["process"])):
             file.unlink(missing_ok=True)
 
 
@@ -66,7 +66,8 @@ def _host() -> str:
     return re.sub(r"[^\w.]", "_", platform.node()) or "here"
 
 
-def _alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine is running; True where that cannot be found out."""
     if os.name == "nt":
         return True  # a signal would end the process there
     try:

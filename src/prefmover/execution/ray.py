@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Self
 
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
+from prefmover.execution import sessions
 from prefmover.execution.executor import Done, Summary, Task
 from prefmover.execution.format import counted, size
 
@@ -78,9 +81,14 @@ class RayExecutor:
         self.summary = Summary()
         self._looked, self._cores, self._nodes = -NODES_SECONDS, 1, set[str]()
         self._ours = not self._ray.is_initialized()
-        if self._ours:
-            _connect(self._ray, address, n_threads)
+        self._folder: Path | None = None
         try:
+            if self._ours:
+                address = address or os.environ.get("RAY_ADDRESS") or "local"
+                if address == "local":
+                    sessions.clear()
+                    self._folder = sessions.new_folder()
+                _connect(self._ray, address, n_threads, self._folder)
             self._perform = self._ray.remote(num_cpus=1, max_retries=0)(_perform)
             self._derive = self._ray.remote(num_cpus=1, max_retries=retries)(_derive)
             self._look()
@@ -102,7 +110,9 @@ class RayExecutor:
         """Disconnect from the cluster; a cluster that was started here ends."""
         if self._ours and self._ray.is_initialized():
             self._ray.shutdown()
-        self._ours = False
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._ours, self._folder = False, None
 
     @property
     def slots(self) -> int:
@@ -133,6 +143,8 @@ class RayExecutor:
                 f"the object store of this node is full ({_line(error)}); start Ray with a larger "
                 "--object-store-memory"
             ) from error
+        except self._ray.exceptions.RayError as error:
+            raise _broken(error) from error
 
     def derive(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Compute a value that many tasks read, on some node; Ray computes it again if it is lost.
@@ -172,6 +184,8 @@ class RayExecutor:
                         continue
                     except ray.exceptions.RayTaskError as error:  # ours is raised unchanged
                         raise error.cause if isinstance(error.cause, PrefmoverError) else error from error
+                    except ray.exceptions.RayError as error:
+                        raise _broken(error) from error
                     yield Done(task.key, value, node)
         finally:
             for reference in pending:
@@ -291,8 +305,8 @@ def _installed() -> Any:
     return ray
 
 
-def _connect(ray: Any, address: str | None, n_threads: int | None) -> None:
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
+def _connect(ray: Any, address: str, n_threads: int | None, folder: Path | None) -> None:
+    """Connect to a cluster, or start one with its files in a folder."""
     if address.startswith("ray://"):
         raise InputError(
             f"{address} is a Ray Client address; run prefmover on a node of the cluster (ray job submit), "
@@ -301,9 +315,12 @@ def _connect(ray: Any, address: str | None, n_threads: int | None) -> None:
     if address not in ("auto", "local"):
         _reachable(address)
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    local_options = {"num_cpus": n_threads, "include_dashboard": False}
+    options: dict[str, Any] = {}
+    if address == "local":
+        options = {"num_cpus": n_threads, "include_dashboard": False}
+        options |= {} if folder is None else {"_temp_dir": str(folder)}
     try:
-        ray.init(address=address, **(local_options if address == "local" else {}), **quiet)
+        ray.init(address=address, **options, **quiet)
     except ConnectionError as error:
         raise InputError(
             f"there is no Ray cluster at {address!r} that admits this process ({_line(error)}); "
@@ -318,6 +335,14 @@ def _connect(ray: Any, address: str | None, n_threads: int | None) -> None:
                 f"{' '.join(str(error).split())} Install the same versions of Ray and Python on both sides"
             )
         raise InputError(message) from error
+
+
+def _broken(error: BaseException) -> PrefmoverError:
+    """Return the error about a cluster that no longer works, such as one that lost its raylet here."""
+    return PrefmoverError(
+        f"Ray failed ({type(error).__name__}: {_line(error)}); was one of its processes killed, or the "
+        "memory full? Run the same call again to resume from the finished parts"
+    )
 
 
 def _reachable(address: str) -> None:
