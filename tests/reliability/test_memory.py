@@ -16,6 +16,7 @@ from prefmover.measures.pairwise import value_blocks
 from prefmover.measures.pmd import distances
 from prefmover.model import Recommender
 from prefmover.predict import regression
+from prefmover.predict.item_kernel import LANDMARKS
 from prefmover.search import nearest
 from tests.messages import names
 
@@ -78,9 +79,6 @@ def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
     monkeypatch.setattr("prefmover.predict.similarity.UserSimilarity.values", None)  # no user is compared
     with pytest.raises(InputError, match=names(400, 150)):
         Recommender(n_threads=1).fit(crowd)
-    monkeypatch.setattr(regression, "MAX_ITEMS", 100)
-    with pytest.raises(InputError, match=names(150, "KNNRecommender", 100)):
-        Recommender(n_threads=1).fit(crowd)
 
 
 @pytest.mark.slow
@@ -106,7 +104,7 @@ print(memory("VmHWM") - before)
 """
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     taken = int(done.stdout)
-    assert 8 * 1500**2 < taken < regression.ITEM_PAIR_BYTES * 1500**2 + 2**24
+    assert 4 * 1500 * LANDMARKS < taken < regression.ITEM_BYTES * 1500 * LANDMARKS + 2**24
 
 
 # What is free

@@ -8,6 +8,7 @@
     centering.py    baselines and residuals
     knn.py, _knn.py the weighted mean over the nearest users (the predictor of the paper)
     user_kernel.py  users as vectors, from distances to landmarks
+    item_kernel.py  items as vectors, in the same way
     regression.py   Gaussian process regression over users and items
     kernel.py       the predictor on top of it (the default)
     tuning.py       its settings, chosen on held-out ratings

@@ -16,6 +16,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
 from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
+from prefmover.predict.item_kernel import ItemKernel
 from prefmover.predict.regression import Covariance, Regression, UserCoefficients, require_room, solve
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import (
@@ -79,7 +80,7 @@ class KernelPredictor(Predictor):
         weights = normalized_weights(values, weight, self_values, self_values[landmarks])
         weights[landmarks, np.arange(len(landmarks))] = 1.0
         kernel = UserKernel.from_weights(weights, landmarks)
-        regression = solve(data.ratings, data.geometry, kernel, covariance)
+        regression = solve(data.ratings, data.geometry, kernel, covariance, n_threads=similarity.n_threads)
         return cls(similarity, weight, self_values[landmarks], regression)
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
@@ -148,7 +149,8 @@ class KernelPredictor(Predictor):
         r = self.regression.updated(data.ratings, users, *places)
         n_new = np.diff(data.ratings.matrix.indptr)[users].sum()
         if len(users) > 1 and n_new > SOLVE_AGAIN * data.ratings.n_ratings:
-            r = solve(data.ratings, r.geometry, r.kernel, r.covariance, r.alpha)
+            threads = self.similarity.n_threads
+            r = solve(data.ratings, data.geometry, r.kernel, r.covariance, r.alpha, threads)
         return replace(self, similarity=self.similarity.updated(data), regression=r)
 
     def with_items(self, data: Dataset) -> Self:
@@ -161,6 +163,7 @@ class KernelPredictor(Predictor):
         r = self.regression
         arrays = {"landmark_self_values": self.landmark_self_values}
         arrays |= {f"kernel.{name}": getattr(r.kernel, name) for name in KERNEL_ARRAYS}
+        arrays |= {f"items.{name}": getattr(r.items, name) for name in KERNEL_ARRAYS}
         return arrays | {f"regression.{name}": getattr(r, name) for name in REGRESSION_ARRAYS}
 
     @classmethod
@@ -176,7 +179,8 @@ class KernelPredictor(Predictor):
         data = similarity.data
         kernel = UserKernel(**{name: arrays[f"kernel.{name}"] for name in KERNEL_ARRAYS})
         solved = {name: arrays[f"regression.{name}"] for name in REGRESSION_ARRAYS}
-        regression = Regression(data.ratings, data.geometry, kernel, covariance, mean, **solved)
+        items = ItemKernel(**{name: arrays[f"items.{name}"] for name in KERNEL_ARRAYS})
+        regression = Regression(data.ratings, items, kernel, covariance, mean, **solved)
         regression.check()
         self_values = arrays["landmark_self_values"]  # NaN where the measure is undefined
         check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
