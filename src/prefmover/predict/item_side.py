@@ -91,7 +91,8 @@ class ItemSide:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
         all_take_part = len(self.items) == self.n_items
         some = rows.astype(np.float32) if all_take_part else rows[:, self.items].astype(np.float32)
-        left = some if self.likes is None else some @ self.likes.T.astype(np.float32)
+        # Most users have some item in common: dense products of them are faster than sparse ones.
+        left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
         at = None if items is None else self._at(items)
         part = np.asarray(left @ (self.right if at is None else self.right[:, at]))
         if self.likes is not None:

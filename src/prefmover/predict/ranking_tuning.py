@@ -17,7 +17,6 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
-from prefmover.predict.item_side import ItemSide
 from prefmover.predict.ranking import RankingSettings, likes_of, mean_squared_like, row_angles, user_weights
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles
@@ -30,6 +29,7 @@ MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are us
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
 N = 10
+RANK = 320  # directions of the kernel of users that are kept apart
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
@@ -124,31 +124,52 @@ class _HeldOut:
         self.mean_square = mean_squared_like(self.likes)
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
+        self.dense = self.likes.toarray().astype(np.float32)
+        # One decomposition of YYᵀ serves all penalties of the item side (see `_item_scores`).
+        spectrum, self.basis = np.linalg.eigh(self.dense @ self.dense.T)
+        self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self.basis.T @ self.dense
         self.kernel = lru_cache(2)(self._kernel)
-        self.item_scores = lru_cache(6)(self._item_scores)
-        self.projected = lru_cache(2)(self._projected)
+        self.item_scores = lru_cache(1)(self._item_scores)
+        self.projected = lru_cache(1)(self._projected)
 
     def ndcg(self, s: RankingSettings) -> float:
         """Return the mean nDCG@10 of the users with relevant held-out ratings."""
-        spectrum, vectors = self.kernel(s.weight, s.overlap)
-        shrunk = vectors[self.scored] * (spectrum / (spectrum + s.user_penalty)).astype(np.float32)
-        scores = self.item_scores(s.item_penalty)[self.scored]
-        scores += shrunk @ self.projected(s.weight, s.overlap, s.item_penalty)
+        bulk, spectrum, vectors = self.kernel(s.weight, s.overlap)
+        kept = bulk / (bulk + s.user_penalty)
+        shrunk = vectors[self.scored] * (spectrum / (spectrum + s.user_penalty) - kept)
+        items = self.item_scores(s.item_penalty)[self.scored]
+        scores = shrunk @ self.projected(s.weight, s.overlap, s.item_penalty)
+        scores += kept * self.dense[self.scored]
+        scores += (1 - kept) * items
         scores[self.likes[self.scored].nonzero()] = -np.inf
         return float(ndcg(scores, self.relevant).mean())
 
-    def _kernel(self, weight: str, overlap: float) -> tuple[Floats, Singles]:
-        """Return the eigenvalues and eigenvectors of the kernel of all users."""
+    def _kernel(self, weight: str, overlap: float) -> tuple[np.float32, Singles, Singles]:
+        """Return the kernel of all users: its largest eigenvalues, their vectors, and the mean of the others.
+
+        Small eigenvalues are close to each other: all but the largest :data:`RANK` become their mean.
+        """
         settings = RankingSettings(weight=weight, overlap=overlap)
         K = user_weights(self.values, self.self_values, self.self_values, self.angles, settings)
         np.fill_diagonal(K, 1.0)
-        spectrum, vectors = np.linalg.eigh((K + K.T) / 2)
-        return np.maximum(spectrum, 0.0), vectors.astype(np.float32)
+        spectrum, vectors = np.linalg.eigh(((K + K.T) / 2).astype(np.float32))
+        spectrum, first = np.maximum(spectrum, 0.0), max(0, len(spectrum) - RANK)
+        bulk = spectrum[:first].mean() if first else np.float32(0.0)
+        return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:])
 
     def _item_scores(self, item_penalty: float) -> Singles:
-        return ItemSide.fit(self.likes, item_penalty * self.mean_square).scores(self.likes)
+        """Return Y B of :mod:`prefmover.predict.item_side`, for the users of the sample.
+
+        With YYᵀ = U diag(s) Uᵀ and P = UᵀY, it is (U s / (s + λ) P - Y c') / (1 - c'), where
+        c'_j = Σ_k P_kj² / (s_k + λ).
+        """
+        penalty = np.float32(item_penalty * self.mean_square)
+        captured = np.einsum("kj,kj,k->j", self.rotated, self.rotated, 1 / (self.spectrum + penalty))
+        scores = (self.basis * (self.spectrum / (self.spectrum + penalty))) @ self.rotated
+        scores -= self.dense * captured
+        scores /= 1 - captured
+        return np.asarray(scores)
 
     def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
         """Return what the item side leaves, in the basis of the eigenvectors."""
-        rest = self.likes.toarray().astype(np.float32) - self.item_scores(item_penalty)
-        return np.asarray(self.kernel(weight, overlap)[1].T @ rest)
+        return np.asarray(self.kernel(weight, overlap)[2].T @ (self.dense - self.item_scores(item_penalty)))
