@@ -15,7 +15,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.user_kernel import UserKernel
+from prefmover.predict.user_kernel import Singles, UserKernel
 
 __all__ = ["LANDMARKS", "MAX_EXACT", "ItemKernel"]
 
@@ -60,7 +60,7 @@ class ItemKernel(UserKernel):
         """Return the kernel with more items: the last of the geometry."""
         more = np.arange(len(self.rest), n_items)
         if geometry is None:
-            return self.extended(np.empty((len(more), 0)))
+            return self.extended(np.empty((len(more), 0), np.float32))
         return self.extended(_weights(geometry, rate, more, self.landmarks))
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
@@ -79,8 +79,8 @@ class ItemKernel(UserKernel):
         return sums + self.rest[targets] * own[targets]
 
 
-def _weights(geometry: ItemGeometry, rate: float, items: Ints, landmarks: Ints) -> Floats:
-    out = np.empty((len(items), len(landmarks)))
+def _weights(geometry: ItemGeometry, rate: float, items: Ints, landmarks: Ints) -> Singles:
+    out = np.empty((len(items), len(landmarks)), np.float32)
     for first in range(0, len(items), BLOCK_ITEMS):
         block = slice(first, first + BLOCK_ITEMS)
         out[block] = np.exp(-rate * geometry.block(items[block], landmarks))

@@ -7,8 +7,8 @@ not grow with the number of users, so a sample of the users is enough. Small dat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
-from prefmover.predict.ranking import RankingSettings, likes_of, mean_squared_like, row_angles, user_weights
+from prefmover.predict.ranking import (
+    RankingSettings,
+    blocks,
+    likes_of,
+    mean_squared_like,
+    row_angles,
+    user_weights,
+)
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles
 
@@ -124,25 +131,38 @@ class _HeldOut:
         self.mean_square = mean_squared_like(self.likes)
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
-        self.dense = self.likes.toarray().astype(np.float32)
         # One decomposition of YYᵀ serves all penalties of the item side (see `_item_scores`).
-        spectrum, self.basis = np.linalg.eigh(self.dense @ self.dense.T)
-        self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self.basis.T @ self.dense
-        self.kernel = lru_cache(2)(self._kernel)
-        self.item_scores = lru_cache(1)(self._item_scores)
-        self.projected = lru_cache(1)(self._projected)
+        spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
+        self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self._in_basis(self.basis)
+        self.cache: dict[str, tuple[Any, Any]] = {}
 
     def ndcg(self, s: RankingSettings) -> float:
         """Return the mean nDCG@10 of the users with relevant held-out ratings."""
-        bulk, spectrum, vectors = self.kernel(s.weight, s.overlap)
+        bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
+        items = self._last(self._item_scores, s.item_penalty)
+        projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)
         kept = bulk / (bulk + s.user_penalty)
-        shrunk = vectors[self.scored] * (spectrum / (spectrum + s.user_penalty) - kept)
-        items = self.item_scores(s.item_penalty)[self.scored]
-        scores = shrunk @ self.projected(s.weight, s.overlap, s.item_penalty)
-        scores += kept * self.dense[self.scored]
-        scores += (1 - kept) * items
-        scores[self.likes[self.scored].nonzero()] = -np.inf
-        return float(ndcg(scores, self.relevant).mean())
+        shrink = spectrum / (spectrum + s.user_penalty) - kept
+        values = []
+        for block in blocks(len(self.scored)):
+            users = self.scored[block]
+            scores = (vectors[users] * shrink) @ projected
+            scores += (1 - kept) * items[users]
+            scores[self.likes[users].nonzero()] = -np.inf
+            values.append(ndcg(scores, self.relevant[block]))
+        return float(np.concatenate(values).mean())
+
+    def _last(self, make: Callable[..., Any], *key: Any) -> Any:
+        """Return a function's value, which is computed unless it is that of the last call."""
+        name = make.__name__
+        if name not in self.cache or self.cache[name][0] != key:
+            self.cache.pop(name, None)  # before the next one takes memory
+            self.cache[name] = key, make(*key)
+        return self.cache[name][1]
+
+    def _in_basis(self, vectors: Singles) -> Singles:
+        """Return the likes in a basis of the users, (basis, n_items)."""
+        return np.ascontiguousarray(np.asarray(self.likes.T.astype(np.float32) @ vectors).T)
 
     def _kernel(self, weight: str, overlap: float) -> tuple[np.float32, Singles, Singles]:
         """Return the kernel of all users: its largest eigenvalues, their vectors, and the mean of the others.
@@ -165,11 +185,15 @@ class _HeldOut:
         """
         penalty = np.float32(item_penalty * self.mean_square)
         captured = np.einsum("kj,kj,k->j", self.rotated, self.rotated, 1 / (self.spectrum + penalty))
-        scores = (self.basis * (self.spectrum / (self.spectrum + penalty))) @ self.rotated
-        scores -= self.dense * captured
+        scores: Singles = (self.basis * (self.spectrum / (self.spectrum + penalty))) @ self.rotated
+        rows = np.repeat(np.arange(len(scores)), np.diff(self.likes.indptr))
+        scores[rows, self.likes.indices] -= self.likes.data * captured[self.likes.indices]
         scores /= 1 - captured
-        return np.asarray(scores)
+        return scores
 
     def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
         """Return what the item side leaves, in the basis of the eigenvectors."""
-        return np.asarray(self.kernel(weight, overlap)[2].T @ (self.dense - self.item_scores(item_penalty)))
+        vectors = self._last(self._kernel, weight, overlap)[2]
+        left = self._in_basis(vectors)
+        left -= vectors.T @ self._last(self._item_scores, item_penalty)
+        return left

@@ -67,7 +67,7 @@ class UserKernel:
                 raise InputError(f"{name} is damaged: a number is not within {limit:g} of 0")
 
     @classmethod
-    def from_weights(cls, weights: Floats, landmarks: Ints) -> Self:
+    def from_weights(cls, weights: Floats | Singles, landmarks: Ints) -> Self:
         """Return the kernel of (n_users, landmarks) weights, which are 1 between a user and itself.
 
         Weights need not be a covariance: the symmetric part of those among landmarks is taken, and its
@@ -80,7 +80,7 @@ class UserKernel:
         array([[1. , 0.5],
                [0.5, 1. ]], dtype=float32)
         """
-        among = weights[landmarks]
+        among = weights[landmarks].astype(np.float64)
         values, vectors = np.linalg.eigh((among + among.T) / 2)
         large = values > MIN_EIGENVALUE
         whitening = np.ascontiguousarray(vectors[:, large] / np.sqrt(values[large]), np.float32)
@@ -93,15 +93,15 @@ class UserKernel:
         """The number of features."""
         return int(self.whitening.shape[1])
 
-    def project(self, weights: Floats) -> tuple[Singles, Floats]:
+    def project(self, weights: Floats | Singles) -> tuple[Singles, Floats]:
         """Return Φ and ψ of users with these weights to the landmarks, (users, landmarks)."""
-        features = weights.astype(np.float32) @ self.whitening
+        features = weights.astype(np.float32, copy=False) @ self.whitening
         # Landmarks explain at most the whole of a user.
         size = np.einsum("ur,ur->u", features, features, dtype=np.float64)
         features *= (1 / np.sqrt(np.maximum(size, 1.0))).astype(np.float32)[:, None]
         return features, np.maximum(0.0, 1.0 - size)
 
-    def extended(self, weights: Floats) -> Self:
+    def extended(self, weights: Floats | Singles) -> Self:
         """Return the kernel with more users, given by their weights to the landmarks."""
         features, rest = self.project(weights)
         return replace(
