@@ -58,17 +58,28 @@ def test_a_user_who_has_seen_everything():
         assert Selection.make(DATA, 5, **options).best(random_scores(1), everything).tolist() == []
 
 
-@given(st.integers(0, 10**6), st.floats(-1, 1))
-def test_novelty_is_the_formula(seed, novelty):
-    scores, known = random_scores(seed).astype(float), np.log1p(n_ratings(DATA))
-    z = (known - known.mean()) / known.std()
-    shifted = scores - novelty * scores.std() * z
-    best = Selection.make(DATA, DATA.n_items, novelty=novelty).best(scores, NONE)
-    assert shifted[best] == pytest.approx(np.sort(shifted)[::-1])
+@given(st.integers(0, 10**6), st.integers(1, 5), st.floats(-1, 1).filter(bool))
+def test_novelty_reorders_the_best(seed, n, novelty):
+    scores, counts = random_scores(seed).astype(float), n_ratings(DATA)
+    pool = sorted(range(DATA.n_items), key=lambda i: -scores[i])[: POOL * n]
+    shifted = {i: scores[i] * (1 + counts[i]) ** (-novelty if scores[i] >= 0 else novelty) for i in pool}
+    best = Selection.make(DATA, n, novelty=novelty).best(scores, NONE).tolist()
+    assert len(set(best)) == n
+    assert [shifted[i] for i in best] == pytest.approx(sorted(shifted.values(), reverse=True)[:n])
+
+
+def test_novelty_and_diversity_together():
+    scores, counts = random_scores(8).astype(float), n_ratings(DATA)
+    shifted = scores * (1.0 + counts) ** (-0.5 * np.sign(scores))
+    order = np.argsort(-scores, kind="stable")
+    scaled = (shifted[order] - shifted.min()) / np.ptp(shifted)
+    expected = order[oracle.marginal_relevance(scaled, DATA.geometry.similarity(order, order), 4, 0.3)]
+    found = Selection.make(DATA, 4, novelty=0.5, diversify=0.3).best(scores, NONE)
+    assert found.tolist() == expected.tolist()
 
 
 def test_novelty_moves_lists_to_less_known_items():
-    scores, counts = random_scores(4), n_ratings(DATA)
+    scores, counts = np.abs(random_scores(4)), n_ratings(DATA)
     means = [
         counts[Selection.make(DATA, 6, novelty=v).best(scores, NONE)].mean() for v in (-1, -0.3, 0, 0.3, 1)
     ]

@@ -1,16 +1,19 @@
 r"""The best items among candidates: filters, how well known they are, how different from each other.
 
-*Novelty* moves a list toward less known items (above 0) or better known ones (below 0): with ν from -1 to 1,
+Novelty and diversity choose a list of n among the 10 n candidates with the highest scores, so that every item
+of the list suits the user. *Novelty* moves a list toward less known items (above 0) or better known ones
+(below 0): with ν from -1 to 1 and n_j the number of ratings of item j,
 
-.. math:: s'_j = s_j - \nu\, \sigma\, z_j,
+.. math:: s'_j = s_j\, (1 + n_j)^{-\nu},
 
-where z is the standardized log of the number of ratings of an item and σ the standard deviation of the scores
-over the candidates. *Diversity* picks one item after the other by maximal marginal relevance (Carbonell and
-Goldstein, 1998): with δ from 0 to 1, the next item is
+or times (1 + n_j)^ν where the score is negative.
 
-.. math:: \arg\max_j\; (1 - \delta)\, \tilde s_j - \delta \max_{i \in \text{picked}} s(i, j)
+*Diversity* picks one item after the other by maximal marginal relevance (Carbonell and Goldstein, 1998): with
+δ from 0 to 1, the next item is
 
-among the candidates with the highest scores, which are scaled to [0, 1]; s(i, j) is the similarity of items.
+.. math:: \arg\max_j\; (1 - \delta)\, \tilde s_j - \delta \max_{i \in \text{picked}} s(i, j),
+
+where the scores are scaled to [0, 1], and s(i, j) is the similarity of items.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from prefmover.errors import InputError, check_whole_number
 
 __all__ = ["Selection"]
 
-POOL = 10  # candidates for each item of a list that is diversified
+POOL = 10  # candidates for each item of a list, with novelty or diversity
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +110,19 @@ class Selection:
             candidates[rated] = False
         positions = np.flatnonzero(candidates)
         values = scores[positions].astype(np.float64)
-        if self.novelty and len(positions):
-            known = self._log_counts[positions]
-            z = (known - known.mean()) / (known.std() or 1.0)
-            values = values - self.novelty * values.std() * z
-        if not self.diversify:
+        if self.novelty or self.diversify:
+            pool = _top(values, POOL * self.n)
+            positions, values = positions[pool], values[pool]
+        if self.novelty:
+            values = values * np.exp(-self.novelty * np.sign(values) * self._log_counts[positions])
+        if not self.diversify or not len(positions):
             return positions[_top(values, self.n)]
-        return self._diverse(positions, values)
+        return positions[self._diverse(positions, values)]
 
-    def _diverse(self, positions: Ints, values: Floats) -> Ints:
-        """Pick items by maximal marginal relevance."""
-        pool = _top(values, POOL * self.n)
-        positions, values = positions[pool], values[pool]
-        if not len(positions):
-            return positions
-        spread = values[0] - values[-1]
-        relevance = (values - values[-1]) / (spread if spread > 0 else 1.0)
+    def _diverse(self, positions: Ints, values: Floats) -> list[int]:
+        """Return which items maximal marginal relevance picks."""
+        spread = np.ptp(values)
+        relevance = (values - values.min()) / (spread if spread > 0 else 1.0)
         similarity = self.data.require_geometry("diversify").similarity(positions, positions)
         nearest, picked = np.zeros(len(positions)), list[int]()
         gain = (1 - self.diversify) * relevance
@@ -131,7 +131,7 @@ class Selection:
             worth[picked] = -np.inf
             picked.append(int(np.argmax(worth)))
             nearest = np.maximum(nearest, similarity[picked[-1]])
-        return positions[picked]
+        return picked
 
 
 def n_ratings(data: Dataset) -> Ints:
