@@ -7,12 +7,16 @@ once before every operation on a file in its folder (as Python's audit events te
 moment is sure to hit.
 
 A process that has loaded everything forks one for each run, so that hundreds of runs take a minute or two.
+Last, each job is started a few times as a new process with an empty cache of compiled code, and killed at a
+random moment from its first instruction on: while Python starts, imports and compiles, too.
 """
 
 import argparse
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -145,6 +149,30 @@ class Trial:
         sys.addaudithook(watch)
         self.job.work(folder, mark)
 
+    def fresh_kills(self, wanted, cache):
+        """Kill new processes, each with an empty cache of compiled code; return how many."""
+        command = [sys.executable, "-m", "tools.kills", "--work", self.job.name]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        longest = None
+        for _ in range(wanted + 1):
+            folder = self.new_folder()
+            begin = time.monotonic()
+            process = subprocess.Popen([*command, str(folder)], env=environment)
+            if longest is not None:
+                time.sleep(self.rng.uniform(0, longest))
+                process.kill()
+            elif process.wait():
+                raise AssertionError(f"{self.job.name} fails in a new process")
+            longest = longest or time.monotonic() - begin
+            process.wait()
+            self.look(folder)
+            if subprocess.run([*command, str(folder)], env=environment).returncode:
+                raise AssertionError(f"{self.job.name} cannot be resumed in a new process")
+            outcome = answer_of(lambda folder=folder: self.job.outcome(folder))
+            assert outcome == self.outcome, f"{folder} ends differently"
+            shutil.rmtree(cache, ignore_errors=True)
+        return wanted
+
     def look(self, folder):
         """Check what a reader finds after a kill."""
         if not folder.exists():
@@ -172,12 +200,18 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tools.kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="of each job [100]")
     parser.add_argument("--stride", type=int, default=1, help="operations on files from one kill to the next")
+    parser.add_argument("--fresh", type=int, default=5, help="kills of new processes, of each job [5]")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--work", nargs=2, metavar=("JOB", "FOLDER"), help="run a job once, to its end")
     parser.add_argument("jobs", nargs="*", help="by name; all by default")
     options = parser.parse_args(arguments)
 
     from tests.reliability.jobs import JOBS, warm
 
+    if options.work:
+        name, folder = options.work
+        JOBS[name].work(Path(folder), lambda name: None)
+        return
     warm()
     with tempfile.TemporaryDirectory() as home:
         for name in options.jobs or JOBS:
@@ -185,9 +219,11 @@ def main(arguments=None):
             trial = Trial(JOBS[name], Path(home), options.seed)
             trial.random_kills(options.kills)
             steps = trial.kill_at_steps(options.stride)
+            fresh = trial.fresh_kills(options.fresh, Path(home) / "compiled") if options.fresh else 0
             seen = ", ".join(f"{what} {count}" for what, count in sorted(trial.seen_after.items()))
             print(
-                f"{name}: {trial.kills} random kills, {-(-steps // options.stride)} of {steps} steps; "
+                f"{name}: {trial.kills} random kills, {-(-steps // options.stride)} of {steps} steps, "
+                f"{fresh} of new processes; "
                 f"seen after: {seen}; every restart ended the same; {time.monotonic() - begin:.0f} s",
                 flush=True,
             )

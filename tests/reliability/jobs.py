@@ -127,7 +127,9 @@ class Evaluate:
         assert merged == records
         for record in records:
             del record["run"]
-        table = pq.read_table(folder / "records.parquet").drop_columns(["seconds", "solved", "threads"])
+        table = pq.read_table(folder / "records.parquet")
+        times = [name for name in table.column_names if name.endswith("seconds")]
+        table = table.drop_columns([*times, "solved", "threads"])
         settings = (folder / "experiment.json").read_bytes()
         return digest(json.dumps(records), json.dumps(table.to_pylist()), settings, *files(folder))
 

@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prefmover.errors import InputError
@@ -41,6 +41,27 @@ def clear(folder: Path) -> None:
         match = UNFINISHED.match(file.name)
         if match and match["host"] == _host() and not is_alive(int(match["process"])):
             file.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a folder while its files are changed; other processes and threads wait.
+
+    The system releases it when the process ends, killed or not. Nothing is left in the folder. Where folders
+    cannot be locked (Windows, some network drives), nobody waits.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -281,20 +281,25 @@ def write(
         if path.is_dir():
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
-        files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
-        stamp = {"format": "prefmover-model", "version": FORMAT_VERSION, "written_by": version("prefmover")}
-        header = Header.model_validate({**stamp, **about, "files": files, "sha256": ""})
-        content = json.loads(header.model_dump_json())
-        content["sha256"] = header_sha256(content)
-        with _temporary(path) as file:
-            file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-            _sync(file)
-            file.replace(path / HEADER)  # the one step from the old model to the new
-        _sync(path)
-        named = {HEADER, *(file.name for file in files.values())}
-        for old in path.iterdir():  # of older models, and of saves that did not finish
-            if old.name not in named and WRITTEN.match(old.name):
-                old.unlink(missing_ok=True)
+        with atomic.alone(path):  # another process would remove files that are not of its model
+            files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
+            stamp = {
+                "format": "prefmover-model",
+                "version": FORMAT_VERSION,
+                "written_by": version("prefmover"),
+            }
+            header = Header.model_validate({**stamp, **about, "files": files, "sha256": ""})
+            content = json.loads(header.model_dump_json())
+            content["sha256"] = header_sha256(content)
+            with _temporary(path) as file:
+                file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+                _sync(file)
+                file.replace(path / HEADER)  # the one step from the old model to the new
+            _sync(path)
+            named = {HEADER, *(file.name for file in files.values())}
+            for old in path.iterdir():  # of older models, and of saves that did not finish
+                if old.name not in named and WRITTEN.match(old.name):
+                    old.unlink(missing_ok=True)
     return path
 
 
