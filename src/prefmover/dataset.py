@@ -27,9 +27,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Bools, Ids
+from prefmover._typing import Bools, Ids, Ints
 from prefmover.data.bad_lines import OnBadLines
-from prefmover.data.ids import IdIndex, as_ids, show
+from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
 from prefmover.data.splits import Split
@@ -269,6 +269,11 @@ class Dataset:
     def preferences(self) -> Preferences:
         """Every user as a distribution over items, in whole numbers."""
         return preferences(self.ratings)
+
+    @cached_property
+    def ratings_per_item(self) -> Ints:
+        """(n_items,) the number of ratings of each item."""
+        return frozen(np.bincount(self.ratings.matrix.indices, minlength=self.n_items))
 
     @property
     def n_users(self) -> int:

@@ -6,7 +6,15 @@ import pytest
 from prefmover import Dataset, ItemGeometry, Ratings, datasets, distances
 from prefmover.errors import InputError
 from prefmover.measures import find_measure
-from prefmover.measures.calibration import Calibration, UserRows, _one_sided, calibrate, estimate
+from prefmover.measures.calibration import (
+    Calibration,
+    Landmarks,
+    UserRows,
+    _one_sided,
+    calibrate,
+    estimate,
+    estimate_to_landmarks,
+)
 from prefmover.predict.similarity import UserSimilarity
 
 
@@ -109,3 +117,16 @@ def test_nobody_to_compare():
     data = Dataset(Ratings.from_arrays([1], ["a"], [3]), ItemGeometry.from_vectors(["a"], [[1.0]]))
     with pytest.raises(InputError):
         calibrate(data)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(cinema, calibration, dense):
+    geometry = cinema.geometry
+    if not dense:
+        geometry = ItemGeometry.from_vectors(geometry.items, geometry.vectors, budget=0)
+    others = UserRows.take(cinema.preferences, geometry, np.arange(20, 110))
+    landmarks = Landmarks.prepare(others, geometry, 2)
+    for u in (0, 25, 149):
+        one = UserRows.take(cinema.preferences, geometry, np.array([u]))
+        expected = estimate(calibration, geometry, one, others)
+        assert np.array_equal(estimate_to_landmarks(calibration, geometry, one, landmarks), expected)

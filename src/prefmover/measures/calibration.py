@@ -28,7 +28,16 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pmd import distances_from
 
-__all__ = ["Calibration", "EstimatedDistances", "calibrate", "estimate", "estimated_distances"]
+__all__ = [
+    "Calibration",
+    "EstimatedDistances",
+    "Landmarks",
+    "UserRows",
+    "calibrate",
+    "estimate",
+    "estimate_to_landmarks",
+    "estimated_distances",
+]
 
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
@@ -180,12 +189,65 @@ def estimate(
 
     A user is not recognized as itself: set such entries to 0 yourself.
     """
-    from prefmover.measures import _calibration as kernels
-
     forward = _one_sided(users, others, geometry, n_threads)
     backward = forward if users is others else _one_sided(others, users, geometry, n_threads)
+    return _combined(calibration, _largest_distance(geometry), users, others, forward, backward, n_threads)
+
+
+class Landmarks(NamedTuple):
+    """Users with whom many others are compared, one at a time: what does not depend on the others.
+
+    Attributes
+    ----------
+    rows
+        The users.
+    nearest
+        (n_items, users) distance from each item to the nearest item of each user.
+    largest
+        The largest distance between items.
+    """
+
+    rows: UserRows
+    nearest: Singles
+    largest: float
+
+    @classmethod
+    def prepare(cls, rows: UserRows, geometry: ItemGeometry, n_threads: int | None = None) -> Landmarks:
+        """Return landmarks, prepared."""
+        nearest = np.empty((geometry.n_items, len(rows)), np.float32)
+
+        def work(block: slice) -> None:
+            nearest[:, block] = _nearest_items(rows.part(block), geometry)
+
+        run(work, _blocks(len(rows)), n_threads=n_threads)
+        return cls(rows, nearest, _largest_distance(geometry))
+
+
+def estimate_to_landmarks(
+    calibration: Calibration, geometry: ItemGeometry, user: UserRows, landmarks: Landmarks
+) -> Floats:
+    """Return :func:`estimate` between one user and landmarks, (1, landmarks), to the last bit."""
+    from prefmover.measures import _calibration as kernels
+
+    forward = np.empty((1, len(landmarks.rows)), np.float32)
+    kernels.expected(user.indptr, user.items, user.share, landmarks.nearest, forward)
+    backward = _one_sided(landmarks.rows, user, geometry, 1)
+    return _combined(calibration, landmarks.largest, user, landmarks.rows, forward, backward, 1)
+
+
+def _combined(
+    calibration: Calibration,
+    largest: float,
+    users: UserRows,
+    others: UserRows,
+    forward: Singles,
+    backward: Singles,
+    n_threads: int | None,
+) -> Floats:
+    """Return the polynomial of the bounds in both directions, (users, others) and (others, users)."""
+    from prefmover.measures import _calibration as kernels
+
     out = np.empty((len(users), len(others)))
-    largest = _largest_distance(geometry)
 
     def work(block: slice) -> None:
         angle = np.arccos(np.clip(users.means[block] @ others.means.T, -1, 1))
@@ -204,22 +266,28 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
     from prefmover.measures import _calibration as kernels
 
     out = np.empty((len(users), len(others)), np.float32)
-    unit = np.float32(geometry.unit)
 
     def work(block: slice) -> None:
-        some = others.part(block)
-        grid, rows = geometry.grid, some.items.astype(np.int64)
-        if grid is None:
-            needed, rows = np.unique(some.items, return_inverse=True)
-            grid = geometry.grid_block(needed, None)
-        table = np.empty((geometry.n_items, len(some)), np.int32)
-        kernels.nearest(some.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
-        part = np.empty((len(users), len(some)), np.float32)
-        kernels.expected(users.indptr, users.items, users.share, table * unit, part)
+        nearest = _nearest_items(others.part(block), geometry)
+        part = np.empty((len(users), nearest.shape[1]), np.float32)
+        kernels.expected(users.indptr, users.items, users.share, nearest, part)
         out[:, block] = part
 
     run(work, _blocks(len(others)), n_threads=n_threads)
     return out
+
+
+def _nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
+    """Return the distance from each item to the nearest item of each user, (n_items, users)."""
+    from prefmover.measures import _calibration as kernels
+
+    grid, rows = geometry.grid, users.items.astype(np.int64)
+    if grid is None:
+        needed, rows = np.unique(users.items, return_inverse=True)
+        grid = geometry.grid_block(needed, None)
+    table = np.empty((geometry.n_items, len(users)), np.int32)
+    kernels.nearest(users.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
+    return table * np.float32(geometry.unit)
 
 
 def _blocks(n: int) -> list[slice]:

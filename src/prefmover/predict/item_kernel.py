@@ -66,8 +66,14 @@ class ItemKernel(UserKernel):
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """Return k_I between items, (rows, columns)."""
         out: Floats = (self.features[rows] @ self.features[columns].T).astype(np.float64)
-        same = rows[:, None] == columns[None, :]
-        out[same] += np.broadcast_to(self.rest[rows][:, None], out.shape)[same]
+        at, to = np.nonzero(rows[:, None] == columns[None, :])
+        out[at, to] += self.rest[columns[to]]
+        return out
+
+    def columns(self, columns: Ints) -> Floats:
+        """Return k_I between all items and some, (n_items, columns)."""
+        out: Floats = (self.features @ self.features[columns].T).astype(np.float64)
+        out[columns, np.arange(len(columns))] += self.rest[columns]
         return out
 
     def sums(self, items: Ints, values: Floats, targets: Ints) -> Floats:

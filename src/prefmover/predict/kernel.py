@@ -114,7 +114,7 @@ class KernelPredictor(Predictor):
 
     def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
         """Return the n strongest contributions to the score of each item, those in favor first."""
-        return self._contributions(state, items, lambda parts: np.lexsort((-np.abs(parts), parts <= 0))[:n])
+        return self._contributions(state, items, lambda parts: _strongest(parts, n))
 
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
@@ -210,7 +210,8 @@ class KernelPredictor(Predictor):
     ) -> list[tuple[Contribution, ...]]:
         """Return contributions to the score of each item, in the order of a function of their values."""
         r = self.regression
-        weights, residuals = r.kernel.between(self._coefficients(state).features), r.residuals(items)
+        weights, item_weights = r.kernel.between(self._coefficients(state).features), r.item_weights(items)
+        residuals = r.residuals(item_weights)
         has_weight, has_residual = _has_weight(weights, state.position), r.has_residual(items)
         chosen = []
         for k in range(len(items)):
@@ -219,7 +220,9 @@ class KernelPredictor(Predictor):
         near = np.unique(np.concatenate([NONE, *(users[:N_WITH_EVIDENCE] for users in chosen)]))
         values = self._measure_values(state, near)
         return [
-            self._as_contributions(item, users, weights[users], residuals[users, k], values)
+            self._as_contributions(
+                item, item_weights[:, k], users, weights[users], residuals[users, k], values
+            )
             for k, (item, users) in enumerate(zip(items.tolist(), chosen, strict=True))
         ]
 
@@ -235,22 +238,28 @@ class KernelPredictor(Predictor):
         return {v: value for v, value in pairs if not np.isnan(value)}
 
     def _as_contributions(
-        self, item: int, users: Ints, weights: Floats, residuals: Floats, values: dict[int, float]
+        self,
+        item: int,
+        item_weights: Floats,
+        users: Ints,
+        weights: Floats,
+        residuals: Floats,
+        values: dict[int, float],
     ) -> tuple[Contribution, ...]:
         """Return the contributions of users; values and evidence for the first of them only."""
         ids, ratings = self.ratings.users[users].tolist(), self._ratings_of(users, item)
         columns = zip(users.tolist(), ids, weights.tolist(), ratings, residuals.tolist(), strict=True)
         contributions = []
         for rank, (v, user, weight, rating, residual) in enumerate(columns):
-            evidence = self._evidence(item, v, weight) if rank < N_WITH_EVIDENCE else ()
+            evidence = self._evidence(item_weights, v, weight) if rank < N_WITH_EVIDENCE else ()
             part = weight * residual
             contributions.append(Contribution(user, weight, rating, residual, part, values.get(v), evidence))
         return tuple(contributions)
 
-    def _evidence(self, item: int, user: int, weight: float) -> tuple[Evidence, ...]:
+    def _evidence(self, item_weights: Floats, user: int, weight: float) -> tuple[Evidence, ...]:
         """Return the ratings through which a neighbor contributes: those that add most to the sum."""
         r, (items, ratings) = self.regression, self.ratings.row(user)
-        values = weight * r.coefficients(user).alpha * r.item_weights(item, items)
+        values = weight * r.coefficients(user).alpha * item_weights[items]
         top = np.argsort(-values * np.sign(values.sum()), kind="stable")[:N_EVIDENCE]
         columns = self.ratings.items[items[top]], ratings[top], values[top]
         return tuple(Evidence(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
@@ -262,6 +271,17 @@ class KernelPredictor(Predictor):
             at = bisect_left(m.indices, item, first, last)
             ratings.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
         return ratings
+
+
+def _strongest(parts: Floats, n: int) -> Ints:
+    """Return where the n strongest parts are: those in favor first, each kind by size, ties in order."""
+    favor = np.flatnonzero(parts > 0)
+    if len(favor) > n:  # no need to sort all
+        least = np.partition(parts[favor], len(favor) - n)[len(favor) - n]
+        favor = favor[parts[favor] >= least]
+        return favor[np.argsort(-parts[favor], kind="stable")][:n]
+    order: Ints = np.lexsort((-np.abs(parts), parts <= 0))
+    return order[:n]
 
 
 def _has_weight(weights: npt.NDArray[Any], user: int) -> Bools:

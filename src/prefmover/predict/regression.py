@@ -262,18 +262,15 @@ class Regression:
         taste = (s.taste + user.rest * s.shared_taste) * self.items.sums(user.items, user.alpha, items)
         return taste + user.rest * s.neighbors * own[items]
 
-    def residuals(self, items: Ints) -> Floats:
-        """Return how much more than expected all users like items: (n_users, items) residuals."""
-        everything = np.arange(self.ratings.n_items)
-        s, same = self.covariance, everything[:, None] == items[None, :]
-        weights = s.shared_taste * self.items.block(everything, items) + s.neighbors * same
-        return np.asarray(_like(self.ratings.matrix, self.alpha) @ weights)
+    def item_weights(self, items: Ints) -> Floats:
+        """Return how much ratings of all items count for some: s_n δ + s_s k_I, (n_items, items)."""
+        weights = self.covariance.shared_taste * self.items.columns(items)
+        weights[items, np.arange(len(items))] += self.covariance.neighbors
+        return weights
 
-    def item_weights(self, item: int, items: Ints) -> Floats:
-        """Return how much a rating of each of ``items`` counts for ``item``: s_n δ + s_s k_I."""
-        row = self.items.block(np.array([item]), items)[0]
-        out: Floats = self.covariance.shared_taste * row + self.covariance.neighbors * (items == item)
-        return out
+    def residuals(self, item_weights: Floats) -> Floats:
+        """Return how much more than expected all users like items, (n_users, items), given their weights."""
+        return np.asarray(_like(self.ratings.matrix, self.alpha) @ item_weights)
 
     @property
     def _reaches_all_items(self) -> bool:

@@ -136,7 +136,7 @@ class Selection:
 
 def n_ratings(data: Dataset) -> Ints:
     """Return the number of ratings of each item."""
-    return np.bincount(data.ratings.matrix.indices, minlength=data.n_items)
+    return data.ratings_per_item
 
 
 def _top(values: Floats, n: int) -> Ints:

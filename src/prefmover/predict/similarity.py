@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,14 @@ from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.measures import Measure
-from prefmover.measures.calibration import Calibration, UserRows, calibrate, estimate
+from prefmover.measures.calibration import (
+    Calibration,
+    Landmarks,
+    UserRows,
+    calibrate,
+    estimate,
+    estimate_to_landmarks,
+)
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pairwise import value_blocks, values
 from prefmover.measures.pmd import distances_from
@@ -47,6 +54,8 @@ class UserSimilarity:
         How PMD is estimated between many users; None if all values are exact.
     fitted
         The data as they were fitted, if ratings have changed since: landmarks keep their places.
+    prepared
+        Landmarks, prepared for estimates, by their positions.
     """
 
     data: Dataset
@@ -55,10 +64,11 @@ class UserSimilarity:
     n_threads: int | None = None
     calibration: Calibration | None = None
     fitted: Dataset | None = None
+    prepared: dict[bytes, Landmarks] = field(default_factory=dict)
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return replace(self, data=data, fitted=None)
+        return replace(self, data=data, fitted=None, prepared={})
 
     def updated(self, data: Dataset) -> UserSimilarity:
         """Return the measure after an update of the data; landmarks are those of the fit."""
@@ -69,7 +79,7 @@ class UserSimilarity:
         fitted = self.fitted
         if fitted is not None:
             fitted = data.with_ratings(fitted.ratings)
-        return replace(self, data=data, fitted=fitted)
+        return replace(self, data=data, fitted=fitted, prepared={})
 
     @property
     def landmark_data(self) -> Dataset:
@@ -111,13 +121,14 @@ class UserSimilarity:
 
     def landmark_estimates(self, guest: Ratings, landmarks: Ints) -> tuple[Floats, float]:
         """Return :meth:`guest_values` of landmarks as fitted, estimated if there is a calibration."""
-        as_fitted = replace(self, data=self.landmark_data, fitted=None)
         if self.calibration is None:
-            return as_fitted.guest_values(guest, landmarks)
-        one = UserRows.take(
-            preferences(guest), self.data.require_geometry(self.measure.label), np.zeros(1, np.int64)
-        )
-        return as_fitted._estimated(one, as_fitted._rows(landmarks))[0], 0.0
+            return replace(self, data=self.landmark_data, fitted=None).guest_values(guest, landmarks)
+        geometry, key = self.data.require_geometry(self.measure.label), landmarks.tobytes()
+        one = UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
+        if key not in self.prepared:
+            rows = UserRows.take(self.landmark_data.preferences, geometry, landmarks)
+            self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads)
+        return estimate_to_landmarks(self.calibration, geometry, one, self.prepared[key])[0], 0.0
 
     def _rows(self, users: Ints) -> UserRows:
         return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
