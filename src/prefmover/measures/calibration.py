@@ -287,7 +287,7 @@ def _nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
         grid = geometry.grid_block(needed, None)
     table = np.empty((geometry.n_items, len(users)), np.int32)
     kernels.nearest(users.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
-    return table * np.float32(geometry.unit)
+    return (table * geometry.unit).astype(np.float32)
 
 
 def _blocks(n: int) -> list[slice]:

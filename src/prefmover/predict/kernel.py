@@ -279,8 +279,9 @@ def _strongest(parts: Floats, n: int) -> Ints:
     if len(favor) > n:  # no need to sort all
         least = np.partition(parts[favor], len(favor) - n)[len(favor) - n]
         favor = favor[parts[favor] >= least]
-        return favor[np.argsort(-parts[favor], kind="stable")][:n]
-    order: Ints = np.lexsort((-np.abs(parts), parts <= 0))
+        order: Ints = favor[np.argsort(-parts[favor], kind="stable")]
+        return order[:n]
+    order = np.lexsort((-np.abs(parts), parts <= 0))
     return order[:n]
 
 
