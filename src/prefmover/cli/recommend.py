@@ -116,6 +116,8 @@ def recommend(
     data, model = source.open(threads)
     people: list[Any] = [user_id(data, one) for one in user or ()]
     guest = parse_rated(data, rated) if rated else None
+    if selection.by == "rating" and data.ratings.implicit:
+        raise InputError("--by rating needs ratings, and the data are implicit feedback; leave it out")
     chosen = selection.arguments(data)
     Selection.make(data, n, **{name: value for name, value in chosen.items() if name != "by"})  # before a fit
     model = fitted(data, model, options, threads)

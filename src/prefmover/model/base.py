@@ -253,7 +253,7 @@ class BaseRecommender(Estimator, ABC):
         Recommendations, or a RecommendationTable for a list of users
         """
         self._fitted()
-        _check_by(by)
+        _check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(
             self.data_,
             n,
@@ -298,7 +298,7 @@ class BaseRecommender(Estimator, ABC):
         from prefmover.model.everybody import recommend_all
 
         self._fitted()
-        _check_by(by)
+        _check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(self.data_, n, **options)
         with opened(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
@@ -519,6 +519,8 @@ class BaseRecommender(Estimator, ABC):
         return user
 
 
-def _check_by(by: object) -> None:
+def _check_by(by: object, implicit: bool) -> None:
     if by not in ("ranking", "rating"):
         raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
+    if by == "rating" and implicit:
+        raise InputError('by is "rating", and the data are implicit feedback, without ratings; leave it out')

@@ -17,7 +17,9 @@ import numpy as np
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base import BaseRecommender
+from prefmover.predict.base import Predictor
 from prefmover.predict.centering import Centering, CenteringName, check_centering
+from prefmover.predict.implicit import ImplicitPredictor
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.ranker import VoteRanker
 from prefmover.predict.ranking import likes_of
@@ -91,9 +93,11 @@ class KNNRecommender(BaseRecommender):
         if not isinstance(shrinkage, Real) or not 0 <= float(shrinkage) < np.inf:
             raise InputError(f"shrinkage is {shrinkage!r}; give a number from 0")
 
-    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> KNNPredictor:
-        centering = Centering.fit(similarity.data.ratings, self.centering)
+    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> Predictor:
         rule, shrinkage = weight(settings["weight"]), float(settings["shrinkage"])
+        if similarity.data.ratings.implicit:
+            return ImplicitPredictor(similarity, rule)
+        centering = Centering.fit(similarity.data.ratings, self.centering)
         return KNNPredictor(similarity, rule, centering, settings["k"], self.neighborhood, shrinkage)
 
     def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> VoteRanker:

@@ -133,7 +133,8 @@ class Recommender(BaseRecommender):
             raise InputError(f"ranking is {settings['ranking']!r}; give a prefmover.predict.RankingSettings")
 
     def _check_size(self, data: Dataset) -> None:
-        require_room(data.n_users, data.n_items, min(self.landmarks, data.n_users))
+        if not data.ratings.implicit:
+            require_room(data.n_users, data.n_items, min(self.landmarks, data.n_users))
 
     def _calibrated(self, similarity: UserSimilarity) -> UserSimilarity:
         return similarity.calibrated(self.seed)

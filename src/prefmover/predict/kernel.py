@@ -17,7 +17,7 @@ from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
 from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.item_kernel import ItemKernel
-from prefmover.predict.regression import Covariance, Regression, UserCoefficients, require_room, solve
+from prefmover.predict.regression import Covariance, Regression, UserCoefficients, solve
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import (
     Singles,
@@ -49,7 +49,6 @@ def compare_with_landmarks(
     """Choose up to twice ``limit`` landmarks and compare all users with them."""
     ratings = similarity.data.ratings
     landmarks, everyone = choose_landmarks(ratings, limit, seed), np.arange(ratings.n_users)
-    require_room(ratings.n_users, ratings.n_items, len(landmarks))
     if similarity.measure.symmetric and len(landmarks) < len(everyone):
         return landmarks, np.ascontiguousarray(similarity.estimates(landmarks, everyone, progress).T)
     return landmarks, similarity.estimates(everyone, landmarks, progress)
