@@ -166,3 +166,49 @@ class ModelContract:
             assert model.explain(guest, near[0].user).value == pytest.approx(near[0].value, abs=1e-9)
         restored = pickle.loads(pickle.dumps(guest))
         assert model.recommend(restored, 4).to_dict() == top.to_dict()
+
+    def test_choices_hold(self, model, data):
+        user, counts = data.ratings.users[2], np.bincount(data.ratings.matrix.indices, minlength=data.n_items)
+        n_ratings = dict(zip(data.ratings.items.tolist(), counts.tolist(), strict=True))
+        usual = [one.item for one in model.recommend(user, 1000)]
+        assert [one.n_ratings for one in model.recommend(user, 1000)] == [n_ratings[item] for item in usual]
+        without = [one.item for one in model.recommend(user, 1000, exclude=usual[:2])]
+        assert without == usual[2:]
+        known = [one.item for one in model.recommend(user, 1000, min_ratings=5)]
+        assert known == [item for item in usual if n_ratings[item] >= 5]
+        everything = [one.item for one in model.recommend(user, 1000, seen=True)]
+        assert set(everything) == set(data.ratings.items.tolist())
+        for by in ("ranking", "rating"):
+            mean = [
+                np.mean([one.n_ratings for one in model.recommend(user, 4, by=by, novelty=dial)])
+                for dial in (-1, 0, 1)
+            ]
+            assert mean == sorted(mean, reverse=True)
+        assert sorted(one.item for one in model.recommend(user, 1000, novelty=0.3)) == sorted(usual)
+        with pytest.raises(InputError, match="exclude"):
+            model.recommend(user, exclude=data.ratings.items)
+
+    def test_everybody(self, model, data):
+        table, users = model.recommend_all(4), data.ratings.users.tolist()
+        assert table.users == users
+        for user in users[:3]:
+            assert [one.item for one in table[users.index(user)]] == [
+                one.item for one in model.recommend(user, 4)
+            ]
+
+    def test_update(self, model, data, pairs):
+        """A new user is what a guest was, and counts; a known user's ratings change; others hardly do."""
+        model, rated = copy.copy(model), {"i01": 5.0, "i02": 1.0, "i05": 4.0}
+        guest = model.guest(rated)
+        before = [(one.item, one.score) for one in model.recommend(guest, 4)]
+        model.update("new", rated)
+        after = [(one.item, one.score) for one in model.recommend("new", 4)]
+        assert [score for _, score in after] == pytest.approx([score for _, score in before], abs=0.1)
+        assert model.data_.ratings["new"] == rated
+        user = pairs[0][0]
+        model.update(user, {"i01": 1, "i02": 5})
+        assert model.data_.ratings[user] == {**data.ratings[user], "i01": 1, "i02": 5}
+        predicted = model.predict(pairs).ratings
+        assert np.isfinite(predicted).all()
+        with pytest.raises(InputError, match="guest"):
+            model.recommend(guest)
