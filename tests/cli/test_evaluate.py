@@ -77,6 +77,49 @@ def test_the_file_may_have_every_option(run, tmp_path):
     assert not unnamed(err, "threads", "'two'")
 
 
+@pytest.mark.usefixtures("small_cinema")
+def test_lists(run, tmp_path):
+    """Lists of several recommenders: a table, records, a page; what was chosen is in --json."""
+    options = (
+        "--task",
+        "ranking",
+        "--recommenders",
+        "simple,ease,user-knn",
+        "--train",
+        ".5",
+        "--repeats",
+        "1",
+    )
+    options += ("--ns", "5,10", "--trials", "2", "--out", tmp_path / "run")
+    code, out, err = run("evaluate", "-d", "cinema", *options)
+    assert (code, out.split()[-1]) == (0, str(tmp_path / "run" / "report" / "report.html"))
+    assert not unnamed(out, "nDCG", "recall", "ease", 5, 10)
+    assert not unnamed(err, "[6/6]", "1:1", "nDCG@5")
+    code, out, _ = run("evaluate", "-d", "cinema", *options, "--json")
+    rows = json.loads(out)["lists"]
+    assert [(row["recommender"], row["n"]) for row in rows[-4:]] == [
+        ("ease", 5), ("ease", 10), ("user-knn", 5), ("user-knn", 10),
+    ]  # fmt: skip
+    assert all(0 < row["ndcg"] < 1 and row["fit_seconds"] is not None for row in rows)
+    code, out, _ = run("report", tmp_path / "run", "--out", tmp_path / "there")
+    assert code == 0
+    assert (tmp_path / "there" / "density.png").exists()
+
+
+def test_lists_by_time(run, tmp_path):
+    file = tmp_path / "log.csv"
+    rows = [f"u{k % 7},i{k * 5 % 11},{1 + k % 5},{k}" for k in range(60)]
+    file.write_text("user,item,rating,when\n" + "\n".join(rows) + "\n")
+    options = ("--task", "ranking", "--recommenders", "popularity", "--no-report", "--duplicates", "last")
+    for protocol in ("time", "last"):
+        time = ("--protocol", protocol, "--time-column", "when", "--out", tmp_path / protocol)
+        code, _, err = run("evaluate", "-r", file, *options, *time)
+        assert (code, "[1/1]" in err) == (0, True), err
+    code, _, err = run("evaluate", "-r", file, *options, "--protocol", "time", "--out", tmp_path / "x")
+    assert code == 2
+    assert "--time-column" in err
+
+
 EVALUATE = ("evaluate", "--dataset", "cinema", "--out", "x")
 
 
@@ -90,6 +133,13 @@ EVALUATE = ("evaluate", "--dataset", "cinema", "--out", "x")
         ((*EVALUATE, "--train", ""), names("train")),
         ((*EVALUATE, "--protocol", "k-fold", "--train", ".5"), names("train")),
         ((*EVALUATE, "--user-column", "who"), names("user_column", "'cinema'")),
+        ((*EVALUATE, "--task", "lists"), names("lists")),
+        ((*EVALUATE, "--task", "ranking", "--recommenders", "eas"), names("'eas'", "ease")),
+        ((*EVALUATE, "--task", "ranking", "--recommenders", "surprise:SVD"), names("SVD", "--task rating")),
+        ((*EVALUATE, "--task", "ranking", "--relevant", "9"), names("9", "--relevant")),
+        ((*EVALUATE, "--task", "ranking", "--ns", "0"), names("ns")),
+        ((*EVALUATE, "--task", "ranking", "--ns", "10000"), names("ns", "100")),
+        ((*EVALUATE, "--task", "ranking", "--validation", "1"), names("validation")),
         (("evaluate", "--out", "x"), names("dataset", "ratings")),
         (
             ("paper", "figures", "--recommenders", "surprise:KNN", "--out", "x"),

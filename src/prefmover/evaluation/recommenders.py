@@ -183,10 +183,9 @@ def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> li
         )
     chosen = [task for task in wanted if task in able]
     if not chosen:
-        lacks = f"; add {ANSWERS[wanted[0]]}() to it," if method.family == "object" else "; leave it out,"
+        remedy = f"add {ANSWERS[wanted[0]]}() to it" if method.family == "object" else "leave it out"
         raise InputError(
-            f"recommender {method.label} cannot do task {wanted[0]!r}, only {able[0]!r}{lacks} or choose "
-            "another task",
+            f"recommender {method.label} cannot do task {wanted[0]!r}; {remedy}, or choose task={able[0]}",
             argument="task",
         )
     return chosen

@@ -29,9 +29,12 @@ from prefmover.errors import InputError
 from prefmover.evaluation.compute import TrainTest, compute_record
 from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table
+from prefmover.evaluation.grids import grid
 from prefmover.evaluation.lists import Question
 from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
 from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
+from prefmover.evaluation.scoring import relevant_from
+from prefmover.evaluation.search import validation_part
 from prefmover.execution import Executor, opened
 from prefmover.execution import Task as Job
 from prefmover.execution.format import duration
@@ -250,6 +253,7 @@ def run_experiment(
             "the data are implicit: there are no ratings to predict. Pass task='ranking' to judge lists",
             argument="task",
         )
+    _check_relevant(experiment, data)
     info, run_folder = _identify(data, when), None if folder is None else RunFolder(folder)
     with opened(executor, n_threads) as open_executor:
         run = _Run(experiment, data, when, objects or {}, open_executor, progress, tell or _silent)
@@ -279,11 +283,24 @@ def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats 
         return None
     if times is None:
         raise InputError(
-            f"protocol {experiment.protocol!r} needs the times of the ratings: pass times= to evaluate(), or "
-            "name the time_column of a file of ratings",
+            f"protocol {experiment.protocol!r} needs the times of the ratings: name the column of a file of "
+            "ratings, time_column=NAME, or pass times to evaluate()",
             argument="time_column",
         )
     return rating_times(data.ratings, times)
+
+
+def _check_relevant(experiment: Experiment, data: Dataset) -> None:
+    """Raise an error if no rating is relevant, before a folder is made."""
+    if "ranking" not in experiment.tasks:
+        return
+    least = relevant_from(data.ratings.scale, experiment.relevant)
+    if least is not None and not (data.ratings.matrix.data >= least).any():
+        raise InputError(
+            f"no rating is {least:g} or higher, so that none is relevant; the highest is "
+            f"{data.ratings.matrix.data.max():g}. Give a lower relevant=",
+            argument="relevant",
+        )
 
 
 def _identify(data: Dataset, times: Floats | None) -> DataInfo:
@@ -390,10 +407,10 @@ class _Run:
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
             share = round(n_train / (len(folds) * ratings.n_ratings), 6)
-        if "ranking" in e.tasks:
-            Question.of_split(
-                split, e.relevant
-            )  # no relevant test item is an error, before anything is fitted
+        if "ranking" in e.tasks:  # nothing to rank is an error, before anything is fitted
+            Question.of_split(split, e.relevant)
+            if any(grid(Method.parse(name), e.trials) for name in e.recommenders):
+                validation_part(e, split, e.seed + repeat)
         data = self.data.with_ratings(split.train)
         _ = data.geometry  # computed once here rather than in each task
         return TrainTest(e, share, repeat, split, data)

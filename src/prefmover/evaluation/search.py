@@ -26,7 +26,7 @@ from prefmover.evaluation.recommenders import Method, create
 from prefmover.evaluation.record import Trial, Tuning
 from prefmover.evaluation.scoring import ScoringRecommender
 
-__all__ = ["MAX_USERS", "Found", "search"]
+__all__ = ["MAX_USERS", "Found", "search", "validation_part"]
 
 MAX_USERS = 2000
 
@@ -39,6 +39,19 @@ class Found(NamedTuple):
     seconds: tuple[float, ...]
 
 
+def validation_part(experiment: Experiment, split: Split, seed: int) -> tuple[Split, Question]:
+    """Return the training ratings of a split, split again, and the question that their test part asks."""
+    try:
+        inner = validation_split(split, 1 - experiment.validation, seed)
+        return inner, Question.of_split(inner, experiment.relevant)
+    except InputError as error:
+        raise InputError(
+            f"the validation part of {split.name} cannot be used: {error}. Train on a larger share, or pass "
+            "trials=0 to search for nothing",
+            argument="trials",
+        ) from None
+
+
 def search(
     method: Method, experiment: Experiment, data: Dataset, split: Split, seed: int, n_threads: int | None
 ) -> Found:
@@ -49,15 +62,7 @@ def search(
     e, trials = experiment, grid(method, experiment.trials)
     if not trials:
         return Found({}, None, ())
-    try:
-        inner = validation_split(split, 1 - e.validation, seed)
-        question = Question.of_split(inner, e.relevant)
-    except InputError as error:
-        raise InputError(
-            f"the validation part of {split.name} cannot be used: {error}. Train on a larger share, or pass "
-            "trials=0 to search for nothing",
-            argument="trials",
-        ) from None
+    inner, question = validation_part(experiment, split, seed)
     first = create(method, e, seed, n_threads, "ranking", trials[0])
     chosen = question.sample(MAX_USERS)
     if len(chosen) < len(question.users):

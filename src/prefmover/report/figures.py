@@ -15,7 +15,6 @@ from prefmover._typing import Floats
 from prefmover.evaluation.record import Kind
 from prefmover.explain.plot import pyplot
 from prefmover.measures import MEASURES
-from prefmover.report.list_text import activity_text
 from prefmover.report.lists import ListCell, ListResults
 from prefmover.report.results import OURS, Line, PanelTable, deviation
 
@@ -135,8 +134,10 @@ def draw_activity(results: ListResults) -> Figure:
                 range(len(names)), values, color=color, linestyle=dash, marker=marker or ".",
                 label=cell.label, linewidth=2.2 if cell.recommender == results.ours else 1.1, markersize=4.5,
             )  # fmt: skip
-        heads = [activity_text(table.cells[0], name).replace(" (", "\n").partition(",")[0] for name in names]
+        groups = [table.cells[0].activity[name] for name in names]
+        heads = [f"{group.name}\n{group.fewest:,} to {group.most:,}" for group in groups]
         axis.set_xticks(range(len(names)), heads, fontsize=7)
+        axis.set_xlabel("users by number of training ratings")
         axis.set_ylabel(f"nDCG@{results.n}")
         axis.set_title(f"share {table.share:g}", fontsize=9, loc="left")
         _grid(axis)

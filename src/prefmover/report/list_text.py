@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from prefmover.evaluation.experiment import share_name
 from prefmover.execution.format import counted, duration
 from prefmover.report.lists import Against, ListCell, ListResults, ShareTable
 from prefmover.report.text import p_text
 
-__all__ = ["activity_text", "list_summary", "number"]
+__all__ = ["activity_text", "list_summary", "number", "step_rows"]
 
-PARTS = (
-    ("liked-popularity", "the most liked items, the same for everybody"),
-    ("kernel:cosine", "kernel ridge over users by the cosine of their ratings (no item geometry)"),
-    ("kernel:total-variation", "kernel ridge by total variation (PMD without an item geometry)"),
-    ("kernel:mean-vector", "kernel ridge by mean item vectors (geometry, no transport)"),
-    ("kernel:rwmd", "kernel ridge by RWMD (geometry, transport without matching masses)"),
-    ("kernel:pmd", "kernel ridge by PMD (geometry and transport)"),
+STEPS = (
+    ("liked-popularity", "kernel:cosine", "kernel ridge by cosine instead of the most liked items"),
+    (
+        "kernel:total-variation",
+        "kernel:mean-vector",
+        "geometry: mean item vectors instead of total variation",
+    ),
+    ("kernel:mean-vector", "kernel:pmd", "transport: PMD instead of mean item vectors"),
+    ("kernel:total-variation", "kernel:pmd", "geometry and transport: PMD instead of total variation"),
+    ("kernel:pmd", "", "the item side and its own search: {ours} instead of kernel ridge by PMD"),
 )
+"""Pairs of methods that differ in one idea; "" is ours."""
 
 
 def number(x: float | None, digits: int = 4) -> str:
@@ -38,7 +41,7 @@ def list_summary(results: ListResults) -> list[str]:
         *_shortfalls(results, pairs),
         *_against_peers(results, pairs),
         *_by_activity(pairs),
-        *_parts(results, pairs),
+        *_parts(results),
         *_price(results, pairs),
         *_novelty(pairs),
         *_events(results),
@@ -65,7 +68,7 @@ def _shortfalls(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) 
         compared += 1
         result = table.compare(ours, best)
         if result.difference < 0:
-            below.append(f"at {share_name(table.share)} {best.label} is higher by {_gap(result, -1)}")
+            below.append(f"at {_at(table)} it is below {best.label} by {_gap(result, -1)}")
     if not compared:
         return []
     label = pairs[0][1].label
@@ -75,12 +78,14 @@ def _shortfalls(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) 
     return [f"Where {label} falls short of the best other method: {'; '.join(below)}."]
 
 
+def _at(table: ShareTable) -> str:
+    return f"share {table.share:g}"
+
+
 def _gap(result: Against, sign: int = 1) -> str:
-    p = p_text(result.p)
-    value = (
-        f"{number(sign * result.difference)} ({sign * result.relative:+.1%}; p {p if '<' in p else f'= {p}'})"
-    )
-    return value.replace("%", " %")
+    """Return a difference, with its share of the other's figure and its p-value."""
+    percent = f"{sign * result.relative:.1%}".replace("%", " %")
+    return f"{number(sign * result.difference)} ({percent}; p {_p(result.p)})"
 
 
 def _against_peers(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
@@ -91,12 +96,11 @@ def _against_peers(results: ListResults, pairs: list[tuple[ShareTable, ListCell]
         best = _best(rivals)
         if best is not None:
             result = table.compare(ours, best)
-            word = {"win": "above", "loss": "below", "tie": "not significantly different from"}[
-                result.outcome
-            ]
+            words = {"win": "above", "loss": "below", "tie": "not significantly different from"}
+            word = words[result.outcome]
             tuned = f", after {counted(best.trials, 'trial')} on the validation part" if best.trials else ""
             sentences.append(
-                f"At {share_name(table.share)}, {ours.label} has nDCG@{results.n} "
+                f"At {_at(table)}, {ours.label} has nDCG@{results.n} "
                 f"{number(ours.values['ndcg'])}: {word} {best.label} "
                 f"({number(best.values['ndcg'])}{tuned}), the best of {len(rivals)} peers and controls; the "
                 f"difference is {_gap(result)}."
@@ -113,7 +117,7 @@ def _by_activity(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
         for name in ours.activity:
             if name in best.activity:
                 result = table.compare(ours, best, name)
-                outcomes[result.outcome].append(f"{activity_text(ours, name)} at {share_name(table.share)}")
+                outcomes[result.outcome].append(f"{activity_text(ours, name)} at {_at(table)}")
     total = sum(map(len, outcomes.values()))
     if not total:
         return []
@@ -131,20 +135,35 @@ def activity_text(cell: ListCell, name: str) -> str:
     return f"{name} ({ratings} ratings, {one.n_users:,} users)"
 
 
-def _parts(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
-    """Return how much comes from the regression, from the geometry and from the transport."""
-    sentences = []
-    for table, ours in pairs:
-        found = [(cell, text) for name, text in PARTS if (cell := table.of(name)) is not None]
-        if sum(cell.recommender.startswith("kernel:") for cell, _ in found) < 2:
-            continue
-        steps = [f"{text} {number(cell.values['ndcg'])}" for cell, text in found]
-        if ours not in [cell for cell, _ in found]:
-            steps.append(f"{ours.label} {number(ours.values['ndcg'])}")
-        sentences.append(
-            f"What it comes from, nDCG@{results.n} at {share_name(table.share)}: {'; '.join(steps)}."
-        )
-    return sentences
+def step_rows(results: ListResults) -> list[list[str]]:
+    """Return one row for each idea: in words, and what it changes at each share; empty without kernels."""
+    rows = []
+    for name, other, text in STEPS:
+        changes = []
+        for table in results.tables:
+            before, after = table.of(name), table.of(other or results.ours)
+            if before is None or after is None or before is after:
+                changes.append("-")
+            else:
+                gap = table.compare(after, before)
+                changes.append(f"{gap.difference:+.4f} (p {_p(gap.p)})")
+        if set(changes) != {"-"}:
+            ours = next(cell.label for cell in results.recommenders if cell.recommender == results.ours)
+            rows.append([text.format(ours=ours), *changes])
+    return rows if len(rows) > 1 else []
+
+
+def _parts(results: ListResults) -> list[str]:
+    """Return how much comes from the regression, the geometry and the transport, where ratings are fewest."""
+    rows = step_rows(results)
+    changes = "; ".join(f"{text} {change}" for text, change, *_ in rows)
+    at = _at(results.tables[0])
+    return [f"What changes nDCG@{results.n} at {at}, and by how much: {changes}."] if rows else []
+
+
+def _p(p: float) -> str:
+    text = p_text(p)
+    return text if "<" in text else f"= {text}"
 
 
 def _price(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
@@ -153,7 +172,7 @@ def _price(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> li
     table, ours = pairs[-1]
     best = _best(_rivals(table, ours))
     rival = f" {best.label}, the best peer or control, {_times(best)}." if best is not None else ""
-    return [f"The price, at {share_name(table.share)}: {ours.label} {_times(ours)}.{rival}"]
+    return [f"The price, at {_at(table)}: {ours.label} {_times(ours)}.{rival}"]
 
 
 def _times(cell: ListCell) -> str:
@@ -177,13 +196,13 @@ def _novelty(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
         for cell in dict.fromkeys(shown)
     ]
     start = "How well known the items are, as the median number of training ratings at"
-    return [f"{start} {share_name(table.share)}: {'; '.join(texts).replace('%', ' %')}."]
+    return [f"{start} {_at(table)}: {'; '.join(texts).replace('%', ' %')}."]
 
 
 def _events(results: ListResults) -> list[str]:
     """Return what was wrong with the lists of each method."""
     wrong = [
-        f"{cell.label} at {share_name(table.share)}: {cell.events}"
+        f"{cell.label} at {_at(table)}: {cell.events}"
         for table in results.tables
         for cell in table.cells
         if cell.events

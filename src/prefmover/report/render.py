@@ -138,7 +138,7 @@ def report_page(name: str, results: Results, tables: list[PanelTable], pictures:
     ]
     lists = ListResults(results.lists) if results.lists else None
     if lists is not None:
-        sections = [_list_section(lists, table) for table in lists.tables] + sections
+        sections = _step_sections(lists) + [_list_section(lists, table) for table in lists.tables] + sections
     notes = render(
         "notes.txt.j2",
         e=e,
@@ -200,6 +200,18 @@ def _summary(results: Results, tables: list[PanelTable]) -> list[str]:
     return about_lists + (text.summary_text(results, tables) if results.records else [])
 
 
+def _step_sections(lists: ListResults) -> list[dict[str, Any]]:
+    """Return the section about what each idea adds; none without pairs of methods that differ in one."""
+    rows = list_text.step_rows(lists)
+    head = ["", *(f"share {table.share:g}" for table in lists.tables)]
+    section = {
+        "heading": "What it comes from",
+        "paragraphs": [f"Each row changes one idea; figures are differences of nDCG@{lists.n}."],
+        "tables": [ReportTable("", head, rows)],
+    }
+    return [section] if rows else []
+
+
 def _list_section(lists: ListResults, table: ShareTable) -> dict[str, Any]:
     repeats = counted(table.repeats, "repeat")
     paragraphs = [f"{table.n_users:,.0f} users, {repeats}."]
@@ -215,27 +227,22 @@ def _list_section(lists: ListResults, table: ShareTable) -> dict[str, Any]:
 def _list_table(lists: ListResults, table: ShareTable) -> ReportTable:
     """Return the metrics of all methods, and ours against each; the highest nDCG of each kind is bold."""
     ours = table.of(lists.ours)
-    names = {
-        "nDCG": "ndcg",
-        "recall": "recall",
-        "precision": "precision",
-        "MRR": "mrr",
-        "hit rate": "hit_rate",
-    }
-    head = ["", "kind", *names, "items", "raters", "bits", "diversity", "fit", "lists", "search"]
-    head += ["ours minus this", "p, users"] if ours else []
+    names = {"recall": "recall", "precision": "precision", "MRR": "mrr", "hit rate": "hit_rate"}
+    compared = ["ours minus this", "p, users"] if ours else []
+    head = ["", "kind", "nDCG", *compared, *names, "items", "raters", "bits", "diversity"]
+    head += ["fit (s)", "lists (s)", "search (s)"]
     rows, classes = [], []
     for k, cell in enumerate(table.cells):
-        best = table.best(cell.kind)
-        cells = [number(cell.values[name]) for name in names.values()]
-        cells[0] = f"**{cells[0]}**" if cell is best else cells[0]
-        cells += [number(cell.values["coverage"], 3), f"{cell.values['popularity']:,.0f}"]
-        cells += [f"{cell.values['novelty']:.2f}", number(cell.values.get("diversity"), 3)]
-        cells += [f"{seconds:,.1f}" for seconds in (cell.fit, cell.answer)]
-        cells.append(f"{cell.search:,.1f}" if cell.trials else "-")
+        ndcg = number(cell.values["ndcg"])
+        cells = [f"**{ndcg}**" if cell is table.best(cell.kind) else ndcg]
         if ours is not None:
             result = table.compare(ours, cell)
             cells += [f"{result.difference:+.4f}", text.p_text(result.p)] if cell is not ours else ["", ""]
+        cells += [number(cell.values[name]) for name in names.values()]
+        cells += [number(cell.values["coverage"], 3), f"{cell.values['popularity']:,.0f}"]
+        cells += [f"{cell.values['novelty']:.2f}", number(cell.values.get("diversity"), 3)]
+        cells += [f"{seconds:,.1f}" for seconds in (cell.fit, cell.answer)]
+        cells.append(f"{cell.search:,.1f}" if cell.search else "in fit" if cell.trials else "-")
         rows.append([cell.label, cell.kind, *cells])
         new_kind = k > 0 and cell.kind != table.cells[k - 1].kind
         classes.append("ours" if cell is ours else "first" if new_kind else "other")
