@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prefmover import Ratings
-from prefmover.data.delimited import to_utf8
+from prefmover.data.text import to_utf8
 from prefmover.errors import BadLinesWarning, InputError
 from tests.messages import names, unnamed
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.bad_lines import BadLines, OnBadLines
-from prefmover.data.delimited import Delimited, file_bytes
+from prefmover.data.delimited import Delimited
 from prefmover.data.feedback import Feedback
 from prefmover.data.ids import MISSING_ID, from_arrow
 from prefmover.data.names import find_column, find_ratings, find_similar, find_usual
 from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
+from prefmover.data.text import file_bytes
 from prefmover.errors import InputError
 
 __all__ = ["Columns", "read_columns", "read_pairs"]

@@ -18,37 +18,30 @@ Ratings(2 users x 2 items, 2 interactions, strengths from 1 to 1.58496, counts d
 from __future__ import annotations
 
 import hashlib
-import logging
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
 from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
+from prefmover.data.meaning import Meaning
 from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
 from prefmover.data.scale import LARGEST, Scale
-from prefmover.errors import InputError, ZeroRatingsWarning
+from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Damping", "Duplicates", "Feedback", "OnBadLines", "Ratings", "Scale", "Zeros"]
-
-LOG = logging.getLogger(__name__)
-
-MANY_ZEROS = 0.3  # a share of ratings of 0 beyond which they are likely to mean "no rating" ...
-TELLING = 100  # ... if there are as many ratings
-TIMES = (1e8, 1e14)  # seconds or milliseconds since 1970, from 1973 on
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -294,7 +287,7 @@ class Ratings:
         zeros: Zeros | None = None,
     ) -> Ratings:
         """Build the table from columns of users, items and ratings, whose origin error messages name."""
-        meaning = _Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
+        meaning = Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
         origin, (user_name, item_name, rating_name) = columns.origin, columns.names
         table, n = origin.file or "the table", len(columns.values[0])
         if not n:
@@ -302,7 +295,7 @@ class Ratings:
         given = columns.values[2]
         values = np.ones(n) if given is None else numbers(given, origin, rating_name)
         if columns.guessed:
-            _refuse_times(values, f"{table}, column {rating_name}", meaning)
+            meaning.refuse_times(values, f"{table}, column {rating_name}")
         kept = meaning.kept(values, table)
         if not kept.all():
             columns, values = columns.take(kept), values[kept]
@@ -314,7 +307,7 @@ class Ratings:
         return cls._from_triples(triples, meaning)
 
     @classmethod
-    def _from_triples(cls, triples: Triples, meaning: _Meaning) -> Ratings:
+    def _from_triples(cls, triples: Triples, meaning: Meaning) -> Ratings:
         triples.check(meaning.scale)
         if meaning.damping is None:
             matrix = triples.to_csr(meaning.duplicates)
@@ -359,7 +352,7 @@ class Ratings:
         from scipy import sparse
 
         check_choices(feedback, damping, zeros)
-        meaning = _Meaning.checked(feedback == "implicit", "error", scale, damping, zeros)
+        meaning = Meaning.checked(feedback == "implicit", "error", scale, damping, zeros)
         is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
         if not is_sparse:
             remedy = "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
@@ -589,94 +582,6 @@ class Ratings:
         items = pa.array(self.items).take(pa.array(self.matrix.indices))
         name = "strength" if self.implicit else "rating"
         return pa.table({"user": users, "item": items, name: pa.array(self.matrix.data)})
-
-
-@dataclass(frozen=True, slots=True)
-class _Meaning:
-    """What values stand for: ratings on a scale, or counts with a damping."""
-
-    duplicates: Duplicates
-    scale: Scale | None
-    damping: Damping | None
-    zeros: Zeros | None
-
-    @classmethod
-    def checked(
-        cls,
-        implicit: bool,
-        duplicates: Duplicates,
-        scale: Scale | None,
-        damping: Damping | None,
-        zeros: Zeros | None,
-    ) -> _Meaning:
-        """Return the choices of a caller; one that would be ignored is an error."""
-        if duplicates not in get_args(Duplicates):
-            raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
-        check_choices(None, damping, zeros)
-        if not implicit:
-            if damping is not None:
-                remedy = "pass feedback='implicit' too if these are counts, or leave it out"
-                raise InputError(
-                    f"damping={damping!r} is for counts, and these are ratings; {remedy}", argument="damping"
-                )
-            if scale is not None and scale.implicit:
-                raise InputError(
-                    "scale= has implicit=True; pass feedback='implicit' instead", argument="scale"
-                )
-            return cls(duplicates, scale, None, zeros)
-        for name, value, why in (
-            ("duplicates", None if duplicates == "error" else duplicates, "repeated counts are added up"),
-            ("scale", scale, "counts have no scale"),
-            ("zeros", zeros if zeros == "rating" else None, "a count of 0 is no interaction"),
-        ):
-            if value is not None:
-                remedy = "leave it out, or pass feedback='explicit' if these are ratings"
-                raise InputError(
-                    f"{name}= does not go with implicit feedback ({why}); {remedy}", argument=name
-                )
-        return cls(duplicates, None, damping or "log", "missing")
-
-    @property
-    def noun(self) -> str:
-        """The name of a value in messages."""
-        return "rating" if self.damping is None else "count"
-
-    def kept(self, values: Floats, table: str) -> Bools:
-        """Return which values are kept: all, or those that are not 0; many zeros are worth a warning."""
-        kept: Bools = values != 0
-        n_zeros = len(values) - int(kept.sum())
-        if self.zeros == "missing":
-            if n_zeros == len(values):
-                raise InputError(f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here")
-            if n_zeros:
-                LOG.info(
-                    "%s: %s of %s rows have a %s of 0 and are dropped",
-                    table,
-                    f"{n_zeros:,}",
-                    f"{len(values):,}",
-                    self.noun,
-                )
-            return kept
-        is_large = len(values) >= TELLING and n_zeros > MANY_ZEROS * len(values)
-        if self.zeros is None and is_large and len(np.unique(values)) > 2:  # 0 and 1 are a scale, too
-            warnings.warn(
-                f"{table}: {n_zeros:,} of {len(values):,} ratings ({n_zeros / len(values):.0%}) are 0. If 0 "
-                'means that there is no rating, pass zeros="missing" (--zeros missing) to drop them; '
-                'zeros="rating" says that it is one',
-                ZeroRatingsWarning,
-                stacklevel=4,
-            )
-        return np.ones(len(values), dtype=bool)
-
-
-def _refuse_times(values: Floats, where: str, meaning: _Meaning) -> None:
-    """Raise an error if a column that was taken by its position alone has times instead of ratings."""
-    if meaning.damping == "binary" or not ((values > TIMES[0]) & (values < TIMES[1])).all():
-        return
-    remedy = "pass rating= with the position of another column, or feedback='implicit' and damping='binary'"
-    raise InputError(
-        f"{where}: {values[0]:.0f} looks like a time, not a {meaning.noun}; {remedy}", argument="rating"
-    )
 
 
 def _column(series: Any) -> Any:
