@@ -18,6 +18,7 @@ demo = importlib.import_module("prefmover.cli.demo")
 def small(small_cinema, tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "MEASURES", ("pmd", "cos"))
     monkeypatch.setattr(demo, "SHARES", (0.1, 0.2))
+    monkeypatch.setattr(demo, "LISTS", ("default", "popularity"))
     monkeypatch.chdir(tmp_path)
     return small_cinema
 
@@ -48,10 +49,17 @@ def test_demo(run, small, tmp_path):
     ]
     row = next(line for line in out.splitlines() if line.startswith("  PMD"))
     assert row.split()[1:] == [f"{value:.4f}" for value in pmd]
+    (line,) = [line for line in out.splitlines() if line.startswith("nDCG@10")]
+    lists = RunFolder(tmp_path / "prefmover-demo" / "lists").records().values()
+    for record in lists:
+        assert f"{record.recommender} {record.metrics.ndcg[0]:.3f}" in line
+    # What to watch comes first.
+    assert out.index("recommends:") < out.index("Nearest to")
     # The second run finds the records, and prints the same errors.
     code, again, _ = run("demo", "--json")
     found = json.loads(again)
     assert (code, found["errors"]["PMD"]) == (0, pmd)
+    assert list(found["lists"]) == ["default", "popularity"]
     assert found["recommendations"][0]["title"] in out
 
 

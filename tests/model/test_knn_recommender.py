@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import KNNRecommender
@@ -74,3 +78,22 @@ def test_settings(data):
     assert KNNRecommender().fit(data).settings_ == {"weight": "exponential(4)", "k": 40, "shrinkage": 0.0}
     assert KNNRecommender.paper("cos", 7).fit(data).settings_["k"] == 7
     assert KNNRecommender.paper().centering == "mean"
+
+
+def test_one_rating_is_not_the_best_of_the_world():
+    """Half-star ratings: an item that one user gave the highest rating is not ranked above known ones."""
+    rng = np.random.default_rng(3)
+    n_users, n_items = 60, 40
+    dense = np.zeros((n_users, n_items + 20))
+    for u in range(n_users):
+        seen = rng.choice(n_items, 15, replace=False)
+        dense[u, seen] = rng.integers(4, 10, 15) / 2
+        if u < 20:
+            dense[u, n_items + u] = 5.0  # rated once, by this user
+    ratings = Ratings.from_csr(csr_array(dense), scale=Scale(0.5, 5, 0.5))
+    for model in (KNNRecommender("cos"), KNNRecommender.paper("cos")):
+        model.fit(Dataset(ratings))
+        for best in model.recommend_all(10):
+            assert min(one.n_ratings for one in best) > 1
+        rare = [one.n_ratings for best in model.recommend_all(3, by="rating") for one in best]
+        assert min(rare) == 1, "expected ratings favor what few people know"

@@ -34,6 +34,7 @@ EXAMPLES = ("prefmover demo", "prefmover demo --viewer noor-r --out noor")
 
 MEASURES = ("pmd", "cos", "pcc", "msd", "jaccard", "jmsd", "nhsm", "bcf", "husm")
 SHARES = (0.05, 0.1, 0.2)
+LISTS, LISTS_SHARE = ("default", "popularity", "item-knn", "bias"), 0.2
 NOTE = (
     'Each measure predicts as in the paper, from the 40 nearest raters of the item. "default" is the model '
     'of this package, which learns from all ratings at once. "bias" and "user-mean" are controls without '
@@ -85,6 +86,7 @@ def demo(
             for one, some in zip(best, why, strict=True)
         ],
         shares=[share_name(share) for share in SHARES],
+        lists=_lists(data, folder, threads),
         errors=_errors(data, folder, threads),
         notes=[NOTE, "docs/guide/experiments.md has results on real data."],
     )
@@ -94,10 +96,21 @@ def demo(
         "neighbors": [one._asdict() for one in page.neighbors],
         "explanation": page.explanation.to_dict(),
         "recommendations": [one._asdict() for one in page.recommendations],
+        "lists": dict(page.lists),
         "errors": dict(page.errors),
         "report": str(report),
     }
     return Output(answer, [*_lines(page, data.n_users, search, fit), str(report)])
+
+
+def _lists(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, float]]:
+    """Return nDCG@10 of the lists of each recommender on held-out ratings, the default first."""
+    with progress("comparing lists") as callback:
+        evaluation = evaluate(
+            data, LISTS, folder=folder / "lists", train=LISTS_SHARE, task="ranking",
+            title="Recommended lists: the built-in data", n_threads=threads, progress=callback,
+        )  # fmt: skip
+    return [(row["label"], row["ndcg"]) for row in evaluation.summary().to_pylist()]
 
 
 def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, list[float]]]:
@@ -119,6 +132,12 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
     yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
     if len(page.ratings) > 8:
         yield f"       and {len(page.ratings) - 8} more"
+    yield from ("", fit)
+    for film in page.recommendations:
+        yield f"  {film.rating:.2f}  {film.title}"
+        yield from (f"          {reason}" for reason in film.reasons)
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in page.lists)
+    yield f"nDCG@10 of such lists on held-out ratings: {scores}"
     yield ""
     yield f"Nearest to {page.user}, of {counted(n_users - 1, 'viewer')}:"
     for one in page.neighbors:
@@ -130,10 +149,6 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
     yield from user_lines(page.explanation, 8)
     if page.explanation.certificate:
         yield proof_text(page.explanation.certificate)
-    yield from ("", fit)
-    for film in page.recommendations:
-        yield f"  {film.rating:.2f}  {film.title}"
-        yield from (f"          {reason}" for reason in film.reasons)
     yield ""
     yield "Mean absolute error of predicted ratings, by ratio of training to test ratings:"
     yield f"  {'':<12}" + "".join(f"{head:>9}" for head in page.shares)

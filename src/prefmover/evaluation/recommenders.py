@@ -291,6 +291,7 @@ def create(
     """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
     from prefmover.evaluation import controls, kernel_ridge, list_peers, peers
     from prefmover.model import KNNRecommender, Recommender
+    from prefmover.predict import RankingSettings
 
     e, name, family = experiment, method.method, method.family
     average: dict[str, Any] = {"centering": e.centering, "shrinkage": e.shrinkage, "n_threads": n_threads}
@@ -299,7 +300,8 @@ def create(
             return KNNRecommender(name, convention=method.convention, n_threads=n_threads, **settings)
         return KNNRecommender(name, e.ks[-1], convention=method.convention, **average)
     if family == "default":
-        return Recommender(n_threads=n_threads)
+        # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
+        return Recommender(ranking=RankingSettings() if task == "rating" else None, n_threads=n_threads)
     if family == "kernel":
         return Recommender(name.removeprefix("kernel:"), n_threads=n_threads)
     if family == "kernel-ridge":

@@ -38,6 +38,7 @@ class Demo:
     neighbors: list[DemoNeighbor]
     explanation: UserExplanation  # why one of the neighbors is near
     recommendations: list[DemoRecommendation]
+    lists: list[tuple[str, float]] = field(default_factory=list)  # (method, nDCG@10 of its lists)
     shares: list[str] = field(default_factory=list)  # ratios of training to test ratings: heads of the errors
     errors: list[tuple[str, list[float]]] = field(default_factory=list)  # (method, error at each share)
     pictures: dict[str, str] = field(default_factory=dict)  # SVG of plan and panels; none without matplotlib
@@ -55,5 +56,6 @@ def demo_page(demo: Demo) -> str:
         neighbors=[(one.user, f"{one.distance:.4f}", str(one.n_common)) for one in demo.neighbors],
         lines=text.user_lines(demo.explanation, 8),
         proof=text.proof_text(proof) if proof else "",
+        lists=[(name, f"{ndcg:.3f}") for name, ndcg in demo.lists],
         errors=[(name, *(f"{error:.4f}" for error in errors)) for name, errors in demo.errors],
     )
