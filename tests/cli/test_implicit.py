@@ -19,8 +19,8 @@ def shop(tmp_path_factory):
     lines = []
     for user in range(40):
         scene = list(SCENES)[user % 2]
-        for artist in sorted(rng.choice(SCENES[scene], 3, replace=False)):
-            lines.append((f"u{user:02d}", artist, int(rng.choice([1, 3, 50, 900]))))
+        artists = sorted(rng.choice(SCENES[scene], 3, replace=False))
+        lines += [(f"u{user:02d}", artist, int(rng.choice([1, 3, 50, 900]))) for artist in artists]
     rows = {
         "clicks": [line[:2] for line in lines],
         "plays": lines,
