@@ -121,6 +121,24 @@ def test_few_ratings_take_the_defaults(cinema):
     assert choose_settings(UserSimilarity(few, find_measure("pmd")), start, 0) == (start, [])
 
 
+def test_items_that_nobody_in_the_sample_has_rated_do_not_matter(similarity, cinema):
+    whole = _HeldOut(similarity, cinema.ratings, 3)
+    assert whole.likes.shape[1] == len(np.unique(cinema.ratings.matrix.indices))
+    few = cinema.ratings.take(users=range(12))
+    some = _HeldOut(similarity, few, 3)
+    assert some.likes.shape[1] == some.relevant.shape[1] == len(np.unique(few.matrix.indices))
+    assert some.likes.shape[1] < cinema.n_items
+    assert some.likes.nnz < few.n_ratings
+
+
+def test_users_of_very_many_items_are_fewer(cinema, monkeypatch):
+    n_rated = len(np.unique(cinema.ratings.matrix.indices))
+    monkeypatch.setattr(ranking_tuning, "ENTRIES", 25 * n_rated)
+    some = ranking_tuning._sample(cinema.ratings, 1)
+    assert some.n_users == 25
+    assert all(some[user] == cinema.ratings[user] for user in some)
+
+
 def test_many_users_are_sampled(cinema, monkeypatch):
     monkeypatch.setattr(ranking_tuning, "SAMPLE", 50)
     some = ranking_tuning._sample(cinema.ratings, 1)

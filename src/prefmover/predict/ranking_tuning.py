@@ -31,6 +31,9 @@ from prefmover.predict.user_kernel import Singles
 __all__ = ["choose_settings", "ndcg", "relevant"]
 
 SAMPLE = 1500  # users
+ENTRIES = (
+    30_000_000  # fewer users if their rows over all items that they have rated would be larger than this
+)
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
@@ -110,10 +113,14 @@ def choose_settings(
 
 
 def _sample(ratings: Ratings, seed: int) -> Ratings:
-    if ratings.n_users <= SAMPLE:
-        return ratings
-    chosen = np.random.default_rng(seed).choice(ratings.n_users, SAMPLE, replace=False)
-    return ratings.take(users=np.sort(chosen))
+    """Return the ratings of some users, or of all if they are few."""
+    n = min(SAMPLE, ratings.n_users)
+    chosen = np.random.default_rng(seed).choice(ratings.n_users, n, replace=False)
+    some = ratings if n == ratings.n_users else ratings.take(users=np.sort(chosen))
+    n_rated = len(np.unique(some.matrix.indices))
+    if n * n_rated <= ENTRIES:
+        return some
+    return ratings.take(users=np.sort(chosen[: max(1, ENTRIES // n_rated)]))
 
 
 class _HeldOut:
@@ -123,11 +130,12 @@ class _HeldOut:
         split = random_split(ratings, TRAIN_SHARE, seed)
         train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
         everyone, liked = np.arange(ratings.n_users), relevant(split.ratings, ratings.scale)
-        hits = np.zeros(ratings.matrix.shape, bool)
-        hits[split.users[liked], split.items[liked]] = True
+        rated = np.unique(ratings.matrix.indices)  # other items have no likes and are never relevant
+        hits = np.zeros((ratings.n_users, len(rated)), bool)
+        hits[split.users[liked], np.searchsorted(rated, split.items[liked])] = True
         self.scored = np.flatnonzero(hits.any(axis=1))
         self.relevant = hits[self.scored]
-        self.likes = likes_of(train.data.ratings)
+        self.likes = likes_of(train.data.ratings)[:, rated]
         self.mean_square = mean_squared_like(self.likes)
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
