@@ -25,6 +25,7 @@ from prefmover.dataset import Dataset
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import KNNRecommender, Recommender, storage
+from prefmover.model import folder as model_folder
 
 VALUES: tuple[Any, ...] = (
     *(
@@ -131,7 +132,7 @@ def mend_checksums(folder: Path) -> None:
         for about in header["files"].values():
             content = (folder / about["name"]).read_bytes()
             about["size"], about["sha256"] = len(content), hashlib.sha256(content).hexdigest()
-        header["sha256"] = storage.header_sha256(header)
+        header["sha256"] = model_folder.header_sha256(header)
         (folder / "header.json").write_text(json.dumps(header))
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return

@@ -19,16 +19,6 @@ from prefmover.items.table import ItemFiles, read_item_table
 from tests.messages import names, unnamed
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="items.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("cells", "words"),
     [

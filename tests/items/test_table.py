@@ -17,16 +17,6 @@ from tests.messages import names
 PAIRS = [(1, "space"), (1, "robot"), (2, "space"), (2, "robot"), (3, "love"), (3, "robot")]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="items.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def rows(separator=",", end="\n", head="movieId{}tag"):
     lines = [head.format(separator), *(f"{item}{separator}{tag}" for item, tag in PAIRS)]
     return end.join(lines) + end

@@ -18,6 +18,7 @@ from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
 from prefmover.measures import MEASURES, Measure, Weight, register_measure
 from prefmover.model import KNNRecommender, Recommender, storage
+from prefmover.model import folder as model_folder
 from tests.messages import names
 from tests.predict.conftest import make_data
 
@@ -36,11 +37,11 @@ def save(folder, number=1.0, users=("ann", "bob")):
     arrays = {**ARRAYS, "number": np.array([number])}
     genres = [["Horror", "Sci-Fi"], [], ["x"]]
     items = Catalog([3, 1, 2], ["Alien", "Heat", "Émile"], [1979, 1995, 0], genres)
-    return storage.write(folder, about, arrays, as_ids(list(users), "user"), items)
+    return model_folder.write(folder, about, arrays, as_ids(list(users), "user"), items)
 
 
 def test_round_trip(tmp_path):
-    stored = storage.read(save(tmp_path / "deep" / "model"))
+    stored = model_folder.read(save(tmp_path / "deep" / "model"))
     assert (stored.header.kind, stored.header.parameters) == ("knn", {"k": 3})
     assert stored.users.tolist() == ["ann", "bob"]
     assert stored.items.ids.tolist() == [3, 1, 2]
@@ -68,7 +69,7 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
     (folder / ("arrays-" + "0" * 16 + ".safetensors")).write_text("left over")
     (folder / (".unfinished-" + "0" * 16)).write_text("left over")
     save(folder, 2.0)
-    assert storage.read(folder).header.facts == {"number": 2.0}
+    assert model_folder.read(folder).header.facts == {"number": 2.0}
     assert len(list(folder.iterdir())) == 4
 
 
@@ -77,14 +78,14 @@ def test_same_content_same_names(tmp_path):
     assert sorted(p.name for p in a.iterdir()) == sorted(p.name for p in b.iterdir())
     assert {p.stat().st_mode & 0o777 for p in a.glob("*-*")} == {a.stat().st_mode & 0o666}
     save(a)
-    assert storage.read(a).header.facts == {"number": 1.0}
+    assert model_folder.read(a).header.facts == {"number": 1.0}
 
 
 @pytest.mark.parametrize("role", ["arrays", "users", "items"])
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove", "empty"])
 def test_damage_is_found(tmp_path, role, damage):
     folder = save(tmp_path / "m")
-    path = folder / getattr(storage.read(folder).header.files, role).name
+    path = folder / getattr(model_folder.read(folder).header.files, role).name
     content = path.read_bytes()
     middle = len(content) // 2
     if damage == "remove":
@@ -93,7 +94,7 @@ def test_damage_is_found(tmp_path, role, damage):
         flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
         path.write_bytes({"truncate": content[:middle], "flip": flipped, "empty": b""}[damage])
     with pytest.raises(InputError, match=path.name):
-        storage.read(folder)
+        model_folder.read(folder)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_headers(tmp_path, change, message):
     folder = save(tmp_path / "m")
     rewrite(folder, change, mend=False)
     with pytest.raises(InputError, match=message):
-        storage.read(folder)
+        model_folder.read(folder)
 
 
 def rewrite(folder, change, *, mend):
@@ -122,7 +123,7 @@ def rewrite(folder, change, *, mend):
     header = json.loads(path.read_text())
     change(header)
     if mend:
-        header["sha256"] = storage.header_sha256(header)
+        header["sha256"] = model_folder.header_sha256(header)
     path.write_text(json.dumps(header))
 
 
@@ -130,7 +131,7 @@ def test_a_header_may_be_written_in_another_way(tmp_path):
     folder = save(tmp_path / "m")
     path = folder / "header.json"
     path.write_text(json.dumps(dict(reversed(json.loads(path.read_text()).items()))))
-    assert storage.read(folder).header.facts == {"number": 1.0}
+    assert model_folder.read(folder).header.facts == {"number": 1.0}
 
 
 EDITS = {
@@ -159,18 +160,18 @@ def test_a_number_of_five_thousand_digits(tmp_path):
     text = (folder / "header.json").read_text()
     (folder / "header.json").write_text(text.replace('"number": 1.0', f'"number": {"9" * 5000}'))
     with pytest.raises(InputError, match=names("header.json")):
-        storage.read(folder)
+        model_folder.read(folder)
 
 
 def test_not_a_model(tmp_path):
     with pytest.raises(InputError, match=names("nowhere")):
-        storage.read(tmp_path / "nowhere")
+        model_folder.read(tmp_path / "nowhere")
     with pytest.raises(InputError, match=names("header.json")):
-        storage.read(tmp_path)
+        model_folder.read(tmp_path)
     folder = save(tmp_path / "m")
     (folder / "header.json").write_bytes(b"{ half")
     with pytest.raises(InputError, match=names("header.json")):
-        storage.read(folder)
+        model_folder.read(folder)
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path):
@@ -286,11 +287,11 @@ def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
-    stored = storage.read(folder)
+    stored = model_folder.read(folder)
     whole = (stored.header.facts["number"], stored.arrays["number"].tolist(), stored.users.tolist())
     assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 8 else (2.0, [2.0], ["cid", "dan"]))
     save(folder, 3.0)
-    assert storage.read(folder).header.facts == {"number": 3.0}
+    assert model_folder.read(folder).header.facts == {"number": 3.0}
     shutil.rmtree(folder)
 
 

@@ -38,7 +38,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
 from prefmover.items.table import read_item_table
-from prefmover.model import storage
+from prefmover.model import folder as model_folder
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 
@@ -623,7 +623,7 @@ def header(**changes: Any) -> Callable[[Path], object]:
             for part in path:
                 inner = inner[part]
             inner[last] = value
-        content["sha256"] = storage.header_sha256(content)
+        content["sha256"] = model_folder.header_sha256(content)
         (folder / "header.json").write_text(json.dumps(content))
 
     return damage

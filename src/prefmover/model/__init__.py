@@ -5,7 +5,9 @@
     recommender.py      Recommender: the kernel model, the default
     knn_recommender.py  KNNRecommender: the k nearest users, as in the paper
     base.py             the methods that both share
-    storage.py          a fitted model as a folder
+    storage.py          a fitted model to a folder and back
+    folder.py           the files of such a folder
+    estimator.py        what scikit-learn expects of an estimator
 """
 
 from prefmover.model.knn_recommender import KNNRecommender
