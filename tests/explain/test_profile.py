@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, datasets
-from prefmover.explain.profile import item_profile, taste
+from prefmover.explain.profile import Tastes, item_profile
 from prefmover.items.catalog import Catalog
 
 
@@ -15,7 +15,7 @@ def cinema():
 
 def test_shares_of_genres(cinema):
     items, ratings = cinema.ratings.row(0)
-    found = taste(cinema, items, ratings)
+    found = Tastes(cinema).of(items, ratings)
     assert 1 <= len(found) <= 3
     for one in found:
         parts = [
@@ -34,14 +34,14 @@ def test_a_lover_of_one_genre():
     items = [0, 1, 2, *range(6), *range(6)]
     data = Dataset(Ratings.from_arrays(users, items, [5, 4, 5] + [3] * 12), items=titles)
     row = data.ratings.row(data.user_position("fan"))
-    assert [one.genre for one in taste(data, *row)] == ["Horror"]
-    assert taste(data, *data.ratings.row(data.user_position("x")))[:1] != [("Horror", 1.0, 0.5)]
+    assert [one.genre for one in Tastes(data).of(*row)] == ["Horror"]
+    assert Tastes(data).of(*data.ratings.row(data.user_position("x")))[:1] != [("Horror", 1.0, 0.5)]
 
 
 def test_no_genres_or_no_ratings(cinema):
     data = Dataset(Ratings.from_arrays(["a"], ["x"], [5]))
-    assert taste(data, *data.ratings.row(0)) == []
-    assert taste(cinema, np.empty(0, np.int64), np.empty(0)) == []
+    assert Tastes(data).of(*data.ratings.row(0)) == []
+    assert Tastes(cinema).of(np.empty(0, np.int64), np.empty(0)) == []
 
 
 @pytest.mark.parametrize("item", ["alien-1979", "the-thing-1982"])

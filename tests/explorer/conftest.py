@@ -30,7 +30,8 @@ def some_of_cinema():
     ratings = Ratings.from_arrays(
         users[some.rows()], some.items[matrix.indices], matrix.data, scale=some.scale
     )
-    renamed = Dataset(ratings, data.geometry, data.items, name=data.name)
+    nouns = {"user_noun": data.user_noun, "item_noun": data.item_noun}
+    renamed = Dataset(ratings, data.geometry, data.items, name=data.name, **nouns)
     return with_title(renamed, "alien-1979", FILM)
 
 

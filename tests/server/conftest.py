@@ -24,7 +24,8 @@ def with_title(data, item, title):
     titles, years = list(items.titles), items.years.copy()
     titles[position], years[position] = title, 0
     catalog = Catalog(items.ids, titles, years, items.genres)
-    return Dataset(data.ratings, data.geometry, catalog, name=data.name)
+    nouns = {"user_noun": data.user_noun, "item_noun": data.item_noun}
+    return Dataset(data.ratings, data.geometry, catalog, name=data.name, **nouns)
 
 
 def small_data(users, items, ratings, vectors, **options):

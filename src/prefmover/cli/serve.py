@@ -70,7 +70,12 @@ def serve(
             help="A JSON line on stderr for each request; by default unless that is a terminal.",
         ),
     ] = None,
-    item_noun: Annotated[str | None, Option(metavar="WORD", help="Word for an item on the pages.")] = None,
+    user_noun: Annotated[
+        str | None, Option(metavar="WORD", help="What a user is called on the pages, such as reader.")
+    ] = None,
+    item_noun: Annotated[
+        str | None, Option(metavar="WORD", help="What an item is called on the pages, such as book.")
+    ] = None,
     refit: Annotated[
         bool, Option("--refit", help="New fit, even if the model of the data is in the cache.")
     ] = False,
@@ -106,6 +111,7 @@ def serve(
         grace=grace,
         notice=notice,
         cache=cache * MIB,
+        user_noun=user_noun,
         item_noun=item_noun,
     )
     access = not sys.stderr.isatty() if access_log is None else access_log

@@ -11,7 +11,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.items.groups import genre_table
 
-__all__ = ["Fan", "ItemProfile", "Taste", "item_profile", "taste"]
+__all__ = ["Fan", "ItemProfile", "Taste", "Tastes", "item_profile"]
 
 PRIOR = 6.0  # ratings of an average user that are added to those of the user
 LEAST_LIFT = 1.1
@@ -26,35 +26,47 @@ class Taste(NamedTuple):
     usual: float
 
 
-def taste(data: Dataset, items: Ints, ratings: Floats, n: int = 3) -> list[Taste]:
-    """Return up to n genres on which a user's preference is above the usual, the most typical first.
+class Tastes:
+    """The tastes of users of a data set, against that of all users together.
 
-    The rating of an item counts in equal parts for each of its genres. Genres are ordered by the share of
-    the preference times the logarithm of its ratio to the usual share; with few ratings, the share is drawn
-    toward the usual one.
+    The rating of an item counts in equal parts for each of its genres.
 
-    Parameters
-    ----------
-    items, ratings
-        Positions of the rated items, and the ratings.
+    Examples
+    --------
+    >>> from prefmover import datasets
+    >>> data = datasets.load("cinema")
+    >>> [one.genre for one in Tastes(data).of(*data.ratings.row(0))]
+    ['Horror', 'Thriller', 'Fantasy']
     """
-    names, table = genre_table(data.items)
-    if not names or not len(items):
-        return []
-    per_item = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    matrix = data.ratings.matrix
-    given = np.bincount(matrix.indices, matrix.data, minlength=data.n_items)
-    usual, mine = given @ per_item, ratings @ per_item[items]
-    if usual.sum() <= 0 or mine.sum() <= 0:
-        return []
-    usual, mine = usual / usual.sum(), mine / mine.sum()
-    n_rated = len(items)
-    drawn = (n_rated * mine + PRIOR * usual) / (n_rated + PRIOR)
-    lift = drawn / np.where(usual > 0, usual, 1.0)
-    counts = table[items].sum(axis=0)
-    fits = (lift > LEAST_LIFT) & (counts >= min(LEAST_ITEMS, n_rated))
-    order = np.argsort(-drawn * np.log(np.maximum(lift, 1e-12)), kind="stable")
-    return [Taste(names[k], float(mine[k]), float(usual[k])) for k in order.tolist() if fits[k]][:n]
+
+    def __init__(self, data: Dataset) -> None:
+        self.genres, self._table = genre_table(data.items)
+        self._parts = self._table / np.maximum(self._table.sum(axis=1, keepdims=True), 1)
+        matrix = data.ratings.matrix
+        usual = np.bincount(matrix.indices, matrix.data, minlength=data.n_items) @ self._parts
+        self._usual = usual / usual.sum() if usual.sum() > 0 else usual
+
+    def of(self, items: Ints, ratings: Floats, n: int = 3) -> list[Taste]:
+        """Return up to n genres on which a user's preference is above the usual, the most typical first.
+
+        Genres are ordered by the share of the preference times the logarithm of its ratio to the usual
+        share. With few ratings, the share is drawn toward the usual one.
+
+        Parameters
+        ----------
+        items, ratings
+            Positions of the rated items, and the ratings.
+        """
+        mine = ratings @ self._parts[items]
+        if not self.genres or mine.sum() <= 0 or self._usual.sum() <= 0:
+            return []
+        mine, usual, n_rated = mine / mine.sum(), self._usual, len(items)
+        drawn = (n_rated * mine + PRIOR * usual) / (n_rated + PRIOR)
+        lift = drawn / np.where(usual > 0, usual, 1.0)
+        fits = (lift > LEAST_LIFT) & (self._table[items].sum(axis=0) >= min(LEAST_ITEMS, n_rated))
+        order = np.argsort(-drawn * np.log(np.maximum(lift, 1e-12)), kind="stable")
+        chosen = [k for k in order.tolist() if fits[k]][:n]
+        return [Taste(self.genres[k], float(mine[k]), float(usual[k])) for k in chosen]
 
 
 class Fan(NamedTuple):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
+from functools import cached_property
 from importlib.metadata import version
 from math import isnan
 from typing import Any
@@ -18,23 +19,34 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 
-from prefmover._typing import Progress
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
+from prefmover.datasets.exports import read_export
 from prefmover.errors import InputError, UnknownIdError
+from prefmover.explain.lists import common_ground, neighbor_lists
+from prefmover.explain.map import Map, item_map, user_map
+from prefmover.explain.profile import Tastes, item_profile
 from prefmover.explain.rating import contribution_dict
+from prefmover.items.groups import groupings
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairwise import values
+from prefmover.measures.spread import Spread, sample_spread
 from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import UserState
+from prefmover.predict.similarity import UserSimilarity
 from prefmover.server import schemas
+from prefmover.server.names import Names
 from prefmover.server.workers import check_cancelled
 
 __all__ = ["Handlers"]
 
 REASONS = 3  # contributions sent with each recommendation
 EXPLAINED = 20  # contributions sent in the explanation of one; the others are summed
+CONTRASTS = ("cos", "jmsd")  # measures of items in common, to contrast with
+FANS = 12
+GROUPS = 8  # on a map
 GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
 SHOWN = 60  # characters of an unknown id that are repeated
 STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
@@ -51,8 +63,8 @@ class Handlers:
         A fitted model. It does not change, so responses can be cached.
     name
         Name of the model on the pages; the name of its data set by default.
-    item_noun
-        Word for an item; "film" for the film data sets and "item" for others by default.
+    user_noun, item_noun
+        What a user and an item are called on the pages; by default, what the data set calls them.
 
     Attributes
     ----------
@@ -60,11 +72,18 @@ class Handlers:
         Number of pairs of users, by the search step that dealt with them.
     """
 
-    def __init__(self, model: BaseRecommender, name: str = "", item_noun: str | None = None) -> None:
+    def __init__(
+        self,
+        model: BaseRecommender,
+        name: str = "",
+        item_noun: str | None = None,
+        user_noun: str | None = None,
+    ) -> None:
         self.model = model
         self.data = model.data_
         self.name = name or self.data.name or "unnamed data set"
-        self.item_noun = item_noun or _item_noun(self.data.name)
+        self.item_noun = item_noun or self.data.item_noun
+        self.user_noun = user_noun or self.data.user_noun
         self.searched: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._guests: LRUCache[bytes, UserState] = LRUCache(GUESTS)
@@ -79,12 +98,10 @@ class Handlers:
         self._item_ids = [str(item) for item in self._items]
         self._longest_user = max(map(len, self._user_ids), default=0)
         self._longest_item = max(map(len, self._item_ids), default=0)
-        self._plain_users = [(_plain(user),) for user in self._user_ids]
-        self._plain_items = [
-            (_plain(title), _plain(item))
-            for title, item in zip(self.data.items.labels, self._item_ids, strict=True)
-        ]
-        self._popular = np.argsort(-self._n_raters, kind="stable").tolist()
+        self._find_users = Names(zip(self._user_ids, strict=True), range(ratings.n_users))
+        titles = zip(self.data.items.labels, self._item_ids, strict=True)
+        self._find_items = Names(titles, np.argsort(-self._n_raters, kind="stable").tolist())
+        self._tastes = Tastes(self.data)
         self._guest_name = "guest"  # a guest's name must not be the id of a user
         while self._guest_name in self._user_ids:
             self._guest_name += "'"
@@ -134,7 +151,15 @@ class Handlers:
             n_ratings=ratings.n_ratings,
             scale=schemas.ScaleOut(lowest=scale.lowest, highest=scale.highest, step=scale.step),
             geometry=None if self.data.geometry is None else self.data.geometry.name,
+            user_noun=self.user_noun,
             item_noun=self.item_noun,
+            genres=self._tastes.genres,
+            years=self._years(),
+            spread=schemas.SpreadOut(
+                nearest=self.spread.quantile(0.99 if self.measure.larger_is_closer else 0.01),
+                median=self.spread.quantile(0.5),
+                farthest=self.spread.quantile(0.01 if self.measure.larger_is_closer else 0.99),
+            ),
             measure=self.measure.name,
             value_name=self.measure.value_name,
             parameters=parameters,
@@ -144,11 +169,8 @@ class Handlers:
 
     def users(self, q: str, offset: int, limit: int) -> schemas.UsersOut:
         """Return a page of the users whose id contains a text."""
-        hits = _search(q, self._plain_users, range(self.data.n_users))
-        page = [
-            schemas.UserOut(id=self._user_ids[k], n_ratings=int(self._n_ratings[k]))
-            for k in hits[offset : offset + limit]
-        ]
+        hits = self._find_users.search(q)
+        page = [schemas.UserOut(**self._about(k)) for k in hits[offset : offset + limit]]
         return schemas.UsersOut(total=len(hits), offset=offset, limit=limit, users=page)
 
     def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetailsOut:
@@ -158,8 +180,7 @@ class Handlers:
         total = float(ratings.sum())
         order = np.lexsort((items, -ratings))[offset : offset + limit]
         return schemas.UserDetailsOut(
-            id=self._user_ids[position],
-            n_ratings=len(items),
+            **self._about(position),
             mean_rating=float(ratings.mean()) if len(items) else None,
             offset=offset,
             limit=limit,
@@ -173,20 +194,41 @@ class Handlers:
 
     def items(self, q: str, offset: int, limit: int) -> schemas.ItemsOut:
         """Return a page of the items whose title or id contains a text, those with most ratings first."""
-        hits = _search(q, self._plain_items, self._popular)
+        hits = self._find_items.search(q)
         page = [schemas.ItemOut(**self._facts(k)) for k in hits[offset : offset + limit]]
         return schemas.ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
 
     def item_details(self, item: str) -> schemas.ItemDetailsOut:
-        """Return an item, and how often it got each rating."""
-        position, catalog, matrix = self._item(item), self.data.items, self.data.ratings.matrix
-        given = matrix.data[matrix.indices == position]
-        counts = zip(*(part.tolist() for part in np.unique(given, return_counts=True)), strict=True)
+        """Return an item, how often it got each rating, and who liked it."""
+        position, catalog = self._item(item), self.data.items
+        found = item_profile(self.data, position, FANS)
         return schemas.ItemDetailsOut(
             **self._facts(position),
             year=int(catalog.years[position]) or None,
             genres=list(catalog.genres[position]),
-            ratings=[schemas.RatingCountOut(rating=rating, count=count) for rating, count in counts],
+            ratings=[schemas.RatingCountOut(rating=rating, count=count) for rating, count in found.counts],
+            n_fans=found.n_fans,
+            fans=[
+                schemas.FanOut(user=self._user_ids[one.user], rating=one.rating, taste=self._taste(one.user))
+                for one in found.fans
+            ],
+        )
+
+    def listed_items(self, ids: Sequence[str]) -> schemas.ListedItemsOut:
+        """Return some items; ids that the data do not have are listed apart."""
+        found, unknown = [], []
+        for item in ids:
+            try:
+                found.append(schemas.ItemOut(**self._facts(self._item(item))))
+            except UnknownIdError:
+                unknown.append(item)
+        return schemas.ListedItemsOut(items=found, unknown=unknown)
+
+    def search(self, q: str, limit: int) -> schemas.SearchOut:
+        """Return the first items and users whose title or id contains a text."""
+        items, users = self.items(q, 0, limit), self.users(q, 0, limit)
+        return schemas.SearchOut(
+            n_items=items.total, items=items.items, n_users=users.total, users=users.users
         )
 
     def near_items(self, item: str, k: int) -> schemas.NearItemsOut:
@@ -209,18 +251,103 @@ class Handlers:
         similarity, guest = self.model.predictor_.similarity, None
         if state.position < 0:
             guest = self.data.ratings.one_user(state.name, state.items, state.values)
-        near = similarity.nearest(np.array([state.position]), options.k, guest, check_cancelled)
+        if options.strangers:
+            near = similarity.nearest_strangers(
+                state.position, state.items, options.k, guest, check_cancelled
+            )
+        else:
+            near = similarity.nearest(np.array([state.position]), options.k, guest, check_cancelled)
         self._count({step: getattr(near.stats, step) for step in STEPS})
-        name = self.measure.value_name
         return schemas.NeighborsOut(
             user=state.name,
             measure=self.measure.name,
-            neighbors=[
-                schemas.NeighborOut(
-                    user=self._user_ids[other], n_common=self._n_common(state, other), **{name: value}
+            neighbors=self._neighbors(state, near.neighbors, near.values),
+        )
+
+    def _neighbors(self, state: UserState, users: Ints, values: Floats) -> list[schemas.NeighborOut]:
+        common = self.data.ratings.n_common(state.items)
+        return [
+            schemas.NeighborOut(
+                user=self._user_ids[other],
+                n_common=int(common[other]),
+                nearer_than=self.spread.nearer_than(value),
+                taste=self._taste(other),
+                **{self.measure.value_name: value},
+            )
+            for other, value in zip(users.tolist(), values.tolist(), strict=True)
+        ]
+
+    def neighbor_lists(self, state: UserState) -> schemas.NeighborListsOut:
+        """Return the nearest users by the model's measure, and by measures of items in common."""
+        similarity = self.model.predictor_.similarity
+        others = [UserSimilarity(self.data, MEASURES[name], None, 1) for name in CONTRASTS]
+        rows = [similarity, *(one for one in others if one.measure.name != self.measure.name)]
+        found = neighbor_lists(rows, state.position, state.items, state.values, progress=check_cancelled)
+        lists = []
+        for one in found:
+            row = MEASURES[one.measure]
+            columns = zip(one.users.tolist(), one.values.tolist(), one.n_common.tolist(), strict=True)
+            near = [
+                schemas.ListedNeighborOut(user=self._user_ids[user], value=value, n_common=n)
+                for user, value, n in columns
+            ]
+            test = None if one.test is None else schemas.NeighborTestOut(**asdict(one.test))
+            lists.append(schemas.NeighborListOut(**_about(row), neighbors=near, test=test))
+        return schemas.NeighborListsOut(user=state.name, lists=lists)
+
+    def common_ground(self, progress: Progress) -> schemas.CommonGroundOut:
+        """Return how often near users have nothing in common, with users for whom it is so."""
+        found = common_ground(self.model.predictor_.similarity, progress=progress)
+        examples = [
+            schemas.ExampleOut(**self._about(user), n_without=without) for user, without in found.examples
+        ]
+        return schemas.CommonGroundOut(**(asdict(found) | {"examples": examples}))
+
+    def user_map(self, progress: Progress) -> schemas.MapOut:
+        """Return a map of the users."""
+        drawn = user_map(self.model.predictor_.similarity, progress=progress)
+        tastes = [self._taste(user) for user in drawn.positions.tolist()]
+        return self._map(drawn, self._user_ids, self._user_ids, [some[:1] for some in tastes])
+
+    def item_map(self, progress: Progress) -> schemas.MapOut:
+        """Return a map of the items."""
+        geometry = self.data.require_geometry("a map of items")
+        drawn = item_map(geometry, self._n_raters, progress=progress)
+        kinds = groupings(self.data.items, geometry, drawn.positions)
+        groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in drawn.positions]
+        return self._map(drawn, self._item_ids, self.data.items.labels, groups)
+
+    @staticmethod
+    def _map(
+        drawn: Map, ids: Sequence[str], names: Sequence[str], groups: Sequence[Sequence[str]]
+    ) -> schemas.MapOut:
+        kinds = [name for name, _ in Counter(name for some in groups for name in some).most_common(GROUPS)]
+        number = {name: k for k, name in enumerate(kinds)}
+        points = zip(drawn.positions.tolist(), drawn.points.round(4).tolist(), groups, strict=True)
+        return schemas.MapOut(
+            groups=kinds,
+            points=[
+                schemas.PointOut(
+                    id=ids[k], name=names[k], x=x, y=y, group=number.get(some[0]) if some else None
                 )
-                for other, value in zip(near.neighbors.tolist(), near.values.tolist(), strict=True)
+                for k, (x, y), some in points
             ],
+        )
+
+    def imported(self, text: str) -> schemas.ImportOut:
+        """Return the ratings in an export of another site."""
+        found = read_export(text, self.data)
+        positions = [self.data.ratings.item_position(item) for item in found.ratings]
+        return schemas.ImportOut(
+            origin=found.origin,
+            ratings=[
+                schemas.ImportedRatingOut(**self._titled(position), rating=rating)
+                for position, rating in zip(positions, found.ratings.values(), strict=True)
+            ],
+            unmatched=[
+                schemas.UnmatchedOut(title=row.title, year=row.year or None) for row in found.unmatched
+            ],
+            n_unrated=found.n_unrated,
         )
 
     def recommendations(
@@ -289,7 +416,22 @@ class Handlers:
         """Return why two users are as near as they are."""
         explanation = self.model.explain(state, self._users[self._user(other)])
         self._count({"solved": 1})
-        return schemas.UserExplanationOut(**explanation.to_dict())
+        return schemas.UserExplanationOut(
+            **explanation.to_dict(),
+            nearer_than=self.spread.nearer_than(explanation.value),
+            items=self._grouped({id_ for flow in explanation.flows for id_ in (flow.source, flow.target)}),
+        )
+
+    def _grouped(self, ids: set[Any]) -> list[schemas.GroupedItemOut]:
+        """Return the groups of items, by kind of group."""
+        positions = np.sort(np.array([self.data.ratings.item_position(id_) for id_ in ids], np.int64))
+        kinds = groupings(self.data.items, self.data.geometry, positions) if len(positions) else {}
+        return [
+            schemas.GroupedItemOut(
+                item=self._item_ids[position], groups={kind: names[k] for kind, names in kinds.items()}
+            )
+            for k, position in enumerate(positions.tolist())
+        ]
 
     def comparison(self, state: UserState, other: str) -> schemas.ComparisonOut:
         """Return the values of all measures for two users."""
@@ -310,12 +452,13 @@ class Handlers:
         return schemas.ComparisonOut(
             user=state.name,
             other=self._user_ids[position],
-            n_common=self._n_common(state, position),
+            n_common=int(self.data.ratings.n_common(state.items)[position]),
             measures=results,
         )
 
     def warm_up(self, progress: Progress = lambda done, total: None) -> None:
         """Call everything once, so that kernels are compiled and indexes are built before a client waits."""
+        _ = self.spread
         raters = np.flatnonzero(self._n_ratings > 0)
         typical = raters[np.argsort(self._n_ratings[raters], kind="stable")[len(raters) // 2]]
         other = self._user_ids[raters[0] if raters[0] != typical else raters[-1]]
@@ -353,6 +496,26 @@ class Handlers:
         if len(text) > max(2 * longest, SHOWN):
             raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; the longest id has {longest:,}")
 
+    @cached_property
+    def spread(self) -> Spread:
+        """Values of the measure between random users."""
+        similarity = self.model.predictor_.similarity
+        return sample_spread(self.data, self.measure, similarity.convention, n_threads=1)
+
+    def _years(self) -> list[int] | None:
+        years = self.data.items.years[self.data.items.years > 0]
+        return [int(years.min()), int(years.max())] if len(years) else None
+
+    def _taste(self, user: int) -> list[str]:
+        return [one.genre for one in self._tastes.of(*self.data.ratings.row(user))]
+
+    def _about(self, user: int) -> dict[str, Any]:
+        return {
+            "id": self._user_ids[user],
+            "n_ratings": int(self._n_ratings[user]),
+            "taste": self._taste(user),
+        }
+
     def _facts(self, position: int) -> dict[str, Any]:
         n = int(self._n_raters[position])
         return {
@@ -368,10 +531,6 @@ class Handlers:
     def _with_ratings(self, ratings: Ratings) -> Dataset:
         """Return the data set with other ratings and the same distances between items."""
         return Dataset(ratings, self.data.geometry, self.data.items)
-
-    def _n_common(self, state: UserState, other: int) -> int:
-        theirs = self.data.ratings.row(other)[0]
-        return len(np.intersect1d(state.items, theirs, assume_unique=True))
 
     def _contribution(self, one: Any) -> dict[str, Any]:
         labels = {
@@ -393,28 +552,3 @@ def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureVal
 
 def _about(row: Measure) -> dict[str, Any]:
     return {"name": row.name, "label": row.label, "summary": row.summary, "value_name": row.value_name}
-
-
-def _item_noun(name: str) -> str:
-    return "film" if name == "cinema" or name.startswith("ml-") else "item"
-
-
-def _plain(text: str) -> str:
-    """Return a text without case and accents.
-
-    >>> _plain("Amélie")
-    'amelie'
-    """
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(c for c in folded if not unicodedata.combining(c))
-
-
-def _search(text: str, names: Sequence[tuple[str, ...]], order: Iterable[int]) -> list[int]:
-    """Return the positions of names that begin with a text, then of those that contain it.
-
-    >>> _search("him", [("der himmel", "k1"), ("himmel", "k2"), ("", "k3")], range(3))
-    [1, 0]
-    """
-    query = _plain(text.strip())
-    hits = [k for k in order if any(query in name for name in names[k])]
-    return sorted(hits, key=lambda k: not any(name.startswith(query) for name in names[k]))

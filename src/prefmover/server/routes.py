@@ -184,6 +184,13 @@ def _get(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[
     return api.get(path, tags=[tag], response_model=model, summary=summary)
 
 
+def _job(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
+    later: dict[int | str, dict[str, Any]] = {
+        202: {"model": schemas.JobOut, "description": "It is being computed; ask again in a second."}
+    }
+    return api.get(path, tags=[tag], response_model=model, summary=summary, responses=later)
+
+
 def _post(path: str, tag: str, model: type[BaseModel], summary: str) -> Callable[..., Any]:
     return api.post(path, tags=[tag], response_model=model, summary=summary, responses=POSTED)
 
@@ -220,6 +227,12 @@ async def get_neighbors(request: Request, service: Served, user: UserPath, optio
     return await service.respond(
         request, ("neighbors", user, options), lambda h: h.neighbors(h.user(user), options)
     )
+
+
+@_get("/users/{user}/lists", "users", schemas.NeighborListsOut, "A user's neighbors by several measures")
+async def get_neighbor_lists(request: Request, service: Served, user: UserPath) -> Response:
+    """Return the nearest users by the model's measure and by measures of common items, each list tested."""
+    return await service.respond(request, ("lists", user), lambda h: h.neighbor_lists(h.user(user)), "large")
 
 
 @_get("/users/{user}/recommendations", "users", schemas.RecommendationsOut, "Recommendations, with reasons")
@@ -293,9 +306,33 @@ async def find_items(
     )
 
 
+@_get("/search", "model", schemas.SearchOut, "Search for items and users")
+async def search(request: Request, service: Served, q: Text = "", limit: Limit = 6) -> Response:
+    """Return the first items and users whose title or id contains a text, without case and punctuation."""
+    return await service.respond(request, ("search", q, limit), lambda h: h.search(q, limit), "light")
+
+
+@_job("/common-ground", "model", schemas.CommonGroundOut, "How often near users have nothing in common")
+async def get_common_ground(request: Request, service: Served) -> Response:
+    """Return figures about a sample of users, and users for whom it holds most."""
+    return await service.respond_later(request, "common-ground", lambda h, p: h.common_ground(p))
+
+
+@_job("/map/users", "users", schemas.MapOut, "A map of the users")
+async def get_user_map(request: Request, service: Served) -> Response:
+    """Return users as points in the plane, by estimated distances: near points are users with like tastes."""
+    return await service.respond_later(request, "map-users", lambda h, p: h.user_map(p))
+
+
+@_job("/map/items", "items", schemas.MapOut, "A map of the items")
+async def get_item_map(request: Request, service: Served) -> Response:
+    """Return items as points in the plane, by the distances that the model uses."""
+    return await service.respond_later(request, "map-items", lambda h, p: h.item_map(p))
+
+
 @_get("/items/{item}", "items", schemas.ItemDetailsOut, "An item")
 async def get_item(request: Request, service: Served, item: ItemPath) -> Response:
-    """Return an item, and how often it got each rating."""
+    """Return an item, how often it got each rating, and who liked it."""
     return await service.respond(request, ("item", item), lambda h: h.item_details(item), "light")
 
 
@@ -310,8 +347,32 @@ async def get_guest_neighbors(request: Request, service: Served, body: schemas.G
     """Return the users nearest to a guest, with the number of items that both rated."""
     guest = body.key
     return await service.respond(
-        request, ("neighbors", guest, body.k), lambda h: h.neighbors(h.guest(guest), body), _lane(body)
+        request,
+        ("neighbors", guest, body.k, body.strangers),
+        lambda h: h.neighbors(h.guest(guest), body),
+        _lane(body),
     )
+
+
+@_post("/guest/lists", "guest", schemas.NeighborListsOut, "A guest's neighbors by several measures")
+async def get_guest_neighbor_lists(request: Request, service: Served, body: schemas.Guest) -> Response:
+    """Return the nearest users by the model's measure and by measures of common items, each list tested."""
+    guest = body.key
+    return await service.respond(
+        request, ("lists", guest), lambda h: h.neighbor_lists(h.guest(guest)), "large"
+    )
+
+
+@_post("/guest/items", "guest", schemas.ListedItemsOut, "Some items by id")
+async def list_items(request: Request, service: Served, body: schemas.ItemIds) -> Response:
+    """Return items by their ids. Unknown ids are no error: they are listed apart."""
+    return await service.respond(request, ("listed", *body.ids), lambda h: h.listed_items(body.ids), "light")
+
+
+@_post("/guest/import", "guest", schemas.ImportOut, "Ratings exported from another site")
+async def import_ratings(request: Request, service: Served, body: schemas.Export) -> Response:
+    """Return the ratings in an export of Letterboxd or IMDb, matched by title and year. Nothing is stored."""
+    return await service.respond(request, ("import", body.csv), lambda h: h.imported(body.csv))
 
 
 @_post("/guest/recommendations", "guest", schemas.RecommendationsOut, "Recommendations for a guest")

@@ -78,7 +78,7 @@ def serve(
             model = _fitted(model, refit, both)
         # After the fit: requests run side by side, each on one thread.
         limits.append(threadpool_limits(1, user_api="blas"))
-        return Handlers(model, name, settings.item_noun)
+        return Handlers(model, name, settings.item_noun, settings.user_noun)
 
     service = Service(load, settings)
     server = Server(service, lambda: started(address(bound)), ready)

@@ -133,6 +133,14 @@ class MeasureOut(_Response):
     value_name: ValueName
 
 
+class SpreadOut(_Response):
+    """The values of the model's measure between random users: 1 % are nearer, half are, 99 % are."""
+
+    nearest: float | None
+    median: float | None
+    farthest: float | None
+
+
 class ModelOut(_Response):
     """The model, and the data it was fitted to."""
 
@@ -142,7 +150,11 @@ class ModelOut(_Response):
     n_ratings: Count
     scale: ScaleOut
     geometry: str | None = Field(description="Source of the distances between items.")
-    item_noun: str = Field(description="Word for an item.", examples=["film"])
+    user_noun: str = Field(description="What a user is called.", examples=["viewer"])
+    item_noun: str = Field(description="What an item is called.", examples=["film"])
+    genres: list[str] = Field(description="All genres of the items.")
+    years: list[int] | None = Field(description="First and last year of release; null if none is known.")
+    spread: SpreadOut
     measure: str = Field(description="The measure of the model.", examples=["pmd"])
     value_name: ValueName = Field(description="What the measure of the model is.")
     parameters: dict[str, Any] = Field(description="Parameters of the model.")
@@ -150,11 +162,20 @@ class ModelOut(_Response):
     measures: list[MeasureOut]
 
 
+Tastes = Annotated[
+    list[str], Field(description="Genres the user prefers more than others do.", examples=[["Horror"]])
+]
+NearerThan = Annotated[
+    float | None, Field(description="Share of random pairs of users that are farther apart.", examples=[0.97])
+]
+
+
 class UserOut(_Response):
     """A user."""
 
     id: UserId
     n_ratings: Count
+    taste: Tastes
 
 
 class UsersOut(_Page):
@@ -185,7 +206,9 @@ class NeighborOut(_MeasureValue):
     """A near user."""
 
     user: UserId
-    n_common: Count = Field(description="Number of items that both rated; often none.")
+    n_common: Count = Field(description="Number of items that both rated.")
+    nearer_than: NearerThan
+    taste: Tastes
 
 
 class NeighborsOut(_Response):
@@ -194,6 +217,80 @@ class NeighborsOut(_Response):
     user: UserId
     measure: str
     neighbors: list[NeighborOut]
+
+
+class ListedNeighborOut(_Response):
+    """A near user by one of several measures."""
+
+    user: UserId
+    value: float
+    n_common: Count
+
+
+class NeighborTestOut(_Response):
+    """How many of the items that a user liked, hidden in turns, the neighbors find by what they liked."""
+
+    hits: Count = Field(description="Hidden items among the first suggestions.")
+    n_hidden: Count = Field(description="Hidden items in all.")
+    n_suggested: Count = Field(description="Number of suggestions each time.")
+
+
+class NeighborListOut(MeasureOut):
+    """The nearest users by one measure."""
+
+    neighbors: list[ListedNeighborOut]
+    test: NeighborTestOut | None = Field(description="Null if the user liked fewer than two items.")
+
+
+class NeighborListsOut(_Response):
+    """The nearest users by the model's measure first, then by measures of items in common."""
+
+    user: UserId
+    lists: list[NeighborListOut]
+
+
+class ExampleOut(UserOut):
+    """A user, some of whose nearest have nothing in common with them."""
+
+    n_without: Count = Field(description="Number of such neighbors.")
+
+
+class CommonGroundOut(_Response):
+    """How often near users have rated nothing in common."""
+
+    k: Count = Field(description="Number of neighbors of each user.")
+    n_sampled: Count = Field(description="Number of random users.")
+    pairs_without: float = Field(description="Share of pairs of users with nothing in common.")
+    neighbors_without: float = Field(description="The share among the nearest of a sampled user.")
+    users_with: float = Field(description="Share of sampled users with at least one such neighbor.")
+    n_light: Count = Field(description="Number of users with the fewest ratings.")
+    light_ratings: Count = Field(description="The most ratings of one of them.")
+    light_neighbors_without: float = Field(description="The share among the nearest of these.")
+    examples: list[ExampleOut]
+
+
+class PointOut(_Response):
+    """A user or an item on a map."""
+
+    id: str
+    name: str
+    x: float
+    y: float
+    group: int | None = Field(description="Number of the group; null if it has none.")
+
+
+class MapOut(_Response):
+    """A map in the unit square: near points are near users or items."""
+
+    groups: list[str] = Field(description="Names of the groups, the largest first.")
+    points: list[PointOut]
+
+
+class JobOut(_Response):
+    """A result that is still being computed; ask again in a second."""
+
+    done: Count
+    total: Count = Field(description="Steps in all; 0 if that is not known yet.")
 
 
 class EvidenceOut(_Response):
@@ -323,6 +420,13 @@ class FlowOut(_Response):
     share: float = Field(description="The share of the value.")
 
 
+class GroupedItemOut(_Response):
+    """The groups of an item, by kind: genre, decade, or cluster of similar items."""
+
+    item: ItemId
+    groups: dict[str, str] = Field(examples=[{"genre": "Horror", "decade": "1970s"}])
+
+
 class UserExplanationOut(_MeasureValue):
     """Why two users are as near as they are, by the measure of the model."""
 
@@ -336,6 +440,8 @@ class UserExplanationOut(_MeasureValue):
     factors: list[FactorOut]
     flows: list[FlowOut] = Field(description="What the two users share most first.")
     certificate: CertificateOut | None = Field(description="Null unless PMD.")
+    nearer_than: NearerThan
+    items: list[GroupedItemOut] = Field(description="Groups of the items of the flows, to show many as few.")
 
 
 class MeasureValueOut(MeasureOut):
@@ -370,12 +476,22 @@ class RatingCountOut(_Response):
     count: Count
 
 
+class FanOut(_Response):
+    """A user who liked an item."""
+
+    user: UserId
+    rating: float
+    taste: Tastes
+
+
 class ItemDetailsOut(ItemOut):
     """An item, and how it was rated."""
 
     year: int | None = Field(description="Year of release, if it is known.", examples=[1979])
     genres: list[str] = Field(examples=[["Horror", "Science fiction"]])
     ratings: list[RatingCountOut] = Field(description="Lowest rating first.")
+    n_fans: Count = Field(description="Number of users who rated it above their own mean.")
+    fans: list[FanOut] = Field(description="Those farthest above their mean.")
 
 
 class ItemsOut(_Page):
@@ -399,6 +515,60 @@ class NearItemsOut(_Response):
     item: ItemId
     title: Title
     near: list[NearItemOut]
+
+
+class ListedItemsOut(_Response):
+    """Some items, in the order of the request."""
+
+    items: list[ItemOut]
+    unknown: list[str] = Field(description="Ids that the data do not have.")
+
+
+class SearchOut(_Response):
+    """The first hits among items and users."""
+
+    n_items: Count
+    items: list[ItemOut]
+    n_users: Count
+    users: list[UserOut]
+
+
+class ImportedRatingOut(_Response):
+    """A rating from another site, on the scale of the data."""
+
+    item: ItemId
+    title: Title
+    rating: float
+
+
+class UnmatchedOut(_Response):
+    """A title that the data do not have."""
+
+    title: str
+    year: int | None
+
+
+class ImportOut(_Response):
+    """The content of an export."""
+
+    origin: str = Field(examples=["Letterboxd"])
+    ratings: list[ImportedRatingOut] = Field(description="Newest first, if the export has dates.")
+    unmatched: list[UnmatchedOut]
+    n_unrated: Count = Field(description="Number of rows without a rating.")
+
+
+class ItemIds(_Request):
+    """Ids of items."""
+
+    ids: list[Id] = Field(min_length=1, max_length=MOST_RATINGS, examples=[["alien-1979"]])
+
+
+class Export(_Request):
+    """The text of a CSV file."""
+
+    csv: str = Field(
+        min_length=1, max_length=1_000_000, examples=["Name,Year,Rating\nAlien,1979,4.5\nAliens,1986,5\n"]
+    )
 
 
 class GuestRating(_Request):
@@ -438,6 +608,9 @@ class NeighborOptions(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
+    strangers: bool = Field(
+        default=False, description="Only users who have rated none of the items that the user rated."
+    )
 
 
 class RecommendationOptions(BaseModel):

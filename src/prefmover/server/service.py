@@ -25,7 +25,9 @@ from pydantic import BaseModel
 from prefmover._typing import Progress
 from prefmover.server.clients import group
 from prefmover.server.handlers import Handlers
+from prefmover.server.jobs import Job
 from prefmover.server.problems import ProblemError
+from prefmover.server.schemas import JobOut
 from prefmover.server.settings import Settings
 from prefmover.server.workers import LaneName, Ticket, Workers, check_cancelled, stopping, work_on
 
@@ -117,6 +119,7 @@ class Service(Collector):
         self.cache: LRUCache[bytes, Answer] = LRUCache(
             settings.cache, lambda answer: len(answer.content) + ENTRY_BYTES
         )
+        self.jobs: dict[str, Job[Answer]] = {}
         self.hits = self.misses = 0
         self.state: Literal["starting", "ready", "stopping", "failed"] = "starting"
         self.was_ready = False
@@ -155,7 +158,8 @@ class Service(Collector):
     @property
     def busy(self) -> bool:
         """Whether a thread is still at work."""
-        return self.workers.running > 0 or (self._thread is not None and self._thread.is_alive())
+        starts = self._thread is not None and self._thread.is_alive()
+        return self.workers.running > 0 or starts or any(job.running for job in self.jobs.values())
 
     async def start(self) -> None:
         """Load the model, compile the kernels and build the indexes; then the service is ready."""
@@ -225,6 +229,8 @@ class Service(Collector):
         """Answer new requests with 503; those in progress go on."""
         self.give_notice()
         self._refuses = True
+        for job in self.jobs.values():
+            job.ticket.abandoned = True
 
     def stop(self) -> None:
         """Answer the requests in progress with 503, too."""
@@ -268,6 +274,23 @@ class Service(Collector):
         else:
             self.hits += 1
         return answer.response(request)
+
+    async def respond_later(
+        self, request: Request, name: str, work: Callable[[Handlers, Progress], BaseModel]
+    ) -> Response:
+        """Return the result of a job, or 202 and how far it is; the first request starts it."""
+        self.check_open()
+        handlers, job = self.handlers, self.jobs.get(name)
+        if job is None:
+            job = self.jobs[name] = Job(
+                lambda progress: Answer.of(work(handlers, progress).model_dump_json().encode()), name
+            )
+        if job.failed:
+            raise ProblemError(503, "This could not be computed. The log of the service says why.")
+        if job.result is not None:
+            return job.result.response(request)
+        content = JobOut(done=job.done, total=job.total).model_dump_json()
+        return Response(content, 202, {"Retry-After": "1", "Cache-Control": "no-store"}, "application/json")
 
     def store(self, digest: bytes, answer: Answer) -> None:
         """Put a response into the cache, unless it is larger than the cache."""

@@ -57,8 +57,9 @@ class Settings:
         Time limits for a client to send its header, to send its body, and to read some of the response.
     connections, client_connections
         Largest number of open connections, in all and from one address.
-    item_noun
-        Word for an item on the pages, such as "film"; None to choose it by the name of the data set.
+    user_noun, item_noun
+        What a user and an item are called on the pages, such as "viewer" and "film"; None for the words of
+        the data set.
     """
 
     host: str = "127.0.0.1"
@@ -79,6 +80,7 @@ class Settings:
     write_seconds: float = 30.0
     connections: int = 1000
     client_connections: int = 200
+    user_noun: str | None = None
     item_noun: str | None = None
 
     def __post_init__(self) -> None:

@@ -6,15 +6,26 @@ import { h } from "./lib/elements.js";
 import { count, item, items, setNouns, user } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
 import { href, parse, same } from "./lib/routes.js";
+import * as itemPage from "./pages/page_item.js";
 import * as likeMinded from "./pages/page_like_minded.js";
+import * as mapPage from "./pages/page_map.js";
 import * as measures from "./pages/page_measures.js";
 import * as recommendedPage from "./pages/page_recommended.js";
 import * as tryPage from "./pages/page_try.js";
 import * as why from "./pages/page_why.js";
+import { finder } from "./parts/finder.js";
 import { empty, region } from "./parts/region.js";
 import { askForToken } from "./parts/token.js";
 
-const PAGES = { "like-minded": likeMinded, why, recommended: recommendedPage, try: tryPage, measures };
+const PAGES = {
+  "like-minded": likeMinded,
+  why,
+  recommended: recommendedPage,
+  try: tryPage,
+  map: mapPage,
+  measures,
+  item: itemPage,
+};
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
@@ -26,16 +37,11 @@ let followed = false;
 let recent = {}; // the people of the last page, with whom the other pages begin
 
 function drawNav(route) {
-  const links = Object.entries(PAGES).map(([page, { name }]) =>
-    h(
-      "a",
-      {
-        href: href({ ...recent, item: undefined, page }),
-        "aria-current": page === route.page ? "page" : null,
-      },
-      name,
-    ),
-  );
+  const links = Object.entries(PAGES)
+    .filter(([, { name }]) => name)
+    .map(([page, { name }]) =>
+      h("a", { href: href({ ...recent, page }), "aria-current": page === route.page ? "page" : null }, name),
+    );
   nav.replaceChildren(...links);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
@@ -110,6 +116,7 @@ function start(model) {
   ];
   const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
   document.getElementById("facts").textContent = facts;
+  nav.after(finder());
   addEventListener("hashchange", () => drawPage(model));
   drawPage(model);
 }

@@ -8,6 +8,7 @@ import { guestRatings } from "./guest.js";
 const ROOT = new URL("../../api/v1", import.meta.url).pathname; // the pages may be in any folder
 const READY = new URL("../../readyz", import.meta.url);
 const CACHE_SIZE = 60;
+const POLL = 700; // ms between two looks at something that is being computed
 const TOKEN = "prefmover.token";
 
 /** An error with a message for people; status 0 if the server did not respond. */
@@ -37,6 +38,16 @@ export const model = (signal) => get("/model", {}, signal);
 export const users = (q, limit, signal) => get("/users", { q, limit }, signal);
 export const items = (q, offset, limit, signal) => get("/items", { q, offset, limit }, signal);
 
+export const search = (q, limit, signal) => get("/search", { q, limit }, signal);
+export const itemDetails = (id, signal) => get(`/items/${encodeURIComponent(id)}`, {}, signal);
+export const nearItems = (id, k, signal) => get(`/items/${encodeURIComponent(id)}/near`, { k }, signal);
+export const itemsById = (ids, signal) => send("/guest/items", { ids }, signal);
+export const imported = (csv, signal) => send("/guest/import", { csv }, signal);
+
+/** Figures about common ratings, and maps: computed when first asked for. `report` gets {done, total}. */
+export const commonGround = (signal, report) => later("/common-ground", signal, report);
+export const map = (kind, signal, report) => later(`/map/${kind}`, signal, report);
+
 /** A person with ratings, highest first. */
 export async function ratings(person, limit, signal) {
   if (!person.you) return get(path(person), { limit }, signal);
@@ -48,8 +59,10 @@ export async function ratings(person, limit, signal) {
   return { n_ratings: mine.length, mean_rating: mine.length ? total / mine.length : null, ratings: listed };
 }
 
-export const neighbors = (person, k, signal) =>
-  about(person, `${path(person)}/neighbors`, "/guest/neighbors", { k }, signal);
+export const neighbors = (person, k, signal, strangers = false) =>
+  about(person, `${path(person)}/neighbors`, "/guest/neighbors", { k, strangers }, signal);
+
+export const lists = (person, signal) => about(person, `${path(person)}/lists`, "/guest/lists", {}, signal);
 
 export const recommendations = (person, n, signal) =>
   about(person, `${path(person)}/recommendations`, "/guest/recommendations", { n }, signal);
@@ -77,6 +90,19 @@ function get(path, query, signal) {
   return cached(text ? `${path}?${text}` : path, { signal });
 }
 
+const send = (path, body, signal) => cached(path, { signal, method: "POST", body: JSON.stringify(body) });
+
+/** Ask until the answer is there. */
+async function later(path, signal, report) {
+  for (;;) {
+    const answer = await cached(path, { signal });
+    if (!answer.pending) return answer;
+    report(answer.pending);
+    await new Promise((done) => setTimeout(done, POLL));
+    signal.throwIfAborted();
+  }
+}
+
 /** Send the visitor's ratings with a request; parameters that are undefined are left out. */
 function post(path, parameters, signal) {
   const ratings = guestRatings().map(({ id, rating }) => ({ item: id, rating }));
@@ -92,6 +118,7 @@ async function cached(path, options) {
     return answer;
   }
   const answer = await fetched(path, options);
+  if (answer.pending) return answer;
   cache.set(key, answer);
   if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
   return answer;
@@ -110,7 +137,7 @@ async function fetched(path, options) {
     return fetched(path, options);
   }
   if (!response.ok) throw await problem(response);
-  return response.json();
+  return response.status === 202 ? { pending: await response.json() } : response.json();
 }
 
 async function sent(path, options, token) {

@@ -1,7 +1,4 @@
-/**
- * Numbers, names and nouns as people read them. The library has users and items; the pages say viewers and
- * films where the items are films.
- */
+/** Numbers, names and nouns as people read them. Users and items are called what the data set calls them. */
 
 let itemNoun = "item";
 let userNoun = "user";
@@ -9,7 +6,7 @@ let userNoun = "user";
 /** Choose the nouns for the data of a model. */
 export function setNouns(model) {
   itemNoun = model.item_noun;
-  userNoun = itemNoun === "film" ? "viewer" : "user";
+  userNoun = model.user_noun;
 }
 
 /** "a film", "an item"; "a user" begins with a consonant. */
@@ -17,12 +14,18 @@ export const withArticle = (noun) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(noun)
 
 export const item = () => itemNoun;
 export const user = () => userNoun;
-export const items = () => `${itemNoun}s`;
-export const users = () => `${userNoun}s`;
+export const items = () => plural(itemNoun);
+export const users = () => plural(userNoun);
+
+/** "films", "stories", "boxes". */
+export function plural(noun) {
+  if (/[^aeiou]y$/i.test(noun)) return `${noun.slice(0, -1)}ies`;
+  return /(s|x|z|ch|sh)$/i.test(noun) ? `${noun}es` : `${noun}s`;
+}
 
 /** "no film", "1 film", "12 films". */
 export function count(n, noun) {
-  return `${n === 0 ? "no" : n.toLocaleString("en-US")} ${noun}${n <= 1 ? "" : "s"}`;
+  return `${n === 0 ? "no" : n.toLocaleString("en-US")} ${n <= 1 ? noun : plural(noun)}`;
 }
 
 const LONGEST = 60; // letters of a name
@@ -51,7 +54,19 @@ const capitalized = (text, person) => (person.you || isNumber(person) ? capital(
 export const decimal = (x) => x.toFixed(3).replace("-", "−");
 
 /** A share of something. */
-export const percent = (x) => `${(100 * x).toFixed(1)} %`;
+export const percent = (x) => `${(100 * x).toFixed(1)}%`;
+
+/** How near a pair is among random pairs: "nearer than 97% of pairs". */
+export function rank(share) {
+  if (share === null || share === undefined) return "";
+  const [word, part] = share >= 0.5 ? ["nearer", share] : ["farther", 1 - share];
+  const shown = part >= 0.99 ? Math.min(Math.floor(1000 * part) / 10, 99.9) : Math.floor(100 * part);
+  return `${word} than ${shown}% of pairs`;
+}
+
+/** "Horror and Thriller", "Horror, Thriller and War". */
+export const listed = (words) =>
+  words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "");
 
 /** A rating: 4.5, 4; a predicted one has two digits. */
 export const rating = (x) => String(Math.round(x * 100) / 100);

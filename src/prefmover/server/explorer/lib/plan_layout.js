@@ -2,11 +2,13 @@
  * The layout of a transport plan: numbers in, numbers out; nothing is drawn here.
  *
  * Each side is a column of items, as tall as their mass. Each flow is a ribbon between slices of two items.
- * Small items of long lists are grouped, with their flows: masses and values are summed, so that the ribbons
- * always add up to the whole distance.
+ * Many items are shown as a few groups, with their flows: masses and values are summed, so that the ribbons
+ * always add up to the whole distance. What both people rated is a group of its own.
  */
 
-const OTHERS = Symbol("others");
+export const BOTH = "rated by both";
+export const OTHERS = "others";
+const GROUP = "\u0000"; // begins the id of a group, and of no item
 const SLOT = 26; // px that a label needs
 const BANDS = 7;
 const SWEEPS = 6;
@@ -31,13 +33,20 @@ export function bandOf(distance, top) {
 
 /**
  * @param {object} explanation of two users, with a plan
- * @param {{most?: number}} [options] items per side before small ones are grouped
+ * @param {object} [options]
+ * @param {number} [options.most] items per side before small ones are grouped
+ * @param {string|null} [options.by] the kind of groups: "genre", "decade", "cluster", or null for small ones
+ * @param {Map<string, number>} [options.open] how many items of a group are shown one by one
  */
-export function layout(explanation, { most = 14 } = {}) {
+export function layout(explanation, { most = 14, by = null, open = new Map() } = {}) {
   const { flows } = explanation;
   const top = farthest(flows);
   const rated = [ratedItems(flows, "source"), ratedItems(flows, "target")];
-  const sides = rated.map((items) => grouped(items, most));
+  const [mine, theirs] = rated.map((items) => new Set(items.map((one) => one.id)));
+  const inBoth = (id) => mine.has(id) && theirs.has(id);
+  const kinds = new Map((explanation.items ?? []).map((one) => [one.item, one.groups]));
+  const groupOf = (id) => (inBoth(id) ? BOTH : by ? (kinds.get(id)?.[by] ?? OTHERS) : OTHERS);
+  const sides = rated.map((items) => (by ? byGroup(items, groupOf, open) : small(items, groupOf, most)));
   const ribbons = joined(flows, sides);
   const [left, right] = untangled(
     sides.map((side) => side.nodes),
@@ -46,8 +55,7 @@ export function layout(explanation, { most = 14 } = {}) {
   const px = Math.min(Math.max(34 * Math.max(left.length, right.length), 300), 640);
   const height = Math.max(stacked(left, px), stacked(right, px));
   for (const nodes of [left, right]) spread(nodes, height);
-  const [sources, targets] = rated.map((items) => new Set(items.map((one) => one.id)));
-  for (const node of [...left, ...right]) node.common = sources.has(node.id) && targets.has(node.id);
+  for (const node of [...left, ...right]) node.common = node.group ? node.group === BOTH : inBoth(node.id);
   slice(ribbons, left, right, px);
   for (const ribbon of ribbons) ribbon.band = ribbon.stays ? "stays" : bandOf(ribbon.distance, top);
   ribbons.sort((a, b) => b.value - a.value || b.mass - a.mass);
@@ -66,16 +74,50 @@ export function ratedItems(flows, end) {
   return [...items.values()];
 }
 
-function grouped(items, most) {
-  const sorted = [...items].sort((a, b) => b.mass - a.mass);
-  const single = sorted.length > most ? sorted.slice(0, most - 1) : sorted;
-  const nodes = single.map((one) => ({ ...one, n: 1 }));
-  const rest = sorted.slice(single.length);
-  if (rest.length) {
-    const mass = rest.reduce((sum, one) => sum + one.mass, 0);
-    nodes.push({ id: OTHERS, title: null, rating: null, mass, n: rest.length });
+/** The kinds of groups that an explanation has. */
+export const kindsOf = (explanation) => Object.keys(explanation.items?.[0]?.groups ?? {});
+
+const byMass = (items) => [...items].sort((a, b) => b.mass - a.mass);
+
+/** The items with most mass one by one, the others in groups. */
+function small(items, groupOf, most) {
+  const sorted = byMass(items);
+  if (sorted.length <= most) return columnOf(sorted, new Map());
+  const rest = new Map();
+  for (const one of sorted.slice(most - 2)) put(rest, groupOf(one.id), one);
+  return columnOf(sorted.slice(0, most - 2), rest);
+}
+
+/** All items in groups; of an open group, some one by one. */
+function byGroup(items, groupOf, open) {
+  const groups = new Map();
+  for (const one of byMass(items)) put(groups, groupOf(one.id), one);
+  const single = [];
+  const rest = new Map();
+  for (const [group, members] of groups) {
+    const shown = members.length === 1 ? 1 : Math.min(open.get(group) ?? 0, members.length);
+    single.push(...members.slice(0, shown));
+    if (members.length > shown) rest.set(group, members.slice(shown));
   }
-  return { nodes, single: new Set(single.map((one) => one.id)) };
+  return columnOf(single, rest);
+}
+
+function put(groups, group, one) {
+  if (groups.has(group)) groups.get(group).push(one);
+  else groups.set(group, [one]);
+}
+
+/** The nodes of a column, and the node of each item. */
+function columnOf(single, rest) {
+  const nodes = single.map((one) => ({ ...one, n: 1, group: null }));
+  const nodeOf = new Map(single.map((one) => [one.id, one.id]));
+  for (const [group, members] of rest) {
+    const id = GROUP + group;
+    const mass = members.reduce((sum, one) => sum + one.mass, 0);
+    nodes.push({ id, title: null, rating: null, mass, n: members.length, group });
+    for (const one of members) nodeOf.set(one.id, id);
+  }
+  return { nodes, nodeOf };
 }
 
 function joined(flows, [source, target]) {
@@ -83,8 +125,8 @@ function joined(flows, [source, target]) {
   const numbers = new Map();
   const number = (id) => numbers.get(id) ?? numbers.set(id, numbers.size).get(id);
   for (const flow of flows) {
-    const from = source.single.has(flow.source) ? flow.source : OTHERS;
-    const to = target.single.has(flow.target) ? flow.target : OTHERS;
+    const from = source.nodeOf.get(flow.source);
+    const to = target.nodeOf.get(flow.target);
     const key = `${number(from)} ${number(to)}`;
     const ribbon = byEnds.get(key) ?? { from, to, mass: 0, value: 0, share: 0, stays: true, flows: [] };
     byEnds.set(key, ribbon);
@@ -119,7 +161,7 @@ function byMiddle(nodes, others, ribbons, near, far) {
       const mine = ribbons.filter((ribbon) => ribbon[near] === node.id);
       const mass = mine.reduce((sum, ribbon) => sum + ribbon.mass, 0);
       const at = mine.reduce((sum, ribbon) => sum + ribbon.mass * rank.get(ribbon[far]), 0) / (mass || 1);
-      return [node.id, node.id === OTHERS ? Infinity : at]; // the group of small items comes last
+      return [node.id, node.group === OTHERS ? Infinity : at]; // the group of small items comes last
     }),
   );
   return [...nodes].sort((a, b) => middle.get(a.id) - middle.get(b.id) || b.mass - a.mass);

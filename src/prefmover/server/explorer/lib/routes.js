@@ -3,6 +3,7 @@
  *
  *     #/like-minded/ada-b      #/why/ada-b/hugo-m      #/recommended/ada-b/alien-1979
  *     #/measures/ada-b/hugo-m  #/try                   #/why/@you/hugo-m
+ *     #/item/alien-1979        #/map/users/ada-b       #/try/alien-1979:4.5,aliens-1986:5
  *
  * `@you` is the visitor. Ids are percent-encoded, so no id can look like it.
  */
@@ -14,13 +15,18 @@ export const PAGES = {
   "like-minded": ["person"],
   why: ["person", "other"],
   recommended: ["person", "item"],
-  try: [],
+  try: ["shared"],
+  map: ["kind", "item"],
   measures: ["person", "other"],
+  item: ["item"],
 };
+
+const PLAIN = new Set(["item", "kind", "shared"]); // parts that are no people
 
 /**
  * @typedef {{you?: boolean, id?: string}} Person
- * @typedef {{page: string|null, person?: Person, other?: Person, item?: string}} Route
+ * @typedef {{page: string|null, person?: Person, other?: Person, item?: string,
+ *   kind?: string, shared?: string}} Route
  */
 
 /** @returns {Route} page is null if there is no page at the address. */
@@ -32,7 +38,8 @@ export function parse(hash) {
   const route = { page };
   try {
     parts.forEach((part, k) => {
-      if (names[k] === "item") route.item = decodeURIComponent(part);
+      if (names[k] === "shared") route.shared = part;
+      else if (PLAIN.has(names[k])) route[names[k]] = decodeURIComponent(part);
       else route[names[k]] = part === YOU ? { you: true } : { id: decodeURIComponent(part) };
     });
   } catch {
@@ -49,7 +56,8 @@ export function href(route) {
   for (const name of PAGES[route.page]) {
     const part = route[name];
     if (part === undefined || part === null) break;
-    if (name === "item") parts.push(encodeURIComponent(part));
+    if (name === "shared") parts.push(part);
+    else if (PLAIN.has(name)) parts.push(encodeURIComponent(part));
     else parts.push(part.you ? YOU : encodeURIComponent(part.id));
   }
   return `#/${[route.page, ...parts].join("/")}`;

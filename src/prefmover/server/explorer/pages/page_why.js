@@ -12,22 +12,21 @@ import {
   measured,
   nameOf,
   percent,
+  rank,
   users as usersNoun,
   value,
 } from "../lib/format.js";
-import { farthest, hasPlan, ratedItems } from "../lib/plan_layout.js";
+import { hasPlan } from "../lib/plan_layout.js";
 import { href, same } from "../lib/routes.js";
 import { pairPickers } from "../parts/pickers.js";
+import { card, planCard } from "../parts/plan_card.js";
 import { planTable } from "../parts/plan_table.js";
 import { empty, region } from "../parts/region.js";
-import { legend, ribbons } from "../parts/ribbons.js";
-
-const FEW = 14;
 
 export const name = "Why";
 
 export function title(route) {
-  if (!route.other) return "Why are two people alike?";
+  if (!route.other) return "How alike are two people?";
   return `Why: ${nameOf(route.person)} and ${nameOf(route.other)}`;
 }
 
@@ -53,7 +52,7 @@ export function draw(route, context) {
 function opening(route) {
   const both = route.person && route.other;
   const who = both ? `${nameOf(route.person)} and ${nameOf(route.other)}` : "two people";
-  return [h("h1", {}, `Why are ${who} alike?`), pairPickers(route)];
+  return [h("h1", {}, `How alike are ${who}?`), pairPickers(route)];
 }
 
 /** People to compare with, while the second one is not chosen. */
@@ -110,7 +109,7 @@ function drawExplanation(explanation, route, valueName) {
       { class: "facts" },
       number === null
         ? fact(capital(valueName), "undefined", explanation.reason)
-        : fact(capital(valueName), decimal(number), `by ${explanation.measure.toUpperCase()}`),
+        : fact(capital(valueName), decimal(number), rank(explanation.nearer_than)),
       fact(
         "In common",
         explanation.n_common === 0 ? "nothing" : count(explanation.n_common, itemNoun()),
@@ -118,7 +117,7 @@ function drawExplanation(explanation, route, valueName) {
       ),
       explanation.certificate ? proof(explanation.certificate) : null,
     ),
-    hasPlan(explanation) ? drawPlan(explanation, people) : drawFactors(explanation, people),
+    hasPlan(explanation) ? planCard(explanation, people) : drawFactors(explanation, people),
     h(
       "p",
       { class: "onward" },
@@ -130,29 +129,6 @@ function drawExplanation(explanation, route, valueName) {
 function commonNote({ n_common, common_share }) {
   if (common_share === null) return "";
   return n_common === 0 ? "and still comparable" : `${percent(common_share)} of the preference`;
-}
-
-/** The transport plan of PMD. */
-function drawPlan(explanation, people) {
-  const { flows } = explanation;
-  const most = Math.max(...["source", "target"].map((end) => ratedItems(flows, end).length));
-  const holder = h("div", {}, ribbons(explanation, people, { most: FEW }));
-  const texts = [`Show every ${itemNoun()}`, `Group the small ${itemNoun()}s`];
-  let all = false;
-  const toggle = () => {
-    all = !all;
-    button.textContent = texts[Number(all)];
-    holder.replaceChildren(ribbons(explanation, people, { most: all ? Infinity : FEW }));
-  };
-  const button = h("button", { type: "button", class: "quiet", on: { click: toggle } }, texts[0]);
-  return card(
-    "The cheapest plan",
-    legend(farthest(flows)),
-    "The wider a ribbon, the more preference moves; the stronger its color, the closer the two items.",
-    holder,
-    most > FEW ? h("p", {}, button) : null,
-    planTable(explanation, people),
-  );
 }
 
 /** The factors of another measure. */
@@ -172,16 +148,6 @@ function drawFactors(explanation, people) {
 function factorValue(x) {
   if (x === null) return "undefined";
   return Number.isInteger(x) ? String(x) : value(x);
-}
-
-function card(heading, aside, lead, ...content) {
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "plan" },
-    h("div", { class: "line" }, h("h2", { id: "plan" }, heading), aside),
-    h("p", { class: "soft" }, lead),
-    ...content,
-  );
 }
 
 function fact(term, value, note) {

@@ -2,39 +2,48 @@
 
 import { h, unseen } from "../lib/elements.js";
 import {
-  capitalName,
   count,
   decimal,
   item as itemNoun,
   items as itemsNoun,
   measured,
   nameOf,
+  rank,
   user as userNoun,
   users as usersNoun,
 } from "../lib/format.js";
 import { bandOf } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
+import { personLink, tasteLine } from "./links.js";
 import { empty } from "./region.js";
 
 /**
  * @param {object} answer of .../neighbors
  * @param {object} person of the route
- * @param {{valueName: string, headline?: boolean}} options
- *   "distance" or "similarity"; whether to count the neighbors with nothing in common
+ * @param {{valueName: string, spread: object, headline?: boolean, none?: string}} options
+ *   "distance" or "similarity"; the values between random people; whether to count the neighbors with nothing
+ *   in common; what to say if there is nobody
  */
-export function nearest(answer, person, { valueName, headline = true }) {
+export function nearest(answer, person, { valueName, spread, headline = true, none }) {
   const near = answer.neighbors;
-  if (near.length === 0) return empty(`There is no other ${userNoun()} to compare with.`);
-  const most = Math.max(...near.map((one) => Math.abs(measured(one))));
-  const top = valueName === "distance" && most <= Math.PI / 2 ? Math.PI / 2 : most || 1;
+  if (near.length === 0) return empty(none ?? `There is no other ${userNoun()} to compare with.`);
+  const nearness = nearnessOf(near, spread);
   return [
     headline ? strangers(near, person) : null,
     h(
       "ol",
       { class: "near" },
-      near.map((one) => row(one, person, valueName, top)),
+      near.map((one) => row(one, person, valueName, nearness(measured(one)))),
     ),
   ];
+}
+
+/** A function of a value: 1 for the nearest of all, 0 for the farthest of random pairs. */
+function nearnessOf(near, { nearest: best, farthest }) {
+  const first = measured(near[0]);
+  const far = farthest ?? measured(near.at(-1));
+  const close = best === null ? first : far > best ? Math.min(best, first) : Math.max(best, first);
+  return (value) => Math.min(Math.max((far - value) / (far - close || 1), 0.02), 1);
 }
 
 /** The number of like-minded people with nothing in common. */
@@ -58,22 +67,24 @@ function strangers(near, person) {
   );
 }
 
-function row(one, person, valueName, top) {
+function row(one, person, valueName, share) {
   const other = { id: one.user };
-  const share = Math.min(Math.abs(measured(one)) / top, 1);
   const why = { href: href({ page: "why", person, other }), "aria-label": `Why ${nameOf(other)}?` };
   return h(
     "li",
     {},
-    h("a", { class: "who", href: href({ page: "like-minded", person: other }) }, capitalName(other)),
-    h("span", { class: "far" }, unseen(`${valueName} `), decimal(measured(one))),
+    h("span", { class: "who" }, personLink(other, { capital: true }), tasteLine(one.taste?.slice(0, 2))),
+    h(
+      "span",
+      { class: "far", title: rank(one.nearer_than) },
+      unseen(`${valueName} `),
+      decimal(measured(one)),
+      unseen(`, ${rank(one.nearer_than)}`),
+    ),
     h(
       "span",
       { class: "rule", "aria-hidden": "true" },
-      h("span", {
-        class: bandOf(valueName === "distance" ? share : 1 - share, 1),
-        style: { width: `${(100 * share).toFixed(1)}%` },
-      }),
+      h("span", { class: bandOf(1 - share, 1), style: { width: `${(100 * share).toFixed(1)}%` } }),
     ),
     h(
       "span",

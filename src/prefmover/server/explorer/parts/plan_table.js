@@ -3,6 +3,7 @@
 import { h } from "../lib/elements.js";
 import { capitalWhose, count, decimal, nameOf, percent, rating, whose } from "../lib/format.js";
 import { hasPlan } from "../lib/plan_layout.js";
+import { itemLink } from "./links.js";
 
 /**
  * @param {object} explanation of two people
@@ -46,15 +47,15 @@ export function planTable(explanation, people) {
 
 function line(flow, plan) {
   const stays = plan && flow.source === flow.target;
-  const rated = (title, value) => (plan ? title : `${title}, ${rating(value)}`);
+  const rated = (id, title, value) => [itemLink(id, title), plan ? null : `, ${rating(value)}`];
   return h(
     "tr",
     {},
-    h("th", { scope: "row", class: "text" }, rated(flow.source_label, flow.source_rating)),
+    h("th", { scope: "row", class: "text" }, rated(flow.source, flow.source_label, flow.source_rating)),
     h(
       "td",
       { class: "text" },
-      stays ? "stays (both rated it)" : rated(flow.target_label, flow.target_rating),
+      stays ? "stays (both rated it)" : rated(flow.target, flow.target_label, flow.target_rating),
     ),
     plan ? [h("td", {}, decimal(flow.distance)), h("td", {}, percent(flow.mass))] : null,
     h("td", {}, decimal(flow.value)),

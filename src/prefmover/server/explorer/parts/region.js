@@ -36,7 +36,7 @@ export function region({ label, lines = 6, room = 3, signal }) {
     if (!element.firstElementChild?.classList.contains("loaded"))
       element.replaceChildren(skeleton(label, lines));
     try {
-      const answer = await load(stop);
+      const answer = await load(stop, (progress) => !stop.aborted && waits(progress));
       if (stop.aborted) return;
       put(h("div", { class: "loaded" }, draw(answer)));
     } catch (error) {
@@ -47,6 +47,16 @@ export function region({ label, lines = 6, room = 3, signal }) {
       else if (error.status !== 503 || error.state) put(failure(error, again));
       else busy(error, load, draw, attempt);
     }
+  }
+
+  /** Show how far something is that the server computes. */
+  function waits({ done, total }) {
+    const known = element.querySelector(".skeleton progress");
+    if (known) return total ? Object.assign(known, { max: total, value: done }) : null;
+    const bar = h("progress", { "aria-label": `Computing ${label}` });
+    element
+      .querySelector(".skeleton")
+      ?.prepend(h("p", { class: "soft" }, `Computing ${label}, once for everybody.`), bar);
   }
 
   /** Wait until the server is ready, for as long as it says that it starts. */

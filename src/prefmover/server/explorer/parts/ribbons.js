@@ -3,9 +3,10 @@
  * at a ribbon, or moving through them with the arrow keys, shows its numbers.
  */
 
-import { h, s, unseen } from "../lib/elements.js";
-import { capitalWhose, count, decimal, item as itemNoun, percent, rating, whose } from "../lib/format.js";
+import { h, s } from "../lib/elements.js";
+import { capitalWhose, count, decimal, items, percent, whose } from "../lib/format.js";
 import { layout, ratedItems } from "../lib/plan_layout.js";
+import { column, nodeTitle } from "./plan_columns.js";
 
 const HOW = matchMedia("(hover: none)").matches
   ? "tap one to see its numbers"
@@ -15,11 +16,13 @@ const HELP = { head: "Every ribbon is a part of the distance", body: HOW };
 /**
  * @param {object} explanation of two people, with a plan
  * @param {object[]} people the two, as in the route
- * @param {{most?: number, compact?: boolean}} [options]
+ * @param {object} [options] those of the layout, and:
+ * @param {boolean} [options.compact] without names and sum
+ * @param {(group: string) => void} [options.expand] is called with a group that is to be opened
  * @returns {HTMLElement}
  */
-export function ribbons(explanation, people, { most, compact = false } = {}) {
-  const plan = layout(explanation, { most });
+export function ribbons(explanation, people, { compact = false, expand, ...options } = {}) {
+  const plan = layout(explanation, options);
   const title = (id, side) => nodeTitle(plan[side].find((node) => node.id === id));
   const texts = plan.ribbons.map((ribbon) =>
     sentences(ribbon, title(ribbon.from, "left"), title(ribbon.to, "right")),
@@ -62,9 +65,9 @@ export function ribbons(explanation, people, { most, compact = false } = {}) {
     h(
       "div",
       { class: "columns", style: { height: `${plan.height.toFixed(1)}px` } },
-      column(plan.left, "left"),
+      column(plan.left, "left", expand),
       picture,
-      column(plan.right, "right"),
+      column(plan.right, "right", expand),
     ),
     compact ? null : sum(explanation, plan, slices),
   );
@@ -131,55 +134,18 @@ export function ribbons(explanation, people, { most, compact = false } = {}) {
   return element;
 }
 
-function nodeTitle(node) {
-  return node.title ?? count(node.n, `other ${itemNoun()}`);
-}
-
 function sentences(ribbon, from, to) {
   const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} flows together` : "";
   const mass = `${percent(ribbon.mass)} of the preference`;
   if (ribbon.stays) {
     return {
       head: `${from} stays`,
-      body: `${mass} is on ${itemNoun()}s that both rated and costs nothing${several}`,
+      body: `${mass} is on ${items()} that both rated and costs nothing${several}`,
     };
   }
   const cost = `${mass} × distance ${decimal(ribbon.distance)} = ${decimal(ribbon.value)}`;
   return { head: `${from} → ${to}`, body: `${cost}, ${percent(ribbon.share)} of the distance${several}` };
 }
-
-function column(nodes, name) {
-  return h(
-    "div",
-    { class: `column ${name}` },
-    nodes.map((node) => {
-      const text = nodeTitle(node);
-      node.element = h(
-        "div",
-        {
-          class: `node${node.common ? " common" : ""}`,
-          title: text,
-          style: {
-            top: `${node.y.toFixed(1)}px`,
-            height: `${node.height.toFixed(1)}px`,
-            "--bar": `${node.bar.toFixed(1)}px`,
-            "--lines": Math.max(1, Math.floor(node.height / 18)),
-          },
-        },
-        h(
-          "span",
-          { class: "words" },
-          h("span", { class: "name" }, node.common ? both() : null, text),
-          node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
-        ),
-        h("span", { class: "bar", "aria-hidden": "true" }),
-      );
-      return node.element;
-    }),
-  );
-}
-
-const both = () => [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")];
 
 function side(explanation, person, end) {
   const n = ratedItems(explanation.flows, end).length;

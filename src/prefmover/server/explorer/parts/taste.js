@@ -2,6 +2,7 @@
 
 import { h } from "../lib/elements.js";
 import { count, items as itemsNoun, percent, predicted } from "../lib/format.js";
+import { itemLink, tasteLine } from "./links.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
 
@@ -22,6 +23,7 @@ export function taste(person, scale) {
       count(person.n_ratings, "rating"),
       person.mean_rating === null ? null : `, ${predicted(person.mean_rating)} on average`,
     ),
+    person.taste?.length ? h("p", {}, "More than others: ", tasteLine(person.taste), ".") : null,
     strip(person, scale),
     h(
       "ol",
@@ -31,7 +33,7 @@ export function taste(person, scale) {
           "li",
           {},
           shownStars(one.rating, scale),
-          h("span", { class: "title" }, one.title),
+          h("span", { class: "title" }, itemLink(one.item, one.title)),
           h("span", { class: "share" }, percent(one.share)),
         ),
       ),

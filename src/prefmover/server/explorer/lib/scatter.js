@@ -1,0 +1,202 @@
+/**
+ * Points on a canvas that can be moved and zoomed. Thousands are drawn in a few milliseconds, and only when
+ * something has changed.
+ */
+
+const REACH = 14; // px around the pointer within which a point is found
+const MOST_ZOOM = 40;
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {{x: number, y: number, group: number|null}[]} points in the unit square
+ * @param {{hover: (k: number|null) => void, choose: (k: number) => void, signal: AbortSignal}} listeners
+ */
+export function scatter(canvas, points, { hover, choose, signal }) {
+  const pen = canvas.getContext("2d");
+  const view = { x: 0.5, y: 0.5, zoom: 1 };
+  let lit = new Set();
+  let chosen = null;
+  let over = null;
+  let pending = 0;
+  let colors = null;
+  const pointers = new Map();
+  let moved = 0;
+
+  const side = () => Math.min(canvas.clientWidth, canvas.clientHeight) * 0.94 * view.zoom;
+  const place = (one) => [
+    canvas.clientWidth / 2 + (one.x - view.x) * side(),
+    canvas.clientHeight / 2 + (view.y - one.y) * side(),
+  ];
+
+  function palette() {
+    const style = getComputedStyle(canvas);
+    const read = (name) => style.getPropertyValue(name).trim();
+    return {
+      groups: Array.from({ length: 8 }, (_, k) => read(`--group-${k}`)),
+      none: read("--edge"),
+      ink: read("--ink"),
+      card: read("--card"),
+    };
+  }
+
+  function draw() {
+    pending = 0;
+    const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    colors ??= palette();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const size = Math.min(2 + 0.8 * Math.sqrt(view.zoom) + 60 / Math.sqrt(points.length), 9);
+    const faint = chosen !== null || lit.size > 0;
+    for (const [k, one] of points.entries()) {
+      if (lit.has(k) || k === chosen) continue;
+      pen.globalAlpha = faint ? 0.28 : 0.8;
+      pen.fillStyle = one.group === null ? colors.none : colors.groups[one.group];
+      const [x, y] = place(one);
+      if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
+      pen.fillRect(x - size / 2, y - size / 2, size, size);
+    }
+    pen.globalAlpha = 1;
+    for (const k of lit) spot(points[k], size + 5, 2);
+    if (chosen !== null) spot(points[chosen], size + 9, 3);
+    if (over !== null && over !== chosen) spot(points[over], size + 6, 2);
+  }
+
+  /** A point with a rim. */
+  function spot(one, size, rim) {
+    const [x, y] = place(one);
+    pen.beginPath();
+    pen.arc(x, y, size / 2, 0, 2 * Math.PI);
+    pen.fillStyle = one.group === null ? colors.none : colors.groups[one.group];
+    pen.fill();
+    pen.lineWidth = rim;
+    pen.strokeStyle = colors.ink;
+    pen.stroke();
+  }
+
+  function redraw() {
+    if (!pending) pending = requestAnimationFrame(draw);
+  }
+
+  function nearest(event) {
+    const box = canvas.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    let [best, least] = [null, REACH * REACH];
+    for (const [k, one] of points.entries()) {
+      const [x, y] = place(one);
+      const far = (x - px) ** 2 + (y - py) ** 2;
+      if (far < least) [best, least] = [k, far];
+    }
+    return best;
+  }
+
+  /** Zoom so that the place under a point of the canvas stays there. */
+  function zoomBy(factor, cx = canvas.clientWidth / 2, cy = canvas.clientHeight / 2) {
+    const before = side();
+    const [x, y] = [
+      view.x + (cx - canvas.clientWidth / 2) / before,
+      view.y - (cy - canvas.clientHeight / 2) / before,
+    ];
+    view.zoom = Math.min(Math.max(view.zoom * factor, 1), MOST_ZOOM);
+    view.x = x - (cx - canvas.clientWidth / 2) / side();
+    view.y = y + (cy - canvas.clientHeight / 2) / side();
+    if (view.zoom === 1) Object.assign(view, { x: 0.5, y: 0.5 });
+    redraw();
+  }
+
+  function pan(dx, dy) {
+    view.x -= dx / side();
+    view.y += dy / side();
+    redraw();
+  }
+
+  const on = (name, listener, options = {}) =>
+    canvas.addEventListener(name, listener, { signal, ...options });
+  on("pointerdown", (event) => {
+    pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    canvas.setPointerCapture(event.pointerId);
+    moved = 0;
+  });
+  on("pointermove", (event) => {
+    const last = pointers.get(event.pointerId);
+    if (!last) {
+      const k = nearest(event);
+      if (k !== over) {
+        over = k;
+        hover(k);
+        redraw();
+      }
+      return;
+    }
+    const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
+    const others = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+    if (others.length) {
+      const gap = (at) => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]);
+      const box = canvas.getBoundingClientRect();
+      const middle = [(event.clientX + others[0][0]) / 2, (event.clientY + others[0][1]) / 2];
+      zoomBy(
+        gap([event.clientX, event.clientY]) / Math.max(gap(last), 1),
+        middle[0] - box.left,
+        middle[1] - box.top,
+      );
+    } else pan(dx, dy);
+    moved += Math.abs(dx) + Math.abs(dy);
+    pointers.set(event.pointerId, [event.clientX, event.clientY]);
+  });
+  const release = (event) => {
+    pointers.delete(event.pointerId);
+  };
+  on("pointerup", (event) => {
+    release(event);
+    const k = moved < 6 ? nearest(event) : null;
+    if (k !== null) choose(k);
+  });
+  on("pointercancel", release);
+  on("pointerleave", () => {
+    over = null;
+    hover(null);
+    redraw();
+  });
+  on(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey && view.zoom === 1 && event.deltaY > 0) return; // the page scrolls
+      event.preventDefault();
+      const box = canvas.getBoundingClientRect();
+      zoomBy(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+    },
+    { passive: false },
+  );
+  on("keydown", (event) => {
+    const step = 40;
+    const moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    if (event.key in moves) pan(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") zoomBy(1.5);
+    else if (event.key === "-") zoomBy(1 / 1.5);
+    else if (event.key === "0") zoomBy(0);
+    else return;
+    event.preventDefault();
+  });
+  const observer = new ResizeObserver(redraw);
+  observer.observe(canvas);
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const recolor = () => {
+    colors = null;
+    redraw();
+  };
+  scheme.addEventListener("change", recolor, { signal });
+  signal.addEventListener("abort", () => observer.disconnect());
+
+  /** Light up a point and others; null for none. */
+  function light(k, others = []) {
+    chosen = k;
+    lit = new Set(others);
+    redraw();
+  }
+
+  return { light, zoomBy, place: (k) => place(points[k]) };
+}

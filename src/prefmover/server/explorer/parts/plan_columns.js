@@ -1,0 +1,65 @@
+/** The columns of a plan: the items and groups of one person, each with a bar as tall as its mass. */
+
+import { h, unseen } from "../lib/elements.js";
+import { count, item as itemNoun, items, rating } from "../lib/format.js";
+import { BOTH, OTHERS } from "../lib/plan_layout.js";
+import { itemLink } from "./links.js";
+
+/** "Alien (1979)", "12 Horror films", "5 films rated by both". */
+export function nodeTitle(node) {
+  if (!node.group) return node.title;
+  if (node.group === OTHERS) return count(node.n, `other ${itemNoun()}`);
+  if (node.group === BOTH) return `${count(node.n, itemNoun())} rated by both`;
+  if (node.group.startsWith("like ")) return `${count(node.n, itemNoun())} ${node.group}`;
+  return `${node.group}, ${count(node.n, itemNoun())}`;
+}
+
+/**
+ * @param {object[]} nodes of the layout
+ * @param {string} name "left" or "right"
+ * @param {(group: string) => void} [expand] opens a group
+ */
+export function column(nodes, name, expand) {
+  return h(
+    "div",
+    { class: `column ${name}` },
+    nodes.map((node) => {
+      node.element = nodeElement(node, expand);
+      return node.element;
+    }),
+  );
+}
+
+function nodeElement(node, expand) {
+  const text = nodeTitle(node);
+  const style = {
+    top: `${node.y.toFixed(1)}px`,
+    height: `${node.height.toFixed(1)}px`,
+    "--bar": `${node.bar.toFixed(1)}px`,
+    "--lines": Math.max(1, Math.floor(node.height / 18)),
+  };
+  return h(
+    "div",
+    { class: `node${node.common ? " common" : ""}${node.group ? " group" : ""}`, title: text, style },
+    h(
+      "span",
+      { class: "words" },
+      h("span", { class: "name" }, node.common ? both() : null, label(node, text, expand)),
+      node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
+    ),
+    h("span", { class: "bar", "aria-hidden": "true" }),
+  );
+}
+
+function label(node, text, expand) {
+  if (!node.group) return itemLink(node.id, text);
+  if (!expand) return text;
+  const open = () => expand(node.group);
+  return h(
+    "button",
+    { type: "button", class: "expand", "aria-label": `${text}: show the ${items()}`, on: { click: open } },
+    text,
+  );
+}
+
+const both = () => [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")];
