@@ -18,6 +18,9 @@ ROUTES = {
     "recommended": "#/recommended/petra-h",
     "measures": "#/measures/petra-h/bianca-b",
     "try": "#/try",
+    "item": "#/item/jaws-1975",
+    "users": "#/map/users/petra-h",
+    "items": "#/map/items",
     "nowhere": "#/nowhere",
     "unchosen": "#/why/petra-h",
 }
@@ -49,7 +52,7 @@ def test_every_page(visiting, size, scheme):
             visitor.settled()
             page.wait_for_timeout(250)  # fading in is over
             assert (route, visitor.audit()) == (route, [])
-        field = page.get_by_role("combobox").first
+        field = page.locator("#pick-person")
         field.click()
         page.get_by_role("option").first.wait_for()
         assert visitor.audit() == []
@@ -74,8 +77,8 @@ def test_tab_goes_through_the_page_in_order(visitor):
         names.append(at[2])
         assert at[3] != "none", at
         assert at[4] >= 2, at
-    pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Measures"]
-    assert [name.strip() for name in names[:7]] == ["prefmover", *pages, "pick-person"]
+    pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Map", "Measures"]
+    assert [name.strip() for name in names[:9]] == ["prefmover", *pages, "find", "pick-person"]
     # links of one row differ a little
     assert all(below > above - 20 for above, below in pairwise(tops)), tops
     page.get_by_role("link", name="Skip to content").focus()

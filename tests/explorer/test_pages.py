@@ -24,7 +24,7 @@ def number(text):
 def test_like_minded_by_keyboard(visitor):
     page = visitor.open("")
     assert page.title().endswith("prefmover")
-    field = page.get_by_role("combobox")
+    field = page.locator("#pick-person")
     field.focus()
     page.keyboard.type("petr")
     option = page.get_by_role("option", name=re.compile("petra-h"))
@@ -40,8 +40,10 @@ def test_like_minded_by_keyboard(visitor):
     assert "petra-h" in page.title()
     expect(field).to_be_focused()  # it is the same page: the focus stays where it was
     near = visitor.api("users/petra-h/neighbors", k=10)["neighbors"]
-    assert texts(page, ".near .who") == [one["user"] for one in near]
-    assert [text[-5:] for text in texts(page, ".near .far")] == [f"{one['distance']:.3f}" for one in near]
+    assert texts(page, ".near .who a") == [one["user"] for one in near]
+    shown = [re.search(r"\d\.\d{3}", text)[0] for text in texts(page, ".near .far")]
+    assert shown == [f"{one['distance']:.3f}" for one in near]
+    assert page.locator(".near .leaning").first.inner_text() == " and ".join(near[0]["taste"][:2])
     strangers = sum(one["n_common"] == 0 for one in near)
     assert page.locator(".near .common.none").count() == strangers
     assert page.locator(".point .dot.none").count() == strangers
@@ -53,13 +55,13 @@ def test_like_minded_by_keyboard(visitor):
 
 def test_escape_closes_the_list_and_keeps_the_choice(visitor):
     page = visitor.open("#/like-minded/petra-h")
-    field = page.get_by_role("combobox")
+    field = page.locator("#pick-person")
     field.click()
     page.get_by_role("option").first.wait_for()
     page.keyboard.type("zzz")
-    expect(page.locator(".hint")).to_be_visible()
+    expect(page.locator(".pickers .hint")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator(".popup")).to_be_hidden()
+    expect(page.locator(".pickers .popup")).to_be_hidden()
     assert field.input_value() == "petra-h"
 
 
@@ -87,8 +89,11 @@ def numbers(page, user, other):
           const answer = await (await fetch(`/api/v1/explanations?user=${user}&other=${other}`)).json();
           const { layout } = await import("/assets/lib/plan_layout.js");
           const sum = (list, field) => list.reduce((all, one) => all + one[field], 0);
-          return [3, 6, 14, Infinity].map((most) => {
-            const plan = layout(answer, { most });
+          const open = new Map([["Horror", 5], ["rated by both", 3]]);
+          const ways = [3, 6, 14, Infinity].map((most) => ({ most }));
+          ways.push(...["genre", "decade", "cluster"].flatMap((by) => [{ by }, { by, open }]));
+          return ways.map((way) => {
+            const plan = layout(answer, way);
             const inside = [...plan.left, ...plan.right].every((node) => {
               const end = plan.left.includes(node) ? "from" : "to";
               const mine = plan.ribbons.filter((ribbon) => ribbon[end] === node.id);
@@ -132,7 +137,7 @@ def test_why(visitor):
     page.get_by_text("The plan as a table").click()
     assert page.locator(".more tbody tr").count() == len(answer["flows"])
     foot = page.locator(".more tfoot td").all_inner_texts()
-    assert foot == ["100.0 %", f"{answer['distance']:.3f}", "100.0 %"]
+    assert foot == ["100.0%", f"{answer['distance']:.3f}", "100.0%"]
 
 
 def test_ribbons_by_pointer_and_by_key(visitor):
@@ -148,8 +153,8 @@ def test_ribbons_by_pointer_and_by_key(visitor):
     assert f"{head.inner_text()}: {body.inner_text()}" == label
     assert page.locator(".node.active").count() == 2
     page.locator("#swap").focus()
-    for _ in range(3):
-        page.keyboard.press("Tab")  # the other field, then the plan: one stop for all ribbons
+    for _ in range(12):
+        page.keyboard.press("Tab")  # the other field, titles, then the plan: one stop for all ribbons
         if first.evaluate("e => e === document.activeElement"):
             break
     expect(first).to_be_focused()
@@ -166,15 +171,29 @@ def test_ribbons_by_pointer_and_by_key(visitor):
     assert page.url.endswith("#/why/bianca-b/petra-h")
 
 
-def test_small_items_are_grouped_until_a_click(visitor):
+def test_large_plans_are_in_groups_that_open(visitor):
     busy = sorted(visitor.api("users", limit=100)["users"], key=lambda one: -one["n_ratings"])[:2]
     page = visitor.open("#/why/" + "/".join(one["id"] for one in busy))
-    assert page.locator(".left .node").count() == 14
-    assert page.locator(".left .node").last.inner_text()
+    answer = visitor.api("explanations", user=busy[0]["id"], other=busy[1]["id"])
+    groups = {one["item"]: one["groups"] for one in answer["items"]}
+    both = {flow["source"] for flow in answer["flows"]} & {flow["target"] for flow in answer["flows"]}
+    mine = {flow["source"] for flow in answer["flows"]} - both
+    assert page.locator(".left .node").count() == len({groups[item]["genre"] for item in mine}) + 1
+    assert page.locator(".left .node.common .expand").count() == 1  # what both rated is a group of its own
     total = page.locator(".total").inner_text()
-    page.get_by_role("button", name="Show every film").click()
-    assert page.locator(".left .node").count() == busy[0]["n_ratings"]
+    assert page.get_by_role("button", name="Close the groups").is_hidden()
+    before = page.locator(".left .node").count()
+    page.locator(".left .expand").first.click()
+    assert page.locator(".left .node").count() > before
     assert page.locator(".total").inner_text() == total == page.locator(".whole").inner_text()
+    page.get_by_role("button", name="Close the groups").click()
+    assert page.locator(".left .node").count() == before
+    page.get_by_role("button", name="By decade").click()
+    decades = {groups[item]["decade"] for item in mine}
+    assert page.locator(".left .node").count() == len(decades) + 1
+    page.get_by_role("button", name="Largest one by one").click()
+    assert 13 <= page.locator(".left .node").count() <= 14
+    assert page.locator(".total").inner_text() == total
 
 
 def test_recommended(visitor):
@@ -213,9 +232,9 @@ def test_measures(visitor):
 
 def test_hostile_names_stay_text(visitor):
     page = visitor.open("#/like-minded")
-    page.get_by_role("combobox").click()
+    page.locator("#pick-person").click()
     page.keyboard.type('">')
-    expect(page.locator("[role=option] .option")).to_have_text([VIEWER])
+    expect(page.locator(".pickers [role=option] .option")).to_have_text([VIEWER])
     page.keyboard.press("Enter")
     visitor.settled()
     assert VIEWER in page.locator("h1").inner_text()

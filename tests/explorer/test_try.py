@@ -40,11 +40,11 @@ def test_rate_by_keyboard_and_pointer(visitor):
     visitor.settled()
     assert list(rated(page).values()) == [5, 5]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    expect(page.locator(".near .who")).to_have_text([one["user"] for one in near])
+    expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
     best = visitor.guest("recommendations", n=5)["recommendations"]
     expect(page.locator(".recommended h3")).to_have_text([one["title"] for one in best])
     visitor.settled()
-    assert page.get_by_role("heading", name=f"Why {near[0]['user']}").count() == 1
+    assert page.get_by_role("heading", name=f"Why {near[0]['user']} is near you").count() == 1
     plan = visitor.guest("explanations", other=near[0]["user"])
     assert 0 < page.locator(".plan .ribbon").count() <= len(plan["flows"])
     page.keyboard.press("Shift+Tab")
@@ -58,7 +58,7 @@ def test_rate_by_keyboard_and_pointer(visitor):
 
 def test_find_a_film_and_come_back(visitor):
     page = visitor.open("#/try")
-    page.get_by_role("combobox").focus()
+    page.locator("#pick-item").focus()
     page.keyboard.type("metropo")
     page.get_by_role("option").first.wait_for()
     page.keyboard.press("Enter")
@@ -116,7 +116,7 @@ def test_only_the_newest_answer_counts(visitor):
     page.wait_for_timeout(300)
     assert requested == [1, 3]
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    expect(page.locator(".near .who")).to_have_text([one["user"] for one in near])
+    expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,9 @@ def test_import(client):
 
 
 def test_items_by_id(client):
-    answer = client.post("/api/v1/guest/items", json={"ids": ["the-thing-1982", "nothing", "aliens-1986"]}).json()
+    answer = client.post(
+        "/api/v1/guest/items", json={"ids": ["the-thing-1982", "nothing", "aliens-1986"]}
+    ).json()
     assert [one["id"] for one in answer["items"]] == ["the-thing-1982", "aliens-1986"]
     assert answer["unknown"] == ["nothing"]
 

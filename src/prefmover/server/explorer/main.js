@@ -58,7 +58,7 @@ function drawPage(model) {
     recent = { person: route.person, other: same(route.person, other) ? undefined : other };
   }
   const page = route.page && PAGES[route.page];
-  main.replaceChildren(...[content(page, route, model)].flat(Infinity));
+  main.replaceChildren(...[content(page, route, model)].flat(Infinity).filter(Boolean));
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
   move(samePage, focused);
@@ -116,7 +116,7 @@ function start(model) {
   ];
   const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
   document.getElementById("facts").textContent = facts;
-  nav.after(finder());
+  document.getElementById("finder").replaceChildren(finder());
   addEventListener("hashchange", () => drawPage(model));
   drawPage(model);
 }

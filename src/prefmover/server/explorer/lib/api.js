@@ -3,7 +3,7 @@
  * and nothing jumps. A person is `{id}`, or `{you: true}` for the visitor, whose ratings are sent along.
  */
 
-import { guestRatings } from "./guest.js";
+import { guestRatings, notInterested } from "./guest.js";
 
 const ROOT = new URL("../../api/v1", import.meta.url).pathname; // the pages may be in any folder
 const READY = new URL("../../readyz", import.meta.url);
@@ -64,8 +64,12 @@ export const neighbors = (person, k, signal, strangers = false) =>
 
 export const lists = (person, signal) => about(person, `${path(person)}/lists`, "/guest/lists", {}, signal);
 
-export const recommendations = (person, n, signal) =>
-  about(person, `${path(person)}/recommendations`, "/guest/recommendations", { n }, signal);
+/** The best n items, by the choices of filters.js; for the visitor, without what they refused. */
+export function recommendations(person, n, signal, choices = {}) {
+  const exclude = person.you ? notInterested() : [];
+  const wanted = { n, ...choices, ...(exclude.length ? { exclude } : {}) };
+  return about(person, `${path(person)}/recommendations`, "/guest/recommendations", wanted, signal);
+}
 
 export const recommendation = (person, item, signal) =>
   person.you
@@ -86,7 +90,8 @@ function about(person, userPath, guestPath, parameters, signal) {
 }
 
 function get(path, query, signal) {
-  const text = new URLSearchParams(query).toString();
+  const pairs = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const text = new URLSearchParams(pairs).toString();
   return cached(text ? `${path}?${text}` : path, { signal });
 }
 

@@ -3,12 +3,16 @@
  */
 
 const KEY = "prefmover.ratings";
-const MOST = 500; // limit of the server
+const REFUSED = "prefmover.not-interested";
+export const MOST = 500; // limit of the server
+const MOST_REFUSED = 200;
 
 /** @typedef {{id: string, title: string, rating: number}} Rated */
 
 /** @type {Map<string, Rated>} */
 const ratings = new Map(load().map((one) => [one.id, one]));
+
+const refused = new Set(stored(REFUSED).filter((id) => typeof id === "string"));
 
 /** All ratings, oldest first. @returns {Rated[]} */
 export const guestRatings = () => [...ratings.values()];
@@ -24,18 +28,55 @@ export function rate(item, rating) {
   save();
 }
 
-/** Remove all ratings. */
+/** Remove all ratings, and what was refused. */
 export function clearRatings() {
   ratings.clear();
+  refused.clear();
   save();
 }
 
+/** The ids of items in which the visitor is not interested. @returns {string[]} */
+export const notInterested = () => [...refused];
+
+/** Leave an item out of recommendations, or let it in again. */
+export function refuse(id, out = true) {
+  if (out && refused.size < MOST_REFUSED) refused.add(id);
+  else refused.delete(id);
+  save();
+}
+
+/** The ratings as a part of an address: `alien-1979:4.5,aliens-1986:5`. */
+export const shareCode = () =>
+  guestRatings()
+    .map(({ id, rating }) => `${encodeURIComponent(id)}:${rating}`)
+    .join(",");
+
+/** The ratings in such a part, without titles; those that cannot be read are left out. */
+export function sharedRatings(code) {
+  return code
+    .split(",")
+    .slice(0, MOST)
+    .flatMap((part) => {
+      const [id, rating] = part.split(":");
+      try {
+        const known = { id: decodeURIComponent(id), rating: Number.parseFloat(rating) };
+        return known.id && Number.isFinite(known.rating) ? [known] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
 function load() {
+  return stored(KEY).filter(
+    (one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating),
+  );
+}
+
+function stored(key) {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return stored.filter(
-      (one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating),
-    );
+    const list = JSON.parse(sessionStorage.getItem(key) ?? "[]");
+    return Array.isArray(list) ? list : [];
   } catch {
     return []; // no storage, or not our content
   }
@@ -44,6 +85,7 @@ function load() {
 function save() {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(guestRatings()));
+    sessionStorage.setItem(REFUSED, JSON.stringify(notInterested()));
   } catch {
     // storage may be full or disabled; the ratings last as long as the page
   }

@@ -119,7 +119,6 @@ function liked(one, model) {
 
 function nearList({ near }) {
   if (!near.length) return empty(`There is no other ${itemNoun()}.`);
-  const far = near.at(-1).distance || 1;
   return h(
     "ol",
     { class: "near-items" },
@@ -132,7 +131,7 @@ function nearList({ near }) {
         h(
           "span",
           { class: "rule", "aria-hidden": "true" },
-          h("span", { style: { width: `${(100 * Math.min(one.distance / far, 1)).toFixed(1)}%` } }),
+          h("span", { style: { width: `${(100 * one.similarity).toFixed(1)}%` } }),
         ),
       ),
     ),

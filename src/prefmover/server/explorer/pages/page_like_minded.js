@@ -41,7 +41,7 @@ function drawPerson(route, { model, signal }) {
   const about = region({ label: `${whose(route.person)} ratings`, lines: 9, room: 26, signal });
   about.show(
     (stop) => api.ratings(route.person, STRIPES, stop),
-    (answer) => taste(answer, model.scale),
+    (answer) => [taste(answer, model.scale), howRatingsCount(model)],
   );
   const compared = region({ label: "neighbors by other measures", lines: 10, room: 30, signal });
   compared.show(
@@ -59,7 +59,6 @@ function drawPerson(route, { model, signal }) {
         { class: "card", "aria-labelledby": "taste" },
         h("h2", { id: "taste" }, `${capitalWhose(route.person)} taste`),
         about.element,
-        howRatingsCount(model),
       ),
       nearestCard(route, model, signal),
     ),
@@ -82,7 +81,8 @@ function drawPerson(route, { model, signal }) {
 
 /** The nearest people: of all, or of those with nothing in common. */
 function nearestCard(route, model, signal) {
-  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, room: 34, signal });
+  const room = innerWidth < 640 ? 56 : 38; // rem; names and tastes need two lines on a phone
+  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, room, signal });
   const state = { k: NEAREST, strangers: false };
   const more = h(
     "button",

@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
 import { capital, items as itemsNoun, nameOf, user as userNoun, withArticle } from "../lib/format.js";
 import { href } from "../lib/routes.js";
+import { filters } from "../parts/filters.js";
 import { onePicker } from "../parts/pickers.js";
 import { ratingParts } from "../parts/rating_parts.js";
 import { recommended, summary } from "../parts/recommended.js";
@@ -33,19 +34,27 @@ export function draw(route, { model, signal }) {
   }
   const who = nameOf(route.person);
   const list = region({ label: "recommendations", lines: 12, room: 44, signal });
-  list.show(
-    (stop) => api.recommendations(route.person, FEW, stop),
-    (answer) => {
-      announce(summary(answer));
-      return recommended(answer, {
-        scale: model.scale,
-        opened: route.item,
-        open: (item, into) => openParts(item, into),
-        // The address names the open item, without an entry in the history.
-        toggle: (item) => history.replaceState(null, "", href({ ...route, item: item ?? undefined })),
-      });
-    },
-  );
+  let choices = {};
+  const load = () =>
+    list.show(
+      (stop) => api.recommendations(route.person, FEW, stop, choices),
+      (answer) => {
+        announce(summary(answer));
+        return recommended(answer, {
+          scale: model.scale,
+          opened: route.item,
+          open: (item, into) => openParts(item, into),
+          // The address names the open item, without an entry in the history.
+          toggle: (item) => history.replaceState(null, "", href({ ...route, item: item ?? undefined })),
+          refused: route.person.you ? load : null,
+        });
+      },
+    );
+  const wanted = filters(model, (chosen) => {
+    choices = chosen;
+    load();
+  });
+  load();
   const openParts = (item, into) => {
     const parts = region({ label: "the parts", lines: 8, room: 26, signal });
     into.append(parts.element);
@@ -67,6 +76,7 @@ export function draw(route, { model, signal }) {
       "section",
       { class: "card", "aria-label": "Recommendations" },
       h("h2", { class: "unseen" }, "Recommendations"),
+      h("details", { class: "more" }, h("summary", {}, "Filters"), wanted),
       list.element,
     ),
   ];

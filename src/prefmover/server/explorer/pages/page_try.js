@@ -3,28 +3,17 @@
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import {
-  capital,
-  count,
-  decimal,
-  item as itemNoun,
-  items as itemsNoun,
-  measured,
-  nameOf,
-  users as usersNoun,
-  withArticle,
-} from "../lib/format.js";
+import { count, item as itemNoun, items as itemsNoun, withArticle } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
-import { hasPlan } from "../lib/plan_layout.js";
-import { href } from "../lib/routes.js";
 import { combobox } from "../parts/combobox.js";
-import { nearest } from "../parts/nearest.js";
-import { recommended } from "../parts/recommended.js";
-import { empty, region } from "../parts/region.js";
-import { ribbons } from "../parts/ribbons.js";
+import { importer } from "../parts/import.js";
+import { itemLink } from "../parts/links.js";
+import { meaning } from "../parts/reading.js";
+import { region } from "../parts/region.js";
+import { openShared, shareButton } from "../parts/share.js";
 import { starInput } from "../parts/stars.js";
+import { tryResults } from "../parts/try_results.js";
 
-const YOU = { you: true };
 const OFFERED = 12;
 const PAUSE = 250; // ms after the last star before the request
 
@@ -34,11 +23,12 @@ export function title() {
   return "Try it yourself";
 }
 
-export function draw(_route, { model, signal }) {
+export function draw(route, { model, signal }) {
   const rows = new Map();
   const list = h("ul", { class: "mine" });
   const tally = h("p", { class: "soft tally" });
-  const results = drawResults(model, signal);
+  const results = tryResults(model, signal);
+  const low = h("p", { class: "soft", hidden: true }, meaning(model));
   let timer = 0;
 
   function add(item, position) {
@@ -51,7 +41,7 @@ export function draw(_route, { model, signal }) {
       change: (value) => changed(item, value),
     });
     rows.set(item.id, stars);
-    list[position](h("li", {}, h("span", { class: "title" }, item.title), stars.element));
+    list[position](h("li", {}, h("span", { class: "title" }, itemLink(item.id, item.title)), stars.element));
     return stars;
   }
 
@@ -65,7 +55,9 @@ export function draw(_route, { model, signal }) {
   function recount() {
     const n = guestRatings().length;
     tally.textContent = n === 0 ? "Nothing rated yet" : `${count(n, itemNoun())} rated`;
-    startOver.disabled = n === 0;
+    startOver.disabled = share.disabled = n === 0;
+    const middle = (model.scale.lowest + model.scale.highest) / 2;
+    low.hidden = model.measure !== "pmd" || !guestRatings().some((one) => one.rating < middle);
   }
 
   const startOver = h(
@@ -79,6 +71,16 @@ export function draw(_route, { model, signal }) {
     recount();
     results.update();
     announce("All ratings removed");
+  }
+
+  const share = shareButton();
+
+  /** Show ratings that were imported or came with a link. */
+  function renew() {
+    for (const [id, stars] of rows) stars.set(ratingOf(id));
+    for (const one of guestRatings()) add(one, "prepend");
+    recount();
+    results.update();
   }
 
   const search = combobox({
@@ -126,6 +128,8 @@ export function draw(_route, { model, signal }) {
   recount();
   results.update();
 
+  const question = route.shared ? openShared(route.shared, renew, signal) : null;
+
   return [
     h("h1", {}, "Try it yourself"),
     h(
@@ -134,6 +138,7 @@ export function draw(_route, { model, signal }) {
       `Rate a few ${itemsNoun()} you know. `,
       "Your ratings stay in this tab, are sent with each request, and are gone when the tab is closed.",
     ),
+    question,
     h(
       "div",
       { class: "split try" },
@@ -142,96 +147,13 @@ export function draw(_route, { model, signal }) {
         { class: "card", "aria-labelledby": "mine" },
         h("div", { class: "line" }, h("h2", { id: "mine" }, "Your ratings"), tally, startOver),
         search.element,
+        importer(renew, signal),
+        low,
         offered.element,
+        h("p", {}, share),
       ),
       results.sections,
     ),
     results.glance,
   ];
-}
-
-/** Neighbors, recommendations and an explanation for the ratings; each is loaded separately. */
-function drawResults(model, signal) {
-  const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
-  const best = region({ label: "recommendations", lines: 6, room: 24, signal });
-  const plan = region({ label: "why", lines: 6, room: 24, signal });
-  const because = h("h2", { id: "try-why" }, "Why");
-  const more = (page, text) => h("a", { class: "more-link", href: href({ page, person: YOU }) }, text);
-  const glance = h("button", { type: "button", class: "glance", hidden: true });
-
-  function update() {
-    if (guestRatings().length === 0) {
-      near.notice(empty(`Rate a few ${itemsNoun()}, and the ${usersNoun()} nearest to you appear here.`));
-      best.notice(empty(`${capital(itemsNoun())} you would like, with reasons.`));
-      plan.notice(empty("Why the nearest is like you."));
-      because.textContent = "Why";
-      glance.hidden = true;
-      return;
-    }
-    near.show(
-      (stop) => api.neighbors(YOU, 5, stop),
-      (answer) => {
-        const first = answer.neighbors[0];
-        if (first) why({ id: first.user });
-        glance.hidden = !first;
-        if (first)
-          glance.textContent = `Nearest: ${nameOf({ id: first.user })}, ${decimal(measured(first))} ↓`;
-        return nearest(answer, YOU, { valueName: model.value_name, headline: false });
-      },
-    );
-    best.show(
-      (stop) => api.recommendations(YOU, 5, stop),
-      (answer) => {
-        const first = answer.recommendations[0];
-        if (first) announce(`Updated. First recommendation: ${first.title}`);
-        return recommended(answer, { scale: model.scale });
-      },
-    );
-  }
-
-  function why(other) {
-    because.textContent = `Why ${nameOf(other)}`;
-    plan.show(
-      (stop) => api.explanation(YOU, other, stop),
-      (explanation) => [
-        hasPlan(explanation) ? ribbons(explanation, [YOU, other], { most: 8, compact: true }) : null,
-        h(
-          "p",
-          {},
-          h(
-            "a",
-            { class: "more-link", href: href({ page: "why", person: YOU, other }) },
-            "The whole explanation",
-          ),
-        ),
-      ],
-    );
-  }
-
-  const heading = h("h2", { id: "try-near", tabindex: "-1" }, `Like-minded ${usersNoun()}`);
-  glance.addEventListener("click", () => {
-    heading.focus({ preventScroll: true });
-    heading.scrollIntoView({ block: "start" });
-  });
-  const sections = [
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "try-near" },
-      h("div", { class: "line" }, heading, more("like-minded", "All neighbors")),
-      near.element,
-    ),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "try-best" },
-      h(
-        "div",
-        { class: "line" },
-        h("h2", { id: "try-best" }, "Recommended for you"),
-        more("recommended", "All recommendations"),
-      ),
-      best.element,
-    ),
-    h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
-  ];
-  return { sections, glance, update };
 }

@@ -93,7 +93,8 @@ function chips(examples) {
 
 /** How often it matters in these data, in plain words. */
 function often(ground) {
-  const few = `the ${ground.n_light} ${usersNoun()} with the fewest ratings (at most ${ground.light_ratings})`;
+  const light = `at most ${ground.light_ratings}`;
+  const few = `the ${ground.n_light} ${usersNoun()} with the fewest ratings (${light})`;
   return (
     `In this data, ${percent(ground.pairs_without)} of all pairs of ${usersNoun()} have rated nothing in ` +
     `common. It is rare among neighbors: ${percent(ground.neighbors_without)} of the ten nearest share no ` +

@@ -25,7 +25,5 @@ export function finder() {
   };
   const choose = (route) => (location.hash = href(route));
   const label = `Search ${items()} and ${users()}`;
-  const { element } = combobox({ id: "find", label, placeholder: label, clears: true, search, choose });
-  element.classList.add("finder");
-  return element;
+  return combobox({ id: "find", label, placeholder: label, clears: true, search, choose }).element;
 }

@@ -10,7 +10,9 @@ import {
   predicted,
   rating,
 } from "../lib/format.js";
+import { refuse } from "../lib/guest.js";
 import { href } from "../lib/routes.js";
+import { itemLink } from "./links.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
 
@@ -23,8 +25,9 @@ import { shownStars } from "./stars.js";
  * @param {string} [options.opened] the item whose parts are shown at once
  * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
  * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
+ * @param {() => void} [options.refused] is called when the visitor is not interested in an item
  */
-export function recommended(answer, { scale, opened, open, toggle }) {
+export function recommended(answer, { scale, opened, open, toggle, refused }) {
   if (answer.recommendations.length === 0) {
     return empty(`Nothing is left to recommend: every ${itemNoun()} is rated.`);
   }
@@ -34,18 +37,41 @@ export function recommended(answer, { scale, opened, open, toggle }) {
       "li",
       {},
       headline(one, scale),
-      h("div", { class: "line low" }, reasons(one), parts?.button),
+      h(
+        "div",
+        { class: "line low" },
+        reasons(one),
+        h("div", { class: "acts" }, refused ? refusal(one, refused) : null, parts?.button),
+      ),
       parts?.body,
     );
   });
   return h("ol", { class: "recommended" }, cards);
 }
 
+/** A button that leaves an item out from now on. */
+function refusal(one, refused) {
+  const click = () => {
+    refuse(one.item);
+    refused();
+  };
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "quiet small",
+      "aria-label": `Not interested in ${one.title}`,
+      on: { click },
+    },
+    "Not interested",
+  );
+}
+
 /** The item, with its predicted rating. */
 function headline(one, scale) {
   const number = h("span", { class: "number" }, predicted(one.rating));
   const guess = h("span", { class: "guess" }, shownStars(one.rating, scale), number);
-  return h("div", { class: "line" }, h("h3", {}, one.title), guess);
+  return h("div", { class: "line" }, h("h3", {}, itemLink(one.item, one.title)), guess);
 }
 
 /** The strongest contributions, or why there are none. */

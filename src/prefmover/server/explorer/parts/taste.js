@@ -38,7 +38,7 @@ export function taste(person, scale) {
         ),
       ),
     ),
-    h("p", { class: "soft" }, more > 0 ? `and ${count(more, "rating")} more` : "\u00a0"),
+    h("p", { class: "soft" }, more > 0 ? `and ${count(more, "more rating")}` : "\u00a0"),
   ];
 }
 

@@ -1,0 +1,67 @@
+/** A link that carries the visitor's ratings, and what to do when such a link is opened. */
+
+import { announce } from "../lib/announce.js";
+import * as api from "../lib/api.js";
+import { h } from "../lib/elements.js";
+import { count } from "../lib/format.js";
+import { clearRatings, guestRatings, rate, shareCode, sharedRatings } from "../lib/guest.js";
+import { href } from "../lib/routes.js";
+
+/** A button that copies the link. */
+export function shareButton() {
+  const text = "Copy a link to these ratings";
+  const button = h("button", { type: "button", class: "quiet small" }, text);
+  button.addEventListener("click", async () => {
+    const link = new URL(href({ page: "try", shared: shareCode() }), location.href).href;
+    try {
+      await navigator.clipboard.writeText(link);
+      button.textContent = "Link copied";
+      announce("Link copied");
+    } catch {
+      history.replaceState(null, "", link); // no clipboard here: the address of the page is the link
+      button.textContent = "The address is the link now";
+    }
+    setTimeout(() => (button.textContent = text), 3000);
+  });
+  return button;
+}
+
+/**
+ * Take over the ratings of a link; if the visitor has other ratings, ask first.
+ *
+ * @param {string} code of the address
+ * @param {() => void} done is called when the ratings were taken over
+ * @param {AbortSignal} signal
+ * @returns {HTMLElement|null} a question
+ */
+export function openShared(code, done, signal) {
+  const shared = sharedRatings(code);
+  if (!shared.length || code === shareCode()) return null;
+  const question = h("div", { class: "notice", role: "status" });
+  const take = async () => {
+    try {
+      const known = await api.itemsById(
+        shared.map((one) => one.id),
+        signal,
+      );
+      const stars = new Map(shared.map((one) => [one.id, one.rating]));
+      clearRatings();
+      for (const item of known.items) rate(item, stars.get(item.id));
+      question.remove();
+      announce(`${count(known.items.length, "rating")} taken over from the link`);
+      done();
+    } catch (error) {
+      if (!signal.aborted) question.replaceChildren(h("p", {}, error.message));
+    }
+  };
+  if (guestRatings().length === 0) {
+    take();
+    return null;
+  }
+  question.append(
+    h("p", {}, `This link has ${count(shared.length, "rating")}. Replace yours?`),
+    h("button", { type: "button", class: "quiet", on: { click: take } }, "Use the ratings of the link"),
+    h("button", { type: "button", class: "quiet", on: { click: () => question.remove() } }, "Keep mine"),
+  );
+  return question;
+}

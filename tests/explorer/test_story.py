@@ -1,0 +1,252 @@
+"""Pages of items and people, one search, groups, lists, maps, imports, links and filters."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from tests.explorer.conftest import PHONE, VIEWER
+
+pytestmark = pytest.mark.slow
+
+EXPORT = """Date,Name,Year,Letterboxd URI,Rating
+2021-03-02,Jaws,1975,https://boxd.it/1,5
+2023-01-01,The Thing,1982,https://boxd.it/2,4.5
+2022-01-01,No Such Film,1999,https://boxd.it/3,3.5
+"""
+
+
+def texts(page, selector):
+    return page.locator(selector).all_inner_texts()
+
+
+def pick(page, field, text, name):
+    """Type into a field, and choose the first option once it is there."""
+    field.click()
+    page.keyboard.type(text)
+    page.locator("[role=option].active", has_text=name).wait_for()
+    page.keyboard.press("Enter")
+
+
+def test_a_film_and_the_way_there(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    title = page.locator(".best a.item").first.inner_text()
+    page.locator(".best a.item").first.click()
+    expect(page.locator("h1")).to_have_text(title)
+    visitor.settled()
+    assert page.title().startswith(title)
+    one = visitor.api("items/" + page.url.split("/")[-1])
+    given = {row["rating"]: row["count"] for row in one["ratings"]}
+    steps = [float(text) for text in texts(page, ".histogram th[scope=row]")]
+    counts = [int(text) for text in texts(page, ".histogram .times")]
+    assert {step: n for step, n in zip(steps, counts, strict=True) if n} == given
+    assert len(steps) == 9  # 1 to 5 in half stars
+    assert texts(page, ".fans li > a") == [fan["user"] for fan in one["fans"]]
+    near = visitor.api(f"items/{one['id']}/near", k=12)["near"]
+    assert texts(page, ".near-items a") == [other["title"] for other in near]
+    page.get_by_role("slider").press("5")
+    page.locator(".fans li > a").first.click()
+    visitor.settled()
+    assert page.url.endswith(f"#/like-minded/{one['fans'][0]['user']}")
+    page.goto(f"{visitor.home}/#/try")
+    visitor.settled()
+    assert json.loads(page.evaluate("sessionStorage.getItem('prefmover.ratings')"))[0]["id"] == one["id"]
+
+
+def test_one_search_for_films_and_viewers(visitor):
+    page = visitor.open("#/measures")
+    field = page.get_by_role("combobox", name="Search films and viewers")
+    pick(page, field, "petra h", "petra-h")
+    visitor.settled()
+    assert page.url.endswith("#/like-minded/petra-h")
+    pick(page, field, "jaws", "Jaws")
+    visitor.settled()
+    assert page.url.endswith("#/item/jaws-1975")
+
+
+def test_the_start_shows_people_with_nothing_in_common(visitor):
+    page = visitor.open("")
+    ground = visitor.api("common-ground")
+    assert [text.split()[0] for text in texts(page, ".chips a")] == [one["id"] for one in ground["examples"]]
+    assert ground["examples"][0]["n_without"] > 0
+    sentence = page.locator(".opening .loaded p").inner_text()
+    for share in ("pairs_without", "neighbors_without", "light_neighbors_without"):
+        assert f"{100 * ground[share]:.1f}%" in sentence
+    assert "no film in common" in page.locator(".card .soft").first.inner_text()
+    assert page.locator(".card .node.common").count() == 0
+
+
+def test_the_nearest_of_those_with_nothing_in_common(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    page.get_by_role("button", name="Nothing in common").click()
+    visitor.settled()
+    near = visitor.api("users/petra-h/neighbors", k=10, strangers=True)["neighbors"]
+    expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
+    assert page.locator(".near .common.none").count() == len(near)
+    page.get_by_role("button", name="Everybody").click()
+    visitor.settled()
+    assert page.locator(".near .common.none").count() < 10
+
+
+def test_measures_side_by_side(visitor):
+    page = visitor.open("#/like-minded/petra-h")
+    answer = visitor.api("users/petra-h/lists")["lists"]
+    assert texts(page, ".lists h3") == [one["label"] for one in answer]
+    found = [f"{one['test']['hits']} of {one['test']['n_hidden']}" for one in answer]
+    assert texts(page, ".score strong") == found
+    for k, one in enumerate(answer):
+        column = page.locator(".lists section").nth(k)
+        assert column.locator("li a").all_inner_texts() == [near["user"] for near in one["neighbors"]]
+        others = {n["user"] for other in answer if other is not one for n in other["neighbors"]}
+        alone = [near["user"] for near in one["neighbors"] if near["user"] not in others]
+        assert column.locator("li.alone a").all_inner_texts() == alone
+
+
+def test_how_near_two_people_are(visitor):
+    page = visitor.open("#/why/petra-h/noor-r")
+    share = visitor.api("explanations", user="petra-h", other="noor-r")["nearer_than"]
+    note = page.locator(".facts .soft").first.inner_text()
+    if share >= 0.99:
+        assert note.startswith("nearer than 99")
+    elif share >= 0.5:
+        assert note == f"nearer than {int(100 * share)}% of pairs"
+    else:
+        assert note.startswith("farther than")
+
+
+@pytest.mark.parametrize("kind", ["users", "items"])
+def test_maps(visitor, kind):
+    page = visitor.open(f"#/map/{kind}")
+    drawn = visitor.api(f"map/{kind}")
+    assert texts(page, ".groups li")[:-1] == drawn["groups"]
+    ink = page.locator("canvas").evaluate(
+        """c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data
+          .filter((x, k) => k % 4 === 3 && x).length"""
+    )
+    assert ink > 2 * len(drawn["points"]) ** 0.5
+    target = next(one for one in drawn["points"] if "<" not in one["name"])
+    pick(page, page.locator("#pick-point"), target["name"][:12], target["name"])
+    visitor.settled()
+    at = f"{kind}/{quote(target['id'], safe='')}"
+    if kind == "items":
+        near = [one["title"] for one in visitor.api(f"{at}/near", k=12)["near"]]
+    else:
+        near = [one["user"] for one in visitor.api(f"{at}/neighbors", k=12)["neighbors"]]
+    assert texts(page, ".near-items a") == near
+    page.get_by_role("button", name="Zoom in").click()
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("-")
+
+
+def test_a_point_is_chosen_with_a_click(visitor):
+    page = visitor.open("#/map/items")
+    point = visitor.api("map/items")["points"][7]
+    box = page.locator("canvas").bounding_box()
+    side = 0.94 * min(box["width"], box["height"])
+    x = box["width"] / 2 + (point["x"] - 0.5) * side
+    y = box["height"] / 2 + (0.5 - point["y"]) * side
+    page.locator("canvas").hover(position={"x": x, "y": y})
+    expect(page.locator(".tip")).to_be_visible()
+    page.locator("canvas").click(position={"x": x, "y": y})
+    visitor.settled()
+    chosen = page.locator(".aside h2").inner_text()
+    assert page.locator(".tip").inner_text() == chosen
+    assert page.locator(".near-items li").count() == 12
+
+
+def test_a_map_of_thousands_stays_smooth(visitor):
+    """Drawing 6,040 points again and again takes a small part of a frame's time of a slow machine."""
+    page = visitor.open("#/like-minded")
+    frames = page.evaluate(
+        """async () => {
+          const { scatter } = await import("/assets/lib/scatter.js");
+          const canvas = document.createElement("canvas");
+          canvas.className = "map";
+          document.querySelector("main").append(canvas);
+          const points = Array.from({ length: 6040 }, (_, k) => (
+            { x: (k * 0.618) % 1, y: (k * 0.414) % 1, group: k % 8 }));
+          const stop = new AbortController();
+          const listeners = { hover() {}, choose() {}, signal: stop.signal };
+          const picture = scatter(canvas, points, listeners);
+          let n = 0;
+          for (let k = 0; k < 20; k += 1) {
+            picture.zoomBy(k % 2 ? 1.1 : 1 / 1.1);
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            n += 1;
+          }
+          stop.abort();
+          const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          canvas.remove();
+          return [n, pixels.some((x) => x > 0)];
+        }"""
+    )
+    assert frames == [20, True]
+
+
+def test_import_share_and_not_interested(visitor, visiting):
+    page = visitor.open("#/try")
+    page.get_by_text("Import from Letterboxd or IMDb").click()
+    page.locator("#import-file").set_input_files(
+        {"name": "ratings.csv", "mimeType": "text/csv", "buffer": EXPORT.encode()}
+    )
+    expect(page.locator(".imported strong")).to_have_text("2 ratings imported")
+    page.get_by_text("1 title without a match").click()
+    expect(page.locator(".unmatched li")).to_have_text(["No Such Film (1999)"])
+    page.locator(".recommended li").first.wait_for()
+    visitor.settled()
+    assert page.get_by_role("slider", name="Your rating of Jaws (1975)").get_attribute("aria-valuenow") == "5"
+    first = page.locator(".recommended h3").first.inner_text()
+    page.get_by_role("button", name=f"Not interested in {first}").click()
+    visitor.settled()
+    expect(page.locator(".recommended h3").first).not_to_have_text(first)
+    assert first not in texts(page, ".recommended h3")
+    code = page.evaluate("import('/assets/lib/guest.js').then((guest) => guest.shareCode())")
+    assert set(code.split(",")) == {"jaws-1975:5", "the-thing-1982:4.5"}
+    with visiting() as friend:
+        other = friend.open(f"#/try/{code}")
+        expect(other.locator(".tally")).to_have_text("2 films rated")
+        friend.settled()
+        friend.open("#/try/alien-1979:3")
+        other.get_by_role("button", name="Keep mine").click()
+        expect(other.locator(".tally")).to_have_text("2 films rated")
+        friend.open("#/try/jaws-1975:2,no-such-film:3,%E0%A4%A:4,x")
+        other.get_by_role("button", name="Use the ratings of the link").click()
+        expect(other.locator(".tally")).to_have_text("1 film rated")
+        expect(other.locator(".split .soft", has_text="low rating")).to_be_visible()
+        assert friend.complaints == []
+
+
+def test_what_is_no_export(visitor):
+    page = visitor.open("#/try")
+    page.get_by_text("Import from Letterboxd or IMDb").click()
+    page.locator("#import-file").set_input_files(
+        {"name": "x.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"}
+    )
+    expect(page.locator(".imported .wrong")).to_contain_text("Rating")
+    visitor.complaints.clear()  # the browser reports the status 422
+
+
+def test_filters(visitor):
+    page = visitor.open("#/recommended/petra-h")
+    page.get_by_text("Filters").click()
+    page.get_by_label("Genre").select_option("Comedy")
+    page.get_by_label("From").fill("1990")
+    page.get_by_label("From").press("Tab")
+    page.get_by_label("Known").select_option("Less known")
+    visitor.settled()
+    wanted = {"where": ["genre=Comedy", "year=1990.."], "novelty": 0.5, "n": 10}
+    best = visitor.api("users/petra-h/recommendations", **wanted)["recommendations"]
+    expect(page.locator(".recommended h3")).to_have_text([one["title"] for one in best])
+
+
+def test_hostile_names_on_the_new_pages(visiting):
+    with visiting(size=PHONE) as visitor:
+        for route in ("#/item/alien-1979", "#/map/items/alien-1979", "#/map/users"):
+            visitor.open(route)
+        visitor.open("#/like-minded/" + "%22%3E%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+        assert VIEWER in visitor.page.locator("h1").inner_text()
+        assert visitor.complaints == []
