@@ -23,6 +23,8 @@ PICTURES = {
     "why-dark": ("#/why/petra-h/bianca-b", TALL, "dark"),
     "recommended": ("#/recommended/petra-h/spirited-away-2001", DESKTOP, "light"),
     "try": ("#/try", DESKTOP, "light"),
+    "item": ("#/item/alien-1979", DESKTOP, "light"),
+    "map": ("#/map/users/petra-h", DESKTOP, "light"),
     "measures": ("#/measures/petra-h/bianca-b", DESKTOP, "light"),
     "phone": ("#/like-minded/petra-h", PHONE, "dark"),
 }
@@ -64,9 +66,9 @@ def wait(page):
 def rate(page):
     """Find a few films, and give them stars."""
     for film, stars in reversed(MINE.items()):
-        page.get_by_role("combobox").fill(film)
-        page.get_by_role("option").first.wait_for()
-        page.get_by_role("combobox").press("Enter")
+        page.locator("#pick-item").fill(film)
+        page.locator("[role=option].active", has_text=film).wait_for()
+        page.locator("#pick-item").press("Enter")
         page.locator(":focus").press(stars)
     page.locator(".plan").wait_for()
     page.wait_for_timeout(600)
