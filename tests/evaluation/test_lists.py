@@ -295,11 +295,8 @@ def test_folds_and_equal_shares_of_users(few):
     assert record.new_users == 0
 
 
-SMALL = Experiment(
-    dataset="cinema", task="ranking", train=(0.1, 0.05), repeats=1, trials=2, ns=(5, 10),
-    recommenders="simple, ease, item-knn, user-knn, kernel:cosine, kernel:jaccard, knn:cos, default",
-)  # fmt: skip
-N_RECORDS = 2 * 11
+NAMES = "simple, ease, item-knn, user-knn, kernel:cosine, kernel:jaccard, knn:cos"
+N_RECORDS = 2 * 10
 
 
 def lasting(records):
@@ -308,15 +305,24 @@ def lasting(records):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    return run_experiment(SMALL, tmp_path_factory.mktemp("lists"), n_threads=1)
+def experiment(tmp_path_factory, few):
+    """Settings that name a file with the ratings of 80 users."""
+    file = tmp_path_factory.mktemp("data") / "ratings.csv"
+    few.ratings.to_frame().to_pandas().to_csv(file, index=False)
+    same = {"repeats": 1, "trials": 2, "ns": (5, 10), "train": (0.5, 0.2)}
+    return Experiment(ratings=str(file), task="ranking", recommenders=NAMES, **same)
+
+
+@pytest.fixture(scope="module")
+def finished(experiment, tmp_path_factory):
+    return run_experiment(experiment, tmp_path_factory.mktemp("lists"), n_threads=1)
 
 
 @pytest.mark.slow
-def test_killed_and_resumed(finished, tmp_path):
+def test_killed_and_resumed(finished, experiment, tmp_path):
     """SIGKILL in the middle, then on with other threads: the same records."""
     config, run = tmp_path / "experiment.toml", tmp_path / "run"
-    config.write_text(SMALL.to_toml())
+    config.write_text(experiment.to_toml())
     command = [sys.executable, "-m", "prefmover.cli", "evaluate", "--config", str(config), "--out", str(run)]
     process = subprocess.Popen([*command, "--threads", "1", "--no-report"], stderr=subprocess.DEVNULL)
     cells = run / "cells"
@@ -329,24 +335,31 @@ def test_killed_and_resumed(finished, tmp_path):
         process.wait()
     saved = len(list(cells.glob("*.json")))
     assert 3 <= saved < N_RECORDS
-    again = run_experiment(SMALL, run, n_threads=2)
+    again = run_experiment(experiment, run, n_threads=2)
     assert lasting(again) == lasting(finished)
 
 
-@pytest.mark.slow
-def test_records_are_typed_and_resume(finished):
+def test_records_are_typed_and_resume(finished, experiment):
     assert len(finished) == N_RECORDS
     assert all(isinstance(record, ListRecord) for record in finished.folder.records().values())
     lines = []
-    again = run_experiment(SMALL, finished.folder.path, tell=lines.append)
+    again = run_experiment(experiment, finished.folder.path, tell=lines.append)
     assert not unnamed(lines[0], N_RECORDS, 0)
     assert lasting(again) == lasting(finished)
-    default = next(record for record in finished if record.recommender == "default")
-    assert default.tuning is None or default.settings in [trial.settings for trial in default.tuning.trials]
+
+
+def test_the_default_model_is_the_same_on_any_number_of_threads(few):
+    (one,) = evaluate(few, "default", task="ranking", train=0.5, n_threads=1)
+    (two,) = evaluate(few, "default", task="ranking", train=0.5, n_threads=2)
+    assert lasting([one]) == lasting([two])
+    assert one.settings in [trial.settings for trial in one.tuning.trials]
+    assert max(trial.ndcg for trial in one.tuning.trials) == next(
+        trial.ndcg for trial in one.tuning.trials if trial.settings == one.settings
+    )
 
 
 @pytest.mark.slow
-def test_a_cluster_computes_the_same_records(finished):
+def test_a_cluster_computes_the_same_records(finished, experiment):
     pytest.importorskip("ray")
-    on_ray = run_experiment(SMALL, executor="ray", n_threads=2)
+    on_ray = run_experiment(experiment, executor="ray", n_threads=2)
     assert lasting(on_ray) == lasting(finished)
