@@ -1,6 +1,7 @@
 """Accessibility: labels, contrast, targets, headings, focus, motion."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +104,21 @@ def test_less_motion(visiting):
             "[...document.all].filter((e) => getComputedStyle(e).animationName !== 'none').length"
         )
         assert moving == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
+)
+def test_axe(visiting, size, scheme):
+    """axe-core, where npm has installed it (``make lint``), finds nothing on any page."""
+    axe = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        pytest.skip("no axe-core here; npm ci installs it")
+    with visiting(size=size, scheme=scheme, bypass_csp=True) as visitor:
+        for route in ROUTES.values():
+            page = visitor.open(route)
+            page.wait_for_timeout(250)  # fading in is over
+            page.evaluate(axe.read_text())
+            found = page.evaluate("axe.run().then((result) => result.violations)")
+            nodes = [(one["id"], node["html"][:120]) for one in found for node in one["nodes"][:3]]
+            assert (route, nodes) == (route, [])
