@@ -147,7 +147,7 @@ def test_recommend(run, data, source):
     assert [(r["item"], r["rating"]) for r in found["recommendations"]] == [
         (p.item, p.rating) for p in expected
     ]
-    assert all(r["reasons"] for r in found["recommendations"])
+    assert [r["reasons"] for r in found["recommendations"]] == [list(p.reasons) for p in expected]
     code, out, err = run("recommend", *source, "--user", 42, "-n", 2)
     assert code == 0
     assert expected[0].item in out
@@ -312,9 +312,10 @@ def test_singular_and_plural(run, in_shop):
     assert "1 rating:" in run("recommend", *files, "-u", "ann")[2]
     lonely = run("predict", *files, "--measure", "jaccard", "--paper", "-u", "ann", "--item", "Emma")[1]
     assert "no neighbor)" in lonely
-    everybody = json.loads(run("explain", *FILES, "-u", 42, "--item", "Alien", "--json")[1])["contributions"]
+    alien = ("explain", *FILES, "-u", 42, "--item", "Alien", "--by", "rating")
+    everybody = json.loads(run(*alien, "--json")[1])["contributions"]
     for rest, text in ((1, "1 other user "), (2, "2 other users ")):
-        out = run("explain", *FILES, "-u", 42, "--item", "Alien", "-n", len(everybody) - rest)[1]
+        out = run(*alien, "-n", len(everybody) - rest)[1]
         assert f"  {text}" in out.splitlines()[-2]
 
 
@@ -354,12 +355,24 @@ def test_explain_as_picture_and_page(run, in_shop):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_explain_a_rating(run, data, source, in_shop):
-    expected = pm.Recommender().fit(data).explain_recommendation(42, "Alien")
-    found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", "--json")[1])
+    expected = pm.Recommender().fit(data).explain_recommendation(42, "Alien", by="rating")
+    by = ("--by", "rating")
+    found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", *by, "--json")[1])
     assert found["total"] == expected.total
-    code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", "-n", 3, "--html", "r.html")
+    code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", *by, "-n", 3, "--html", "r.html")
     assert code == 0
     assert f"{expected.total:.3f}" in out.splitlines()[-1].split()
+    assert "Alien" in (in_shop / "r.html").read_text()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_explain_a_recommendation(run, data, source, in_shop):
+    expected = pm.Recommender().fit(data).explain_recommendation(42, "Alien")
+    found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", "--json")[1])
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", "-n", 3, "--html", "r.html")
+    assert code == 0
+    assert f"{expected.score:.3f}" in out.splitlines()[-1].split()
     assert "Alien" in (in_shop / "r.html").read_text()
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from prefmover.errors import InputError
 from prefmover.model import storage
+from prefmover.predict.base import UserState
 
 
 class ModelContract:
@@ -54,7 +56,7 @@ class ModelContract:
         ]
         assert np.isfinite(predicted.ratings).all()
         assert predicted[2].rating == pytest.approx(data.ratings.matrix.data.mean(), abs=0.5)
-        assert model.explain_recommendation("nobody", item).contributions == ()
+        assert model.explain_recommendation("nobody", item, by="rating").contributions == ()
         top = model.recommend(None, 3)
         assert [one.how for one in top] == ["unknown user"] * 3
         with pytest.raises(InputError, match="nobody"):
@@ -62,7 +64,7 @@ class ModelContract:
 
     def test_parts_add_up(self, model, pairs):
         for user, item in [*pairs[::9], ("nobody", pairs[0][1]), (pairs[0][0], "nothing")]:
-            why = model.explain_recommendation(user, item)
+            why = model.explain_recommendation(user, item, by="rating")
             prediction = model.predict_one(user, item)
             assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-12)
             assert prediction.clipped == (not 1 <= why.total <= 5)
@@ -73,14 +75,47 @@ class ModelContract:
             assert sizes == sorted(sizes, reverse=True)
             json.dumps(why.to_dict(), allow_nan=False)
 
-    def test_strongest_contributions(self, model, pairs):
-        user = pairs[0][0]
-        items = [one.item for one in model.recommend(user, 4)]
-        for item, some in zip(items, model.contributions(user, items, 3), strict=True):
-            all_of_them = model.explain_recommendation(user, item).contributions
-            expected = sorted(all_of_them, key=lambda part: (part.value <= 0, -abs(part.value)))[:3]
-            assert [part.user for part in some] == [part.user for part in expected]
-            assert [part.value for part in some] == pytest.approx([part.value for part in expected])
+    def test_reasons_add_up_to_the_score(self, model, data):
+        everyone = [*data.ratings.users.tolist()[:4], model.guest({"i01": 5, "i02": 1, "i05": 4})]
+        for user in everyone:
+            state, n_others = model._state(user), data.n_users - (not isinstance(user, UserState))
+            top = model.recommend(user, 4)
+            seen = model.recommend(user, 2, items=data.ratings.items[state.items[:2]].tolist(), seen=True)
+            for one in (*top, *seen):
+                why = model.explain_recommendation(user, one.item)
+                assert {part.user for part in why.neighbors} == {part.user for part in one.why.neighbors}
+                assert why.score == pytest.approx(one.score, abs=1e-5)
+                assert why.rating == pytest.approx(one.rating, abs=1e-5)
+                assert why.rated == dict(zip(state.items, state.values, strict=True)).get(
+                    data.ratings.item_position(one.item)
+                )
+                own, users = [part.value for part in why.own], [part.value for part in why.neighbors]
+                total = math.fsum([*own, why.other_own.value, *users, why.other_users.value])
+                assert total == pytest.approx(why.score, abs=1e-12)
+                self._are_terms(model, state, why)
+                assert len(own) + why.other_own.count == len(state.items)
+                assert len(users) + why.other_users.count == n_others
+                near = {n.user: n.value for n in model.neighbors(user, why.n_nearest)}
+                assert 0 < why.n_nearest <= n_others / 4 + 1
+                for part in why.neighbors:
+                    assert part.measure_value == pytest.approx(near[part.user], abs=1e-9)
+                    assert part.rating == data.ratings[part.user][one.item]
+                json.dumps(why.to_dict(), allow_nan=False)
+                assert 1 <= len(why.reasons) <= 3
+
+    @staticmethod
+    def _are_terms(model, state, why):
+        """The named parts, and the sums of the others, are terms of the two sums."""
+        ratings = model.data_.ratings
+        parts = model.ranker_.parts(state, ratings.item_positions([why.item]))
+        items = dict(zip(ratings.items[state.items].tolist(), parts.items[:, 0], strict=True))
+        users = dict(zip(ratings.users.tolist(), parts.users[:, 0], strict=True))
+        for part in why.own:
+            assert part.value == pytest.approx(items.pop(part.item), abs=1e-5)
+        for part in why.neighbors:
+            assert part.value == pytest.approx(users.pop(part.user), abs=1e-5)
+        assert sum(items.values()) == pytest.approx(why.other_own.value, abs=1e-4)
+        assert sum(users.values()) == pytest.approx(why.other_users.value, abs=1e-4)
 
     def test_recommendations_are_new_and_sorted(self, model, data):
         for user in data.ratings.users[:5]:
@@ -157,9 +192,8 @@ class ModelContract:
         assert len(top) == 4
         assert not {one.item for one in top} & set(rated)
         for one in top:
-            why = model.explain_recommendation(guest, one.item)
+            why = model.explain_recommendation(guest, one.item, by="rating")
             assert why.prediction.rating == pytest.approx(one.rating, abs=1e-5)
-        assert len(model.contributions(guest, [one.item for one in top], 2)) == 4
         near = model.neighbors(guest, k=3)
         assert {n.user for n in near} <= set(data.ratings.users.tolist())
         if near:

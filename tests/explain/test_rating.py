@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from prefmover.explain import RecommendationExplanation
+from prefmover.explain import RatingExplanation
 from prefmover.predict.base import Baseline, Contribution, Evidence, Prediction
 from tests.messages import unnamed
 
@@ -17,7 +17,7 @@ CONTRIBUTIONS = (
 
 def explanation(clipped=False, value_name="distance"):
     """Return an explanation made by hand: 3 + 0.5 + 0.6 - 0.2 + 0.1."""
-    return RecommendationExplanation(
+    return RatingExplanation(
         Prediction("ann", "alien", 4.0, 3.5, "neighbors", clipped, 3),
         (Baseline("mean", 3.0, "mean of all ratings"), Baseline("user", 0.5, "offset of the user")),
         CONTRIBUTIONS,

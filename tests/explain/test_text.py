@@ -1,5 +1,5 @@
 from prefmover.explain import explain_users, text
-from tests.explain.test_rating import CONTRIBUTIONS, explanation
+from tests.explain.test_rating import explanation
 from tests.messages import unnamed
 
 
@@ -39,11 +39,3 @@ def test_other_contributions_are_summed():
     assert len(lines) == 1 + 2 + 1 + 1 + 1
     assert not unnamed(lines[-2], "-0.100", "2 other users")
     assert not unnamed(lines[-1], "4.000")
-
-
-def test_reasons_favor_the_item():
-    assert text.reasons(CONTRIBUTIONS, str) == ["bob gave it 5", "dot gave it 3"]
-    assert text.reasons(CONTRIBUTIONS, str, 1) == ["bob gave it 5"]
-    favorable = CONTRIBUTIONS[1]._replace(value=0.2)
-    assert text.reasons([favorable], {"heat": "Heat"}.get) == ["cid gave 4 to Heat"]
-    assert text.reasons([CONTRIBUTIONS[1]], str) == []

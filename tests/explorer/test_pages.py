@@ -204,7 +204,7 @@ def test_recommended(visitor):
     third = top[2]["item"]
     page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
     visitor.settled()
-    whole = visitor.api(f"users/petra-h/recommendations/{third}")
+    whole = visitor.api(f"users/petra-h/predictions/{third}")
     assert page.url.endswith(f"#/recommended/petra-h/{third}")
     rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))

@@ -171,7 +171,11 @@ def test_bad_requests(data):
     with pytest.raises(UnknownIdError, match=names("'u99'")):
         model.explain("u00", "u99")
     with pytest.raises(UnknownIdError, match=names("'u99'")):
-        model.contributions("u99", ["i01"])
+        model.explain_recommendation("u99", "i01")
+    with pytest.raises(UnknownIdError, match=names("'i99'")):
+        model.explain_recommendation("u00", "i99")
+    with pytest.raises(InputError, match=names("'score'")):
+        model.explain_recommendation("u00", "i01", by="score")
     with pytest.raises(UnknownIdError, match=names("'i99'")):
         model.recommend("u00", items=["i99"])
     with pytest.raises(InputError, match=names("n", 0)):
@@ -252,5 +256,6 @@ def test_ids_that_cannot_be_ids(data):
     model = Recommender().fit(data)
     with pytest.raises(UnknownIdError, match=names("u00", "strings")):
         model.predict([(["u00"], "i01")])
-    with pytest.raises(UnknownIdError, match=names("i01", "strings")):
-        model.explain_recommendation("u00", ["i01"])
+    for by in ("ranking", "rating"):
+        with pytest.raises(UnknownIdError, match=names("i01", "strings")):
+            model.explain_recommendation("u00", ["i01"], by=by)

@@ -46,7 +46,7 @@ def test_table_1_by_hand():
     w = np.exp(-4 * np.array([to_u2, to_u4]))
     assert p.rating == pytest.approx(10 / 3 + (w[0] * (5 - 10 / 3) + w[1] * 0) / w.sum(), abs=1e-6)
     assert p.rating == pytest.approx(4.433, abs=5e-4)
-    why = model.explain_recommendation("u1", "Bat Man")
+    why = model.explain_recommendation("u1", "Bat Man", by="rating")
     assert {part.user: part.rating for part in why.contributions} == {"u2": 5, "u4": 5}
     assert [part.measure_value for part in why.contributions] == pytest.approx([to_u2, to_u4], abs=1e-6)
 

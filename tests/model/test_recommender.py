@@ -14,7 +14,7 @@ from tests.messages import names
 class KernelContract(ModelContract):
     def test_contributions_are_weight_times_residual(self, model, pairs):
         for user, item in pairs[::9]:
-            why = model.explain_recommendation(user, item)
+            why = model.explain_recommendation(user, item, by="rating")
             assert min(max(why.total, 1), 5) == why.prediction.rating  # the user's part has the rounding
             for part in why.contributions:
                 assert part.value != 0

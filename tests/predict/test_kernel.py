@@ -51,13 +51,13 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
     model = Recommender("cos").fit(Dataset(alone, geometry))
     lonely = model.predict_one("u0", "i5")
     assert (lonely.how, lonely.n_neighbors) == ("no neighbor", 0)
-    assert model.explain_recommendation("u0", "i5").contributions == ()
+    assert model.explain_recommendation("u0", "i5", by="rating").contributions == ()
     rows = [("a", "i0", 5), ("a", "i1", 2), ("b", "i0", 4), ("b", "i2", 1), ("c", "i1", 3), ("c", "i3", 5)]
     few = Ratings.from_arrays(*map(list, zip(*rows, strict=True)), scale=Scale(1, 5, 1))
     model = Recommender("cos").fit(Dataset(few, geometry))
     for user in (*"abc", model.guest({"i0": 5})):
         for item in ids[: 6 if with_geometry else 4]:
-            parts = model.explain_recommendation(user, item).contributions
+            parts = model.explain_recommendation(user, item, by="rating").contributions
             assert model.predict_one(user, item).n_neighbors == len(parts)
             assert all(part.value != 0 for part in parts)
     assert model.predict_one("a", "i2").n_neighbors == (2 if with_geometry else 1)
@@ -66,7 +66,7 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
 def test_evidence_is_the_neighbors_ratings(data):
     model = Recommender().fit(data)
     top = model.recommend("u00", 1)[0]
-    why = model.explain_recommendation("u00", top.item)
+    why = model.explain_recommendation("u00", top.item, by="rating")
     assert why.prediction.rating == pytest.approx(top.rating, abs=1e-5)
     first = why.contributions[0]
     assert len(first.evidence) > 0
@@ -75,6 +75,6 @@ def test_evidence_is_the_neighbors_ratings(data):
 
 
 def test_values_of_the_ten_largest_contributions_only(data):
-    parts = Recommender().fit(data).explain_recommendation("u00", "i03").contributions
+    parts = Recommender().fit(data).explain_recommendation("u00", "i03", by="rating").contributions
     assert [part.measure_value is None for part in parts] == [False] * 10 + [True] * (len(parts) - 10)
     assert [bool(part.evidence) for part in parts] == [True] * 10 + [False] * (len(parts) - 10)

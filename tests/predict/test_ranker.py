@@ -261,9 +261,11 @@ def test_implicit_feedback(played):
     assert [one.rating for one in top] == [None] * 3
     guest = model.guest({played.ratings.items[0]: 7})
     assert len(model.recommend(guest, 3)) == 3
-    for call in (model.predict_one, model.explain_recommendation):
-        with pytest.raises(InputError, match="implicit"):
-            call(played.ratings.users[0], played.ratings.items[0])
+    pair = played.ratings.users[0], played.ratings.items[0]
+    with pytest.raises(InputError, match="implicit"):
+        model.predict_one(*pair)
+    with pytest.raises(InputError, match="implicit"):
+        model.explain_recommendation(*pair, by="rating")
 
 
 @pytest.mark.parametrize("damping", ["log", "none"])

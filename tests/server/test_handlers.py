@@ -175,16 +175,8 @@ def same_recommendations(answer, model, user):
     library = model.recommend(user, 6)
     assert answer["user"] == library.user
     for row, one in zip(answer["recommendations"], library, strict=True):
-        assert {key: row[key] for key in row if key != "contributions"} == one.to_dict()
-        listed = {
-            c["user"]: c for c in model.explain_recommendation(user, one.item).to_dict()["contributions"]
-        }
-        assert len(row["contributions"]) == 3
-        for contribution in row["contributions"]:
-            whole = listed[contribution["user"]]
-            if whole["distance"] is None:  # computed for the strongest ones only
-                whole["distance"] = contribution["distance"]
-            assert close(contribution, whole)
+        assert {key: row[key] for key in row if key != "why"} == one.to_dict()
+        assert row["why"] == as_json(one.why.to_dict(3))
 
 
 def test_recommendations(client, model, user):
@@ -214,10 +206,20 @@ def test_a_recommendation_explained(client, model, user, guest, body):
     item = model.recommend(user, 1)[0].item
     answer = get(client, f"users/{user}/recommendations/{item}")
     assert answer == as_json(model.explain_recommendation(user, item).to_dict(20))
-    parts = (*answer["baseline"], *answer["contributions"], answer["others"])
-    assert math.isclose(sum(part["value"] for part in parts), answer["total"], abs_tol=1e-9)
+    parts = (*answer["own"], answer["other_own"], *answer["neighbors"], answer["other_users"])
+    assert math.isclose(sum(part["value"] for part in parts), answer["score"], abs_tol=1e-9)
     answer = post(client, "recommendations/explain", body | {"item": item})
     assert answer == as_json(model.explain_recommendation(guest, item).to_dict(20))
+
+
+def test_a_prediction_explained(client, model, user, guest, body):
+    item = model.recommend(user, 1)[0].item
+    answer = get(client, f"users/{user}/predictions/{item}")
+    assert answer == as_json(model.explain_recommendation(user, item, by="rating").to_dict(20))
+    parts = (*answer["baseline"], *answer["contributions"], answer["others"])
+    assert math.isclose(sum(part["value"] for part in parts), answer["total"], abs_tol=1e-9)
+    answer = post(client, "predictions/explain", body | {"item": item})
+    assert answer == as_json(model.explain_recommendation(guest, item, by="rating").to_dict(20))
 
 
 def test_two_users_explained(client, model, user, other):

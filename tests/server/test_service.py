@@ -338,10 +338,8 @@ def test_a_measure_without_geometry(data):
         assert all("distance" not in n for n in near)
         top, library = get(f"users/{user}/recommendations?n=3")["recommendations"], model.recommend(user, 3)
         assert [(row["item"], row["rating"]) for row in top] == [(one.item, one.rating) for one in library]
-        reasons = model.contributions(user, [one.item for one in library], 3)
-        assert [[c["user"] for c in row["contributions"]] for row in top] == [
-            [c.user for c in contributions] for contributions in reasons
-        ]
+        assert [row["reasons"] for row in top] == [list(one.reasons) for one in library]
+        assert all("similarity" in part for row in top for part in row["why"]["neighbors"])
         ratings = {"alien-1979": 5.0, "heat-1995": 2.0}
         body = {"ratings": [{"item": item, "rating": r} for item, r in ratings.items()], "n": 3}
         top = client.post("/api/v1/guest/recommendations", json=body).json()["recommendations"]

@@ -24,7 +24,7 @@ from prefmover.evaluation.experiment import share_name
 from prefmover.execution.format import counted, duration
 from prefmover.explain.plan import explain_users
 from prefmover.explain.plot import plan_image
-from prefmover.explain.text import proof_text, reasons, user_lines
+from prefmover.explain.text import proof_text, user_lines
 from prefmover.report import write_report
 from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation, demo_page
 from prefmover.report.render import inline_svg
@@ -74,17 +74,13 @@ def demo(
     model = fitted(data, None, ModelOptions(), threads)
     fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
     best = model.recommend(viewer, 5)
-    why = model.contributions(viewer, [one.item for one in best])
     page = Demo(
         user=viewer,
         about=f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
         ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
         neighbors=neighbors,
         explanation=explain_users(data, user, data.user_position(stranger.user)),
-        recommendations=[
-            DemoRecommendation(one.title, one.rating, reasons(some, label))
-            for one, some in zip(best, why, strict=True)
-        ],
+        recommendations=[DemoRecommendation(one.title, one.rating, one.reasons) for one in best],
         shares=[share_name(share) for share in SHARES],
         lists=_lists(data, folder, threads),
         errors=_errors(data, folder, threads),

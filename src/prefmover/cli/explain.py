@@ -1,8 +1,8 @@
-"""``prefmover explain``: why two users are near, or how a predicted rating comes about."""
+"""``prefmover explain``: why two users are near, why an item is recommended, or how a rating is predicted."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Context, Option
 
@@ -14,13 +14,15 @@ from prefmover.cli.terminal import note
 from prefmover.errors import InputError
 from prefmover.explain.plan import UserExplanation, explain_users
 from prefmover.explain.plot import plan_image
-from prefmover.explain.rating import RecommendationExplanation
-from prefmover.explain.text import rating_lines, user_lines
+from prefmover.explain.rating import RatingExplanation
+from prefmover.explain.recommendation import RecommendationExplanation
+from prefmover.explain.text import rating_lines, recommendation_lines, user_lines
 
 EXAMPLES = (
     "prefmover explain --dataset cinema --user petra-h --other bianca-b",
     "prefmover explain --dataset cinema --user petra-h --other bianca-b --picture plan.svg --html plan.html",
     "prefmover explain --model my-model --user 42 --item Alien",
+    "prefmover explain --model my-model --user 42 --item Alien --by rating",
     "prefmover explain --dataset cinema --user petra-h --other noor-r --measure nhsm",
 )
 
@@ -35,8 +37,12 @@ def explain(
         Option("--other", "-v", metavar="ID", help="Id of another user, to explain the distance."),
     ] = None,
     item: Annotated[
-        str | None, Option(metavar="ITEM", help="Id or title of an item, to explain its predicted rating.")
+        str | None, Option(metavar="ITEM", help="Id or title of an item, to explain its recommendation.")
     ] = None,
+    by: Annotated[
+        Literal["ranking", "rating"],
+        Option(help="With --item: the score that items are recommended by, or the predicted rating."),
+    ] = "ranking",
     n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of rows.")] = 12,
     picture: Annotated[
         str, Option(metavar="FILE", help="File to draw the plan to: .png, .svg or .pdf.")
@@ -44,13 +50,15 @@ def explain(
     html: Annotated[str, Option(metavar="FILE", help="HTML file to write the explanation to.")] = "",
     threads: Threads = None,
 ) -> Output:
-    """Explain the distance between two users, or a predicted rating.
+    """Explain the distance between two users, a recommendation, or a predicted rating.
 
     For two users: the transport plan, which moves the preferences of one onto those of the other, or the
-    formula of another --measure. For an item: the baseline, and the contribution of each neighbor.
+    formula of another --measure. For an item: what the user's own ratings add to its score, and what people
+    with the user's taste add; with --by rating, the baseline and the contribution of each neighbor to the
+    predicted rating.
     """
     if bool(other) == bool(item):
-        raise InputError("give --other ID to explain a distance, or --item ITEM to explain a rating")
+        raise InputError("give --other ID to explain a distance, or --item ITEM to explain a recommendation")
     drawing = check_writable(picture, (".png", ".svg", ".pdf"), "--picture")
     page = check_writable(html, (".html", ".htm"), "--html")
     if drawing and item:
@@ -58,11 +66,16 @@ def explain(
     if other:
         _refuse_model_options(ctx, options)
     data, model = source.open(threads)
-    explanation: UserExplanation | RecommendationExplanation
+    explanation: UserExplanation | RecommendationExplanation | RatingExplanation
     if item:
         ids = user_id(data, user), item_id(data, item)  # unknown ones are refused before a model is fitted
-        explanation = fitted(data, model, options, threads).explain_recommendation(*ids)
-        lines = rating_lines(explanation, n)
+        model = fitted(data, model, options, threads)
+        if by == "ranking":
+            explanation = model.explain_recommendation(*ids)
+            lines = recommendation_lines(explanation, n)
+        else:
+            explanation = model.explain_recommendation(*ids, by="rating")
+            lines = rating_lines(explanation, n)
     else:
         row, convention = measure_of(model, options.measure, options.convention)
         pair = data.user_position(user), data.user_position(str(other))

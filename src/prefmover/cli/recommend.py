@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Literal
@@ -14,14 +13,13 @@ from typer import Option
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, write_table
-from prefmover.cli.source import SourceOptions, guest_name, item_id, item_label, parse_rated, user_id
+from prefmover.cli.source import SourceOptions, guest_name, item_id, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-from prefmover.explain.text import reasons
+from prefmover.explain.text import recommended_lines
 from prefmover.items.where import parse_where
-from prefmover.model.base import BaseRecommender
 from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection
 
@@ -133,10 +131,8 @@ def recommend(
         return _written(table, file, parts)
     if guest:
         people = [model.guest(guest, name=guest_name(data))]
-    table = model.recommend(people, n, **chosen)
-    if file:
-        return _written(table, file)
-    return _shown(model, people, table, guest)
+    table = model.recommend(people, n, **chosen, reasons=not file)
+    return _written(table, file) if file else _shown(data, table, guest)
 
 
 def _written(table: RecommendationTable, file: Path, parts: Path | None = None) -> Output:
@@ -149,29 +145,18 @@ def _written(table: RecommendationTable, file: Path, parts: Path | None = None) 
     return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
 
 
-def _shown(
-    model: BaseRecommender, people: list[Any], table: RecommendationTable, guest: dict[Any, float] | None
-) -> Output:
-    data, answers, lines, heading = model.data_, list[dict[str, Any]](), list[str](), ""
+def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | None) -> Output:
+    answers, lines, heading = list[dict[str, Any]](), list[str](), ""
     noun = "interaction" if data.ratings.implicit else "rating"
-    for person, best in zip(people, table, strict=True):
-        name, answer = "you" if guest else best.user, best.to_dict()
-        why: list[list[str]] = [[] for _ in best]
-        if not data.ratings.implicit:
-            parts = model.contributions(person, [one.item for one in best])
-            why = [list(reasons(some, partial(item_label, data))) for some in parts]
-        for row, some in zip(answer["recommendations"], why, strict=True):
-            row["reasons"] = some
-        answers.append({**answer, "user": None if guest else best.user})
+    for best in table:
+        name = "you" if guest else best.user
+        answers.append({**best.to_dict(), "user": None if guest else best.user})
         ratings = guest or data.ratings[best.user]
         if len(table) > 1:
             lines.append(f"{name}:")
         else:
             heading = f"recommendations for {name}, from {counted(len(ratings), noun)}:"
-        for one, some in zip(best, why, strict=True):
-            shown = "" if one.rating is None else f"{one.rating:6.2f}"
-            lines.append(f"{shown}  {one.title}  ({counted(one.n_ratings, noun)})")
-            lines += [f"        {reason}" for reason in some]
+        lines += [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
         if not best:
             note(f"{name}: no item is left; all that may be recommended are rated already (--seen)")
     return Output(answers[0] if len(answers) == 1 else {"users": answers}, lines, heading)

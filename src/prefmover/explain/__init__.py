@@ -1,11 +1,22 @@
-"""Explanations: why two users are close, and how a predicted rating comes about.
+"""Explanations: why two users are close, why an item is recommended, and how a predicted rating comes about.
 
 An explanation is plain data. :mod:`~prefmover.explain.plan` compares two users,
-:mod:`~prefmover.explain.rating` takes a predicted rating apart, :mod:`~prefmover.explain.text` puts both into
-words, and :mod:`~prefmover.explain.plot` draws the plan between two users.
+:mod:`~prefmover.explain.recommendation` has the reasons for a recommendation, which
+:mod:`~prefmover.explain.reasons` chooses, :mod:`~prefmover.explain.rating` takes a predicted rating apart,
+:mod:`~prefmover.explain.text` puts all of them into words, and :mod:`~prefmover.explain.plot` draws the plan
+between two users.
 """
 
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
-from prefmover.explain.rating import RecommendationExplanation
+from prefmover.explain.rating import RatingExplanation
+from prefmover.explain.reasons import explain_items
+from prefmover.explain.recommendation import RecommendationExplanation
 
-__all__ = ["RecommendationExplanation", "UserExplanation", "explain_rows", "explain_users"]
+__all__ = [
+    "RatingExplanation",
+    "RecommendationExplanation",
+    "UserExplanation",
+    "explain_items",
+    "explain_rows",
+    "explain_users",
+]

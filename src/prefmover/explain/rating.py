@@ -13,11 +13,11 @@ from prefmover.predict.base import Baseline, Contribution, Prediction
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RecommendationExplanation"]
+__all__ = ["RatingExplanation"]
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendationExplanation:
+class RatingExplanation:
     """The baselines and contributions that add up to a predicted rating.
 
     Attributes

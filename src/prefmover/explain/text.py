@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from itertools import islice
-from math import isnan
+from math import floor, isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover.execution.format import counted
@@ -13,12 +12,26 @@ from prefmover.measures import MEASURES
 
 if TYPE_CHECKING:
     from prefmover.explain.plan import UserExplanation
-    from prefmover.explain.rating import RecommendationExplanation
+    from prefmover.explain.rating import RatingExplanation
+    from prefmover.explain.recommendation import NeighborRating, OwnRating, RecommendationExplanation
     from prefmover.measures.breakdown import Flow
     from prefmover.ot import Certificate
     from prefmover.predict.base import Contribution
+    from prefmover.predict.recommendations import Recommendation
 
-__all__ = ["proof_text", "rating_html", "rating_lines", "rating_title", "reasons", "user_html", "user_lines"]
+__all__ = [
+    "proof_text",
+    "rating_html",
+    "rating_lines",
+    "rating_title",
+    "reasons",
+    "recommendation_html",
+    "recommendation_lines",
+    "recommendation_title",
+    "recommended_lines",
+    "user_html",
+    "user_lines",
+]
 
 Label = Callable[[Any], str]
 
@@ -92,14 +105,14 @@ def proof_text(certificate: Certificate) -> str:
     )
 
 
-def rating_title(explanation: RecommendationExplanation) -> str:
+def rating_title(explanation: RatingExplanation) -> str:
     """Return the item, the user and the predicted rating."""
     p = explanation.prediction
     clipped = f", clipped from {explanation.total:.2f}" if p.clipped else ""
     return f"{explanation.label(p.item)} for {p.user}: predicted rating {p.rating:.2f}{clipped}"
 
 
-def rating_lines(explanation: RecommendationExplanation, n: int = 5) -> list[str]:
+def rating_lines(explanation: RatingExplanation, n: int = 5) -> list[str]:
     """Return the title, the baseline, the ``n`` largest contributions and the sum, one line each."""
     rows = _rating_rows(explanation, n)
     width = max(len(name) for name, *_ in rows)
@@ -107,13 +120,13 @@ def rating_lines(explanation: RecommendationExplanation, n: int = 5) -> list[str
     return [rating_title(explanation), *lines]
 
 
-def rating_html(explanation: RecommendationExplanation, n: int = 10) -> str:
+def rating_html(explanation: RatingExplanation, n: int = 10) -> str:
     """Return the baseline and the ``n`` largest contributions as an HTML table."""
     head = ("part", "adds", "weight", "because")
     return _html_table(rating_title(explanation), head, _rating_rows(explanation, n))
 
 
-def _rating_rows(explanation: RecommendationExplanation, n: int) -> list[tuple[str, str, str, str]]:
+def _rating_rows(explanation: RatingExplanation, n: int) -> list[tuple[str, str, str, str]]:
     """Return name, value, weight and meaning of each part."""
     rows = [(part.name, f"{part.value:+.3f}", "", part.meaning) for part in explanation.baseline]
     for one in explanation.contributions[:n]:
@@ -133,15 +146,125 @@ def evidence_text(contribution: Contribution, label: Label) -> str:
     return f"gave {' and '.join(ratings)}" if ratings else ""
 
 
-def reasons(contributions: Iterable[Contribution], label: Label, n: int = 2) -> list[str]:
-    """Return a sentence for each of the first ``n`` neighbors whose ratings favor a recommendation."""
-    favorable = (
-        one._replace(evidence=tuple(e for e in one.evidence if e.value > 0))
-        for one in contributions
-        if round(one.value, 3) > 0  # explanations print three digits
+def reasons(explanation: RecommendationExplanation) -> list[str]:
+    """Return the strongest reasons for a recommendation, one sentence each: at most three."""
+    e = explanation
+    own = [f"because you {_own_text(e.own[:2], e.implicit)}"] if e.own else []
+    return [*own, *_people_text(e)] or [_liked_text(e)]
+
+
+def recommended_lines(one: Recommendation, place: int) -> list[str]:
+    """Return a recommended item and its reasons, one line each.
+
+    The first line has the predicted rating, or for implicit feedback the place in the list.
+    """
+    number = f"{place:5d}." if one.rating is None else f"{one.rating:6.2f}"
+    noun = "interaction" if one.rating is None else "rating"
+    return [
+        f"{number}  {one.title}  ({counted(one.n_ratings, noun)})",
+        *(f"        {why}" for why in one.reasons),
+    ]
+
+
+def _own_text(own: Sequence[OwnRating], implicit: bool) -> str:
+    if implicit:
+        return f"chose {_and([one.label for one in own])}"
+    return f"gave {_and([f'{one.label} {one.rating:g}' for one in own])}"
+
+
+def _people_text(explanation: RecommendationExplanation) -> list[str]:
+    """Return who of the nearest users likes an item, how many do and do not, and the strongest against it."""
+    e, lines = explanation, []
+    named = [one for one in e.in_favor if one.value > 0][:2]
+    if named:
+        names = _and([f"{named[0].user}{_in_common(named[0])}", *(str(one.user) for one in named[1:])])
+        given = list(dict.fromkeys(f"{one.rating:g}" for one in named))  # as many as names, or one for all
+        gave = "chose it" if e.implicit else f"gave it {_and(given)}"
+        near = floor(100 * min(one.nearer_than for one in named))
+        lines.append(f"people with your taste: {names}, nearer to you than {near}% of users, {gave}")
+    if not e.implicit and (e.against or len(e.in_favor) > len(named)):
+        nearest = f"of the {counted(e.n_nearest, 'user')} nearest to you"
+        last = f"; strongest against: {e.against[0].user} {_gave(e.against[0], False)}" if e.against else ""
+        lines.append(f"{nearest}, {len(e.in_favor)} for and {len(e.against)} against{last}")
+    return lines
+
+
+def _in_common(one: NeighborRating) -> str:
+    """Return what a neighbor has in common with the user, if it is next to nothing."""
+    if one.n_common and not one.common:
+        return ""
+    alike = f", but likes {one.alike[1]} as you like {one.alike[0]}" if one.alike else ""
+    return f" (nothing in common with you{f' but {_and(one.common)}' if one.common else alike})"
+
+
+def _gave(one: NeighborRating, implicit: bool) -> str:
+    return "chose it" if implicit else f"gave it {one.rating:g}"
+
+
+def _liked_text(explanation: RecommendationExplanation) -> str:
+    n, likes = explanation.n_ratings, explanation.n_likes
+    if not n:
+        return "nobody has rated it yet"
+    return (
+        f"chosen by {counted(n, 'user')}"
+        if explanation.implicit
+        else f"liked by {likes:,} of {counted(n, 'rater')}"
     )
-    sentences = (f"{one.user} {text}" for one in favorable if (text := evidence_text(one, label)))
-    return list(islice(sentences, n))
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def recommendation_title(explanation: RecommendationExplanation) -> str:
+    """Return the item, the user, the score and the predicted rating."""
+    e = explanation
+    rating = "" if e.rating is None else f", predicted rating {e.rating:.2f}"
+    return f"{e.label} for {e.user}: score {e.score:.3f}{rating}"
+
+
+def recommendation_lines(explanation: RecommendationExplanation, n: int = 5) -> list[str]:
+    """Return the title, and the ``n`` largest parts of each side with their sums, one line each."""
+    rows = _recommendation_rows(explanation, n)
+    width = max(len(name) for name, *_ in rows)
+    lines = [f"  {value:>7}  {name:<{width}}  {meaning}".rstrip() for name, value, meaning in rows]
+    return [recommendation_title(explanation), *lines]
+
+
+def recommendation_html(explanation: RecommendationExplanation, n: int = 10) -> str:
+    """Return the ``n`` largest parts of each side as an HTML table."""
+    rows = _recommendation_rows(explanation, n)
+    return _html_table(recommendation_title(explanation), ("part", "adds", ""), rows)
+
+
+def _recommendation_rows(explanation: RecommendationExplanation, n: int) -> list[tuple[str, str, str]]:
+    """Return name, value and meaning of each part."""
+    e, content = explanation, explanation.to_dict(n)
+    noun, verb = ("choice", "chose") if e.implicit else ("rating", "rated")
+    rows = [(f"you {_own_text([one], e.implicit)}", f"{one.value:+.3f}", _relation(one)) for one in e.own[:n]]
+    own, users = content["other_own"], content["other_users"]
+    if own["count"]:
+        name = counted(own["count"], f"other {noun}" if rows else noun)
+        rows.append((f"{name} of yours", f"{own['value']:+.3f}", ""))
+    for one in e.neighbors[:n]:
+        common = _in_common(one) or f", {one.n_common:,} in common"
+        near = f"nearer to you than {floor(100 * one.nearer_than)}% of users{common}"
+        rows.append((f"{one.user} {_gave(one, e.implicit)}", f"{one.value:+.3f}", near))
+    taste = ""
+    if e.n_nearest:
+        counts = "" if e.implicit else f": {len(e.in_favor)} for, {len(e.against)} against"
+        nearest = counted(e.n_nearest, "nearest user")
+        taste = f"of the {nearest}, {len(e.neighbors)} {verb} it{counts}"
+    rows.append((counted(users["count"], "other user"), f"{users['value']:+.3f}", taste))
+    sides = f"{e.item_side:.3f} from your {noun}s, {e.user_side:.3f} from other users"
+    return [*rows, ("score", f"{e.score:.3f}", sides)]
+
+
+def _relation(one: OwnRating) -> str:
+    """Return how an item is related to the recommended one."""
+    near = [] if one.distance is None else [f"distance {one.distance:.2f}"]
+    both = [f"{one.n_both:,} like both, {one.lift:.1f} times as many as by chance"] if one.n_both else []
+    return "; ".join(near + both)
 
 
 def _html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,13 @@ from prefmover.execution import Executor
 from prefmover.execution.executor import opened
 from prefmover.execution.threads import resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
-from prefmover.explain.rating import RecommendationExplanation
+from prefmover.explain.rating import RatingExplanation
+from prefmover.explain.reasons import explain_items
+from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, weight
 from prefmover.model.estimator import Estimator, not_fitted_error
 from prefmover.predict.base import (
-    Contribution,
     Prediction,
     Predictions,
     Predictor,
@@ -35,7 +36,7 @@ from prefmover.predict.base import (
 )
 from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
-from prefmover.predict.recommendations import RecommendationTable
+from prefmover.predict.recommendations import Recommendations, RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import CHANGES, Settings, tuned
@@ -221,6 +222,7 @@ class BaseRecommender(Estimator, ABC):
         novelty: float = 0.0,
         diversify: float = 0.0,
         seen: bool = False,
+        reasons: bool | None = None,
     ) -> Any:
         """Return the n best items for a user, or for each of a list of users.
 
@@ -247,6 +249,10 @@ class BaseRecommender(Estimator, ABC):
             From 0 to 1: how different the items of a list are (:mod:`prefmover.predict.selection`).
         seen
             Whether items that the user has rated may be recommended too.
+        reasons
+            Whether each item carries its reasons (:attr:`~prefmover.predict.Recommendation.why`). By default,
+            the items for one user do, and those for a list of users, where reasons take most of the time, do
+            not. They are the reasons of the ranking, whatever the order of the list.
 
         Returns
         -------
@@ -268,7 +274,14 @@ class BaseRecommender(Estimator, ABC):
         many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
         states = [self._state(one, known=one is not None) for one in (user if many else [user])]
         table = self._recommended(states, by, selection)
+        if (not many) if reasons is None else reasons:
+            table = replace(table, why=[self._why(*one) for one in zip(states, table, strict=True)])
         return table if many else table[0]
+
+    def _why(self, state: UserState, best: Recommendations) -> list[RecommendationExplanation]:
+        """Return the reasons for the items of a list."""
+        items = self.data_.ratings.item_positions([one.item for one in best])
+        return explain_items(self.ranker_, state, items, [one.rating for one in best])
 
     def recommend_all(
         self,
@@ -371,9 +384,41 @@ class BaseRecommender(Estimator, ABC):
             return explain_users(self.data_, state.position, v, measure, convention)
         return explain_rows(self.data_, state.name, state.items, state.values, v, measure, convention)
 
-    def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
-        """Return the parts of a predicted rating: the baseline and the contribution of each neighbor."""
-        state, data = self._state(user), self.data_
+    @overload
+    def explain_recommendation(
+        self, user: Any, item: Any, *, by: Literal["ranking"] = "ranking"
+    ) -> RecommendationExplanation: ...
+
+    @overload
+    def explain_recommendation(self, user: Any, item: Any, *, by: Literal["rating"]) -> RatingExplanation: ...
+
+    def explain_recommendation(
+        self, user: Any, item: Any, *, by: By = "ranking"
+    ) -> RecommendationExplanation | RatingExplanation:
+        """Return why an item is recommended, or how its predicted rating comes about.
+
+        Parameters
+        ----------
+        user
+            Id or :class:`UserState`; ``None`` is somebody about whom nothing is known.
+        item
+            Id of the item. It may be one that the user has rated, or that nobody has rated.
+        by
+            ``"ranking"``: the parts of the score by which items are recommended, the user's own ratings and
+            those of people with the user's taste. Unknown ids are errors. ``"rating"``: the parts of the
+            predicted rating, the baseline and the contribution of each neighbor. Unknown ids get a fallback.
+        """
+        self._fitted()
+        _check_by(by, self.data_.ratings.implicit)
+        if by == "rating":
+            return self._explain_rating(self._state(user), item)
+        state = self._state(user, known=user is not None)
+        position = self.data_.ratings.item_positions([item])
+        rating = None if self.data_.ratings.scale.implicit else self.predict_one(state, item).rating
+        return explain_items(self.ranker_, state, position, [rating])[0]
+
+    def _explain_rating(self, state: UserState, item: Any) -> RatingExplanation:
+        data = self.data_
         position = int(data.ratings.find_items([item])[0])
         baseline, contributions = self.predictor_.explain(state, position)
         shown = {one.item for contribution in contributions for one in contribution.evidence}
@@ -381,17 +426,7 @@ class BaseRecommender(Estimator, ABC):
         positions = zip(shown, data.ratings.find_items(shown).tolist(), strict=True)
         labels = {one: data.items.label(position) for one, position in positions if position >= 0}
         prediction, value_name = self.predict_one(state, item), self.predictor_.similarity.measure.value_name
-        return RecommendationExplanation(prediction, baseline, contributions, labels, value_name)
-
-    def contributions(self, user: Any, items: Iterable[Any], n: int = 3) -> list[tuple[Contribution, ...]]:
-        """Return the n strongest contributions to each item's score: reasons to recommend it.
-
-        Contributions in favor of the item come first, largest first; if there are fewer than n, those
-        against it follow. This is cheaper than :meth:`explain_recommendation`, which lists all neighbors.
-        The user is an id or a :class:`UserState`; items are ids.
-        """
-        state = self._state(user, known=True)
-        return self._fitted().contributions(state, self.data_.ratings.item_positions(items), n)
+        return RatingExplanation(prediction, baseline, contributions, labels, value_name)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
         """Return the state of somebody who is not in the data, from ``{item: rating}``. Nothing is refitted.

@@ -95,7 +95,8 @@ class Recommender(BaseRecommender):
     >>> nearest = model.neighbors("ada-b", k=1)[0]
     >>> why = model.explain("ada-b", nearest.user)  # the optimal plan between the two users
     >>> top = model.recommend("ada-b", n=3)
-    >>> parts = model.explain_recommendation("ada-b", top[0].item)  # they add up to the rating
+    >>> reasons = top[0].reasons  # sentences; the parts of the score are in top[0].why
+    >>> parts = model.explain_recommendation("ada-b", top[0].item, by="rating")  # of the predicted rating
     >>> abs(parts.total - top[0].rating) < 1e-6
     True
     >>> guest = model.guest({"alien-1979": 5, "casablanca-1942": 2})  # nothing is refitted

@@ -278,10 +278,6 @@ class Predictor(ABC):
         """Return the scores of items for one user."""
 
     @abstractmethod
-    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
-        """Return the n strongest contributions to the score of each item, those in favor first."""
-
-    @abstractmethod
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return all parts of one score, which sum to it; contributions by size."""
 

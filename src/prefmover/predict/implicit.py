@@ -30,10 +30,6 @@ class ImplicitPredictor(Predictor):
         """Raise an error."""
         raise self._no_ratings()
 
-    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
-        """Raise an error."""
-        raise self._no_ratings()
-
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Raise an error."""
         raise self._no_ratings()

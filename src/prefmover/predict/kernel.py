@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any, Self, TypeAlias
@@ -33,7 +33,6 @@ N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
 MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
 BLOCK_USERS = 64  # users whose weights to all users are in memory at once
-NONE = np.empty(0, np.int64)
 SOLVE_AGAIN = 0.05  # of the ratings in one update: from here on, others are solved for again
 
 KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
@@ -111,10 +110,6 @@ class KernelPredictor(Predictor):
         n_neighbors[known] = r.count_residuals(has_weight, items[known])
         return Scores(values, baselines, n_neighbors)
 
-    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
-        """Return the n strongest contributions to the score of each item, those in favor first."""
-        return self._contributions(state, items, lambda parts: _strongest(parts, n))
-
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
         r = self.regression
@@ -127,8 +122,7 @@ class KernelPredictor(Predictor):
             parts.append(Baseline("similar items", float(r.similar_items[item]), "offset of similar items"))
         if item < 0 or not state.is_known:
             return tuple(parts), ()
-        one = np.array([item])
-        (contributions,) = self._contributions(state, one, lambda c: np.argsort(-np.abs(c), kind="stable"))
+        one, contributions = np.array([item]), self._contributions(state, item)
         # The user's ratings of similar items make up the rest. The rounding of inner products in single
         # precision, about 1e-6, is counted here too, so that the sum is the prediction.
         score = float(self.scores(state, one).values[0])
@@ -204,26 +198,17 @@ class KernelPredictor(Predictor):
         features, rest = kernel.project(weights)
         return features[0], float(rest[0])
 
-    def _contributions(
-        self, state: UserState, items: Ints, order: Callable[[Floats], Ints]
-    ) -> list[tuple[Contribution, ...]]:
-        """Return contributions to the score of each item, in the order of a function of their values."""
-        r = self.regression
-        weights, item_weights = r.kernel.between(self._coefficients(state).features), r.item_weights(items)
-        residuals = r.residuals(item_weights)
-        has_weight, has_residual = _has_weight(weights, state.position), r.has_residual(items)
-        chosen = []
-        for k in range(len(items)):
-            users = np.flatnonzero(has_weight & has_residual[:, k])
-            chosen.append(users[order(weights[users] * residuals[users, k])])
-        near = np.unique(np.concatenate([NONE, *(users[:N_WITH_EVIDENCE] for users in chosen)]))
-        values = self._measure_values(state, near)
-        return [
-            self._as_contributions(
-                item, item_weights[:, k], users, weights[users], residuals[users, k], values
-            )
-            for k, (item, users) in enumerate(zip(items.tolist(), chosen, strict=True))
-        ]
+    def _contributions(self, state: UserState, item: int) -> tuple[Contribution, ...]:
+        """Return all contributions to the score of an item, the largest first."""
+        r, one = self.regression, np.array([item])
+        weights, item_weights = r.kernel.between(self._coefficients(state).features), r.item_weights(one)
+        residuals = r.residuals(item_weights)[:, 0]
+        users = np.flatnonzero(_has_weight(weights, state.position) & r.has_residual(one)[:, 0])
+        users = users[np.argsort(-np.abs(weights[users] * residuals[users]), kind="stable")]
+        values = self._measure_values(state, np.sort(users[:N_WITH_EVIDENCE]))
+        return self._as_contributions(
+            item, item_weights[:, 0], users, weights[users], residuals[users], values
+        )
 
     def _measure_values(self, state: UserState, others: Ints) -> dict[int, float]:
         """Return the measure between a user and some others, by position; undefined values are left out."""
@@ -270,18 +255,6 @@ class KernelPredictor(Predictor):
             at = bisect_left(m.indices, item, first, last)
             ratings.append(float(m.data[at]) if at < last and m.indices[at] == item else None)
         return ratings
-
-
-def _strongest(parts: Floats, n: int) -> Ints:
-    """Return where the n strongest parts are: those in favor first, each kind by size, ties in order."""
-    favor = np.flatnonzero(parts > 0)
-    if len(favor) > n:  # no need to sort all
-        least = np.partition(parts[favor], len(favor) - n)[len(favor) - n]
-        favor = favor[parts[favor] >= least]
-        order: Ints = favor[np.argsort(-parts[favor], kind="stable")]
-        return order[:n]
-    order = np.lexsort((-np.abs(parts), parts <= 0))
-    return order[:n]
 
 
 def _has_weight(weights: npt.NDArray[Any], user: int) -> Bools:

@@ -138,13 +138,6 @@ class KNNPredictor(Predictor):
         all_k = self._averages(users, items, (self.k,), baselines, spreads, state.guest)
         return self._scores(all_k, baselines)
 
-    def contributions(self, state: UserState, items: Ints, n: int) -> list[tuple[Contribution, ...]]:
-        """Return the n strongest contributions to the score of each item, those in favor first."""
-        return [
-            tuple(sorted(some, key=lambda one: (one.value <= 0, -abs(one.value)))[:n])
-            for some in self._all_contributions(state, items)
-        ]
-
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
         centering, one = self.centering, np.array([item])

@@ -15,6 +15,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.predict.base import UserState
+from prefmover.predict.co_likes import CoLikes
 from prefmover.predict.item_side import ItemSide
 from prefmover.predict.ranking import (
     Ranking,
@@ -46,9 +47,9 @@ class Parts(NamedTuple):
     items
         (rated, items) what each of the user's ratings adds.
     weights
-        (n_users,) K between the user and all users.
+        (users,) K between the user and other users.
     users
-        (n_users, items) what each user adds.
+        (users, items) what each of these users adds.
     """
 
     likes: Floats
@@ -76,8 +77,8 @@ class Ranker(ABC):
         """Return the scores of a guest, (1, n_items)."""
 
     @abstractmethod
-    def _parts(self, state: UserState, items: Ints) -> Parts:
-        """Return all parts of the scores of items for a user with ratings."""
+    def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
+        """Return the parts of the scores of items for a user with ratings."""
 
     @abstractmethod
     def with_data(self, data: Dataset, changed: Ints) -> Self:
@@ -97,6 +98,11 @@ class Ranker(ABC):
         """(n_items,) the scores of a user without ratings: everybody adds as much."""
         return mean_likes(self.likes).astype(np.float32)
 
+    @cached_property
+    def co_likes(self) -> CoLikes:
+        """Who liked what, for reasons."""
+        return CoLikes.of(self.similarity.data.ratings)
+
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""
         scores, empty = self._block(users), np.diff(self.likes.indptr)[users] == 0
@@ -112,15 +118,18 @@ class Ranker(ABC):
             return self.guest_scores(state)
         return SideScores(np.zeros((1, len(self.mean_likes)), np.float32), self.mean_likes[None])
 
-    def parts(self, state: UserState, items: Ints) -> Parts:
-        """Return all parts of the scores of items; the sums over both kinds are the scores."""
+    def parts(self, state: UserState, items: Ints, users: Ints | None = None) -> Parts:
+        """Return all parts of the scores of items; the sums over both kinds are the scores.
+
+        With ``users``, the positions of some users, only their parts are computed.
+        """
         if state.position < 0 and state.guest is None:
             raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
         if len(state.items):
-            return self._parts(state, items)
-        n_users = self.similarity.data.n_users
-        users = self.likes[:, items].toarray() / n_users
-        return Parts(np.empty(0), np.empty((0, len(items))), np.full(n_users, 1 / n_users), users)
+            return self._parts(state, items, users)
+        rows, n_users = slice(None) if users is None else users, self.similarity.data.n_users
+        likes = self.likes[rows][:, items].toarray() / n_users
+        return Parts(np.empty(0), np.empty((0, len(items))), np.full(len(likes), 1 / n_users), likes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,19 +178,19 @@ class TwoSidedRanker(Ranker):
         assert state.guest is not None
         return self.ranking.guest_scores(likes_of(state.guest), state.ranking)
 
-    def _parts(self, state: UserState, items: Ints) -> Parts:
+    def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
         known = state.guest is None
         rows = self.likes[[state.position]] if state.guest is None else likes_of(state.guest)
         features = self.ranking.user_side.kernel.features
         own = features[state.position] if known else state.ranking
-        weights = (features @ own).astype(np.float64)
-        if known:
-            weights[state.position] = 0.0
+        everyone = np.arange(len(features)) if users is None else users
+        weights = (features[everyone] @ own).astype(np.float64)
+        weights[everyone == state.position] = 0.0
         return Parts(
             rows.data,
             self.ranking.item_parts(rows.indices.astype(np.int64), rows.data, items),
             weights,
-            self.ranking.user_parts(own, state.position, items),
+            self.ranking.user_parts(own, state.position, items, users),
         )
 
     def with_data(self, data: Dataset, changed: Ints) -> Self:
@@ -299,7 +308,7 @@ class VoteRanker(Ranker):
         neighbors, weights = state.ranking
         return self._votes(np.array([0, len(neighbors)]), neighbors, weights)
 
-    def _parts(self, state: UserState, items: Ints) -> Parts:
+    def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
         if state.guest is None:
             nearest = self.similarity.nearest(np.array([state.position]), self.k)
             neighbors, some = nearest.neighbors, self.weight(nearest.values)
@@ -310,12 +319,14 @@ class VoteRanker(Ranker):
         some = np.nan_to_num(some)
         weights = np.zeros(self.similarity.data.n_users)
         weights[neighbors] = some / (np.abs(some).sum() or 1.0)
+        rows = slice(None) if users is None else users
+        weights, given = weights[rows], self.likes[rows]
 
         def votes(some: Ints) -> Floats:
-            return np.asarray(weights[:, None] * self.likes[:, some].toarray())
+            return np.asarray(weights[:, None] * given[:, some].toarray())
 
-        users = votes(items) if self.similar is None else self.similar.columns(items, votes)
-        return Parts(likes, np.zeros((len(likes), len(items))), weights, users)
+        parts = votes(items) if self.similar is None else self.similar.columns(items, votes)
+        return Parts(likes, np.zeros((len(likes), len(items))), weights, parts)
 
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of other data."""

@@ -214,16 +214,18 @@ class Ranking:
         """Return what each rated item adds to the item side of items, (rated, items): y_i B_ij."""
         return likes[:, None] * self._columns(items, lambda some: self.item_side.weights(rated, some))
 
-    def user_parts(self, features: Singles, position: int, items: Ints) -> Floats:
-        """Return what each user adds to the user side of items, (n_users, items): K_uv A_vj."""
-        return self._columns(
-            items, lambda some: self.user_side.parts(features, position, self._residuals(some))
-        )
+    def user_parts(self, features: Singles, position: int, items: Ints, users: Ints | None = None) -> Floats:
+        """Return what each user, or each of some, adds to the user side, (users, items): K_uv A_vj."""
+        rows = np.arange(self.likes.shape[0]) if users is None else np.append(users, max(position, 0))
+        likes, features_of = self.likes[rows], self.user_side.kernel.features[rows]
 
-    def _residuals(self, items: Ints) -> Singles:
-        """Return R - ΦW of items, for all users."""
-        rest = self.likes[:, items].toarray().astype(np.float32) - self.item_side.scores(self.likes, items)
-        return rest - self.user_side.kernel.features @ self.user_side.weights[:, items]
+        def of(some: Ints) -> Floats:
+            rest = likes[:, some].toarray().astype(np.float32) - self.item_side.scores(likes, some)
+            rest -= features_of @ self.user_side.weights[:, some]  # R - ΦW
+            return self.user_side.parts(features, position, rest, rows)
+
+        parts = self._columns(items, of)
+        return parts if users is None else parts[:-1]
 
     def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
         """Return columns of a function of items; those of unrated items are mixtures."""

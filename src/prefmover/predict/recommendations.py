@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, overload
 
 import numpy as np
@@ -35,6 +35,9 @@ class Recommendation:
         How many users have rated the item.
     how
         How the rating was predicted: see :class:`~prefmover.predict.base.Prediction`.
+    why
+        The parts of the score and the reasons to see the item, an
+        :class:`~prefmover.explain.RecommendationExplanation`; None in lists that were made without reasons.
     """
 
     item: Any
@@ -43,10 +46,19 @@ class Recommendation:
     rating: float | None
     n_ratings: int
     how: How = "neighbors"
+    why: Any = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The strongest reasons as sentences; none in lists that were made without them."""
+        return () if self.why is None else self.why.reasons
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, ready for JSON."""
-        return asdict(self)
+        """Return the fields by name, ready for JSON, with the reasons as sentences."""
+        return {name: getattr(self, name) for name in NAMES} | {"reasons": list(self.reasons)}
+
+
+NAMES = [one.name for one in fields(Recommendation) if one.name != "why"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,6 +112,8 @@ class RecommendationTable(Sequence[Recommendations]):
         (n_users, n) positions of the items, the best first; -1 where a list is shorter.
     scores, ratings
         (n_users, n) as in :class:`Recommendation`; NaN where there is none.
+    why
+        For each user, the explanations of the items of the list; None in a table without reasons.
     """
 
     users: list[Any]
@@ -109,6 +123,7 @@ class RecommendationTable(Sequence[Recommendations]):
     how: npt.NDArray[np.int8]
     _data: Dataset
     _n_ratings: Ints
+    why: Sequence[Sequence[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.users)
@@ -133,6 +148,7 @@ class RecommendationTable(Sequence[Recommendations]):
             ratings,
             self._n_ratings[positions].tolist(),
             [HOW[code] for code in self.how[row][there].tolist()],
+            [None] * len(positions) if self.why is None else self.why[row],
         )
         rows = (Recommendation(*values) for values in zip(*columns, strict=True))
         return Recommendations(self.users[row], tuple(rows))

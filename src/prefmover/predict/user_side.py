@@ -93,8 +93,10 @@ class UserSide:
         scores = self.scores(self.kernel.features[users]) - h * target
         return np.asarray(scores / (1 - h), np.float32)
 
-    def parts(self, features: Singles, position: int, residuals: Singles) -> Floats:
-        """Return the part of each user in a user's score of items, (n_users, items): K_uv A_vj.
+    def parts(
+        self, features: Singles, position: int, residuals: Singles, users: Ints | None = None
+    ) -> Floats:
+        """Return the part of each user in a user's score of items, (users, items): K_uv A_vj.
 
         Parameters
         ----------
@@ -103,16 +105,19 @@ class UserSide:
         position
             The user's position, -1 for a guest; a user of the data has no part in the own score.
         residuals
-            (n_users, items) R of these items, for all users, less the scores Φ W: λ A.
+            (users, items) R of these users and items, less the scores Φ W: λ A.
+        users
+            Positions of the users, the user's own among them; all users by default.
         """
-        phi = self.kernel.features
+        phi = self.kernel.features if users is None else self.kernel.features[users]
         coefficients = residuals.astype(np.float64) / self.penalty
+        own = np.flatnonzero(users == position)[0] if users is not None and position >= 0 else position
         if position >= 0:
             through = (phi @ (self.inverse @ features)).astype(np.float64)
-            coefficients += np.outer(through / (1 - through[position]), coefficients[position])
+            coefficients += np.outer(through / (1 - through[own]), coefficients[own])
         parts = (phi @ features).astype(np.float64)[:, None] * coefficients
         if position >= 0:
-            parts[position] = 0.0
+            parts[own] = 0.0
         return parts
 
     def replaced(self, user: int, features: Singles, rest: float, old: Singles, new: Singles) -> Self:

@@ -19,9 +19,9 @@ from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
 from prefmover.execution import atomic
 from prefmover.execution.format import counted
-from prefmover.explain import RecommendationExplanation, UserExplanation
+from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
-from prefmover.explain.text import proof_text, rating_title, user_lines, user_title
+from prefmover.explain.text import proof_text, rating_title, recommendation_title, user_lines, user_title
 from prefmover.report import figures, list_text, text
 from prefmover.report.list_text import number
 from prefmover.report.lists import ListResults, ShareTable
@@ -84,10 +84,14 @@ def write_report(
     return {name: path / name for name in contents}
 
 
-def explanation_page(explanation: UserExplanation | RecommendationExplanation) -> str:
+def explanation_page(
+    explanation: UserExplanation | RecommendationExplanation | RatingExplanation,
+) -> str:
     """Return an explanation as one HTML page, with the picture of a plan where matplotlib is installed."""
     picture, lines, proof = "", [], ""
     if isinstance(explanation, RecommendationExplanation):
+        title = recommendation_title(explanation)
+    elif isinstance(explanation, RatingExplanation):
         title = rating_title(explanation)
     else:
         title = user_title(explanation)

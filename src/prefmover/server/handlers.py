@@ -27,7 +27,6 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.explain.lists import common_ground, neighbor_lists
 from prefmover.explain.map import Map, item_map, user_map
 from prefmover.explain.profile import Tastes, item_profile
-from prefmover.explain.rating import contribution_dict
 from prefmover.items.groups import groupings
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
@@ -42,8 +41,8 @@ from prefmover.server.workers import check_cancelled
 
 __all__ = ["Handlers"]
 
-REASONS = 3  # contributions sent with each recommendation
-EXPLAINED = 20  # contributions sent in the explanation of one; the others are summed
+REASONS = 3  # own ratings, and ratings of neighbors, sent with each recommendation
+EXPLAINED = 20  # of each kind sent in the explanation of one; the others are summed
 CONTRASTS = ("cos", "jmsd")  # measures of items in common, to contrast with
 FANS = 12
 GROUPS = 8  # on a map
@@ -354,17 +353,11 @@ class Handlers:
         self, state: UserState, options: schemas.RecommendationOptions
     ) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
-        top = self.model.recommend(state, **self._arguments(options))
-        check_cancelled()
-        reasons = self.model.contributions(state, [one.item for one in top], REASONS) if top else []
         return schemas.RecommendationsOut(
             user=state.name,
             recommendations=[
-                schemas.RecommendationOut(
-                    **one.to_dict(),
-                    contributions=[schemas.ContributionOut(**self._contribution(c)) for c in contributions],
-                )
-                for one, contributions in zip(top, reasons, strict=True)
+                schemas.RecommendationOut(**one.to_dict(), why=one.why.to_dict(REASONS))
+                for one in self.model.recommend(state, **self._arguments(options))
             ],
         )
 
@@ -408,9 +401,15 @@ class Handlers:
         )
 
     def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanationOut:
-        """Return the parts of a predicted rating."""
+        """Return the reasons for a recommendation, the parts of its score."""
         explanation = self.model.explain_recommendation(state, self._items[self._item(item)])
         return schemas.RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
+
+    def rating_explanation(self, state: UserState, item: str) -> schemas.RatingExplanationOut:
+        """Return the parts of a predicted rating."""
+        id_ = self._items[self._item(item)]
+        explanation = self.model.explain_recommendation(state, id_, by="rating")
+        return schemas.RatingExplanationOut(**explanation.to_dict(EXPLAINED))
 
     def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanationOut:
         """Return why two users are as near as they are."""
@@ -469,6 +468,7 @@ class Handlers:
             lambda user: self.recommendations(user, schemas.RecommendationOptions(n=3)),
             lambda user: self.predictions(user, self._item_ids[:2]),
             lambda user: self.recommendation_explanation(user, self._item_ids[0]),
+            lambda user: self.rating_explanation(user, self._item_ids[0]),
             lambda user: self.user_explanation(user, other),
             lambda user: self.comparison(user, other),
         ]
@@ -531,12 +531,6 @@ class Handlers:
     def _with_ratings(self, ratings: Ratings) -> Dataset:
         """Return the data set with other ratings and the same distances between items."""
         return Dataset(ratings, self.data.geometry, self.data.items)
-
-    def _contribution(self, one: Any) -> dict[str, Any]:
-        labels = {
-            e.item: self.data.items.label(self.data.ratings.item_position(e.item)) for e in one.evidence
-        }
-        return contribution_dict(one, self.measure.value_name, labels)
 
 
 def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValueOut:

@@ -239,7 +239,7 @@ async def get_neighbor_lists(request: Request, service: Served, user: UserPath) 
 async def get_recommendations(
     request: Request, service: Served, user: UserPath, options: Recommended
 ) -> Response:
-    """Return items that a user has not rated, each with the strongest contributions to its score."""
+    """Return items that a user has not rated, each with its strongest reasons and what they add."""
     return await service.respond(
         request, ("recommendations", user, options), lambda h: h.recommendations(h.user(user), options)
     )
@@ -249,16 +249,29 @@ async def get_recommendations(
     "/users/{user}/recommendations/{item}",
     "users",
     schemas.RecommendationExplanationOut,
-    "The parts of a predicted rating",
+    "Why an item is recommended",
 )
 async def explain_recommendation(
     request: Request, service: Served, user: UserPath, item: ItemPath
 ) -> Response:
-    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
+    """Return what the user's own ratings and those of the nearest users add to an item's score."""
     return await service.respond(
         request,
         ("recommendation", user, item),
         lambda h: h.recommendation_explanation(h.user(user), item),
+    )
+
+
+@_get(
+    "/users/{user}/predictions/{item}",
+    "users",
+    schemas.RatingExplanationOut,
+    "The parts of a predicted rating",
+)
+async def explain_prediction(request: Request, service: Served, user: UserPath, item: ItemPath) -> Response:
+    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
+    return await service.respond(
+        request, ("prediction", user, item), lambda h: h.rating_explanation(h.user(user), item)
     )
 
 
@@ -379,7 +392,7 @@ async def import_ratings(request: Request, service: Served, body: schemas.Export
 async def get_guest_recommendations(
     request: Request, service: Served, body: schemas.GuestRecommendations
 ) -> Response:
-    """Return items that a guest has not rated, each with the strongest contributions to its score."""
+    """Return items that a guest has not rated, each with its strongest reasons and what they add."""
     guest, options = body.key, body.model_dump(exclude={"ratings"})
     return await service.respond(
         request,
@@ -393,17 +406,34 @@ async def get_guest_recommendations(
     "/guest/recommendations/explain",
     "guest",
     schemas.RecommendationExplanationOut,
-    "The parts of a guest's predicted rating",
+    "Why an item is recommended to a guest",
 )
 async def explain_guest_recommendation(
     request: Request, service: Served, body: schemas.GuestItem
 ) -> Response:
-    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
+    """Return what the guest's own ratings and those of the nearest users add to an item's score."""
     guest, item = body.key, body.item
     return await service.respond(
         request,
         ("recommendation", guest, item),
         lambda h: h.recommendation_explanation(h.guest(guest), item),
+        _lane(body),
+    )
+
+
+@_post(
+    "/guest/predictions/explain",
+    "guest",
+    schemas.RatingExplanationOut,
+    "The parts of a guest's predicted rating",
+)
+async def explain_guest_prediction(request: Request, service: Served, body: schemas.GuestItem) -> Response:
+    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
+    guest, item = body.key, body.item
+    return await service.respond(
+        request,
+        ("prediction", guest, item),
+        lambda h: h.rating_explanation(h.guest(guest), item),
         _lane(body),
     )
 

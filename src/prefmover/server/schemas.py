@@ -3,9 +3,9 @@
 The options of one kind of question are one class (``NeighborOptions``, ``RecommendationOptions``): the
 parameters of the address, and fields of the body where the ratings are a guest's or the users are many.
 
-Explanations have the keys of ``to_dict`` of :class:`~prefmover.explain.UserExplanation` and
-:class:`~prefmover.explain.RecommendationExplanation`. A value of the model's measure is called
-``distance`` or ``similarity``, whichever it is; the other key is absent.
+Explanations have the keys of ``to_dict`` of :class:`~prefmover.explain.UserExplanation`,
+:class:`~prefmover.explain.RecommendationExplanation` and :class:`~prefmover.explain.RatingExplanation`. A
+value of the model's measure is called ``distance`` or ``similarity``, whichever it is; the other is absent.
 """
 
 from __future__ import annotations
@@ -313,6 +313,66 @@ class ContributionOut(_MeasureValue):
     evidence: list[EvidenceOut] = Field(description="Ratings of other items through which it contributes.")
 
 
+class OthersOut(_Response):
+    """The parts that are not listed."""
+
+    count: Count
+    value: float = Field(description="Their sum.")
+
+
+class OwnRatingOut(_Response):
+    """A rating of the user's own that is a reason to recommend an item."""
+
+    item: ItemId
+    label: Title
+    rating: float = Field(description="The rating; for implicit feedback, the strength.")
+    value: float = Field(description="What the rating adds to the score.")
+    distance: float | None = Field(description="Distance between the two items; null without a geometry.")
+    n_both: Count = Field(description="Number of users who like both items.")
+    lift: float = Field(description="How many times as many that is as by chance.")
+
+
+class NeighborRatingOut(_MeasureValue):
+    """The rating of a recommended item by one of the users nearest to the user."""
+
+    user: UserId
+    rating: float
+    likes_it: bool = Field(description="Whether the neighbor is for the item, or against it.")
+    value: float = Field(description="What the neighbor adds to the score.")
+    nearer_than: float = Field(description="Share of all other users who are less near.")
+    n_common: Count = Field(description="Number of items that both rated.")
+    common: list[Title] = Field(description="Their titles, if there are at most two.")
+    alike: list[Title] | None = Field(
+        description="Without any: the nearest two items, one that the user likes and one of the neighbor's."
+    )
+
+
+class RecommendationExplanationOut(_Response):
+    """The parts of a score: `own`, `other_own`, `neighbors` and `other_users` add up to it."""
+
+    user: UserId
+    item: ItemId
+    label: Title
+    score: float = Field(description="What items are ranked by: `item_side` plus `user_side`.")
+    item_side: float = Field(description="What the user's own ratings add.")
+    user_side: float = Field(description="What other users add.")
+    rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
+    n_ratings: Count = Field(description="How many users have rated the item.")
+    n_likes: Count = Field(description="How many of them like it.")
+    rated: float | None = Field(description="The user's own rating of the item; null if there is none.")
+    reasons: list[str] = Field(description="The strongest reasons as sentences.")
+    own: list[OwnRatingOut] = Field(description="Ratings of related items, those that add most first.")
+    other_own: OthersOut
+    n_nearest: Count = Field(description="How many of the nearest users were asked.")
+    n_for: Count = Field(description="How many of them like the item.")
+    n_against: Count = Field(description="How many of them rated it and do not like it.")
+    strongest_against: NeighborRatingOut | None
+    neighbors: list[NeighborRatingOut] = Field(
+        description="Their ratings, those that add or take most first."
+    )
+    other_users: OthersOut
+
+
 class RecommendationOut(_Response):
     """An item that the user has not rated."""
 
@@ -322,7 +382,11 @@ class RecommendationOut(_Response):
     rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
     n_ratings: Count = Field(description="How many users have rated the item.")
     how: How = Field(description="How the rating was predicted: from neighbors, or by a fallback.")
-    contributions: list[ContributionOut] = Field(description="The strongest ones, those in favor first.")
+    reasons: list[str] = Field(
+        description="The strongest reasons as sentences.",
+        examples=[["because you gave Aliens (1986) 5 and Blade Runner (1982) 5"]],
+    )
+    why: RecommendationExplanationOut = Field(description="The strongest reasons as data.")
 
 
 class RecommendationsOut(_Response):
@@ -365,14 +429,7 @@ class BaselineOut(_Response):
     meaning: str
 
 
-class OtherContributionsOut(_Response):
-    """The contributions that are not listed."""
-
-    count: Count
-    value: float = Field(description="Their sum.")
-
-
-class RecommendationExplanationOut(_Response):
+class RatingExplanationOut(_Response):
     """The parts of a predicted rating: baseline, contributions and others add up to `total`."""
 
     user: UserId
@@ -385,7 +442,7 @@ class RecommendationExplanationOut(_Response):
     n_neighbors: Count
     baseline: list[BaselineOut]
     contributions: list[ContributionOut] = Field(description="Largest first.")
-    others: OtherContributionsOut
+    others: OthersOut
 
 
 class CertificateOut(_Response):

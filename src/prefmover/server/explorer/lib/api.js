@@ -73,8 +73,8 @@ export function recommendations(person, n, signal, choices = {}) {
 
 export const recommendation = (person, item, signal) =>
   person.you
-    ? post("/guest/recommendations/explain", { item }, signal)
-    : get(`${path(person)}/recommendations/${encodeURIComponent(item)}`, {}, signal);
+    ? post("/guest/predictions/explain", { item }, signal)
+    : get(`${path(person)}/predictions/${encodeURIComponent(item)}`, {}, signal);
 
 export const explanation = (person, other, signal) =>
   about(person, "/explanations", "/guest/explanations", { user: person.id, other: other.id }, signal);

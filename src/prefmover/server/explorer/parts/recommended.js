@@ -1,17 +1,8 @@
-/** Recommended items, with the strongest contributions to each. */
+/** Recommended items, with the strongest reasons for each. */
 
 import { h } from "../lib/elements.js";
-import {
-  capital,
-  count,
-  item as itemNoun,
-  items as itemsNoun,
-  nameOf,
-  predicted,
-  rating,
-} from "../lib/format.js";
+import { count, item as itemNoun, items as itemsNoun, predicted, rating } from "../lib/format.js";
 import { refuse } from "../lib/guest.js";
-import { href } from "../lib/routes.js";
 import { itemLink } from "./links.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
@@ -74,13 +65,12 @@ function headline(one, scale) {
   return h("div", { class: "line" }, h("h3", {}, itemLink(one.item, one.title)), guess);
 }
 
-/** The strongest contributions, or why there are none. */
+/** The strongest reasons, one sentence each. */
 function reasons(one) {
-  if (one.how !== "neighbors") return h("p", { class: "soft" }, `${capital(one.how)}: an average`);
   return h(
     "ul",
     { class: "because" },
-    one.contributions.map((contribution) => h("li", {}, reason(contribution))),
+    one.reasons.map((sentence) => h("li", {}, sentence)),
   );
 }
 
@@ -107,13 +97,6 @@ function folded(one, id, { opened, open, toggle }) {
   });
   set(opened === one.item);
   return { button, body };
-}
-
-/** A neighbor, and the evidence. */
-function reason(one) {
-  const person = { id: one.user };
-  const link = h("a", { href: href({ page: "like-minded", person }) }, nameOf(person));
-  return [one.value < 0 ? "against it: " : null, link, ` ${evidence(one, 2)}`];
 }
 
 /** What a neighbor gave to the item, or to the similar items that count. */
