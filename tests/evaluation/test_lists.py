@@ -1,10 +1,5 @@
 """The task of ranking: what recommenders are given, what is asked, how answers are checked and scored."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +11,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
 from prefmover.evaluation.lists import Question, check_lists
 from prefmover.evaluation.record import ListRecord
+from tests.evaluation.killed import killed_run
 from tests.messages import names, unnamed
 from tests.oracles import evaluation as slow
 
@@ -321,19 +317,7 @@ def finished(experiment, tmp_path_factory):
 @pytest.mark.slow
 def test_killed_and_resumed(finished, experiment, tmp_path):
     """SIGKILL in the middle, then on with other threads: the same records."""
-    config, run = tmp_path / "experiment.toml", tmp_path / "run"
-    config.write_text(experiment.to_toml())
-    command = [sys.executable, "-m", "prefmover.cli", "evaluate", "--config", str(config), "--out", str(run)]
-    process = subprocess.Popen([*command, "--threads", "1", "--no-report"], stderr=subprocess.DEVNULL)
-    cells = run / "cells"
-    try:
-        while not cells.exists() or len(list(cells.glob("*.json"))) < 3:
-            assert process.poll() is None
-            time.sleep(0.005)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    saved = len(list(cells.glob("*.json")))
+    run, saved = killed_run(experiment, tmp_path, 3)
     assert 3 <= saved < N_RECORDS
     again = run_experiment(experiment, run, n_threads=2)
     assert lasting(again) == lasting(finished)

@@ -1,8 +1,3 @@
-import os
-import signal
-import subprocess
-import sys
-import time
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +8,7 @@ from prefmover import Dataset, KNNRecommender, Recommender, datasets
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, RunFolder, evaluate, metrics, run_experiment
+from tests.evaluation.killed import killed_run
 from tests.messages import names, unnamed
 
 SMALL = Experiment(
@@ -109,20 +105,7 @@ def test_in_memory_as_in_a_folder(finished, cinema):
 @pytest.mark.slow
 def test_killed_and_resumed(finished, tmp_path):
     """SIGKILL in the middle, then on with other threads: the same records."""
-    config = tmp_path / "experiment.toml"
-    config.write_text(SMALL.to_toml())
-    assert Experiment.read(config) == SMALL
-    run, cells = tmp_path / "run", tmp_path / "run" / "cells"
-    command = [sys.executable, "-m", "prefmover.cli", "evaluate", "--config", str(config), "--out", str(run)]
-    process = subprocess.Popen([*command, "--threads", "1", "--no-report"], stderr=subprocess.DEVNULL)
-    try:
-        while not cells.exists() or len(list(cells.glob("*.json"))) < 4:
-            assert process.poll() is None
-            time.sleep(0.005)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    saved = len(list(cells.glob("*.json")))
+    run, saved = killed_run(SMALL, tmp_path, 4)
     assert 4 <= saved < N_RECORDS
     lines = []
     evaluation = run_experiment(SMALL, run, n_threads=2, tell=lines.append)
