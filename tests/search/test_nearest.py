@@ -1,5 +1,7 @@
 """Pruned search equals exhaustive search, bit for bit; exhaustive search equals POT."""
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -370,3 +372,15 @@ def test_k_that_is_no_whole_number(viewers, k):
 def test_a_radius_that_is_no_number(viewers, radius):
     with pytest.raises(InputError, match=names("radius", repr(radius))):
         within(viewers, radius)
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_few_pairs_are_solved_one_by_one_with_the_same_result(viewers, new, monkeypatch):
+    data = viewers.with_ratings(viewers.ratings.take(users=range(12)))
+    guests = viewers.ratings.take(users=[30, 50]) if new else None
+    users = None if new else data.ratings.users[:4]
+    expected = nearest(data, 5, users=users, new=guests)
+    monkeypatch.setattr(importlib.import_module("prefmover.search.nearest"), "FEW_PAIRS", 48)
+    found = nearest(data, 5, users=users, new=guests)
+    assert_same(found, expected)
+    assert found.stats.solved == (24 if new else 44)

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from prefmover._typing import Floats, Ids
 from prefmover.data.ids import IdIndex, as_ids, encode, frozen
 from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # fmt: off
 __all__ = [
@@ -166,6 +168,8 @@ def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: boo
     >>> bool(cosines[0, 1] > 0.9), bool(cosines[0, 2] < 0)
     (True, True)
     """
+    from scipy import sparse
+
     ids = as_ids(items, "item")
     R = sparse.csr_array(matrix, dtype=np.float64)
     if R.shape[1] != len(ids):
@@ -305,6 +309,8 @@ def term_counts(
     (array([2, 1]), array([[1., 3.],
            [0., 1.]]), ['cats', 'noir'])
     """
+    from scipy import sparse
+
     weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
     sizes = (len(items), len(terms), len(weights))
     if len(set(sizes)) > 1:
@@ -340,6 +346,8 @@ def tf_idf(matrix: sparse.csr_array, *, min_items: int = 1) -> sparse.csr_array:
     row, or a term in all rows, the logarithm would be zero: one is added to n, so that a term keeps a
     little weight rather than none.
     """
+    from scipy import sparse
+
     items_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
     frequent = sparse.csr_array(matrix[:, np.flatnonzero(items_with >= min_items)])
     n_tagged = np.count_nonzero(np.diff(matrix.indptr))

@@ -22,7 +22,7 @@ from prefmover.search._cascade import Candidates, Query, Scratch, TopLists
 
 CROWD = 256  # likeliest users that form the crowd
 SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
-PAYS = 16  # users that new prices must rule out for another round
+PAYS = 64  # users that new prices must rule out for another round
 FEW = 40  # number of users for which shared prices do not pay
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from prefmover._typing import Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
@@ -14,6 +16,10 @@ from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors
+
+FEW_PAIRS = 200
+"""Up to this number of pairs of users, each is solved. Bounds would save little, and on a machine that has
+not compiled their kernels yet, the answer would take twice as long."""
 
 
 def nearest(
@@ -168,8 +174,10 @@ def _search(
     executor: str | Executor | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> NeighborPositions:
-    """Search by the cascade if the measure has bounds, else compute every pair."""
-    if request.measure.searches_by_bounds(request.convention):
+    """Search by the cascade if the measure has bounds and it pays, else compute every pair."""
+    few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
+    alone = index is None and executor is None and checkpoint is None
+    if request.measure.searches_by_bounds(request.convention) and not (few and alone):
         return (index or NeighborIndex(request.data)).search(request, executor, checkpoint)
     if checkpoint is not None or executor is not None:
         option = "executor" if checkpoint is None else "checkpoint"
