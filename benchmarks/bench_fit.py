@@ -90,7 +90,7 @@ def measured(name: str, answers: int) -> dict:
 def accuracy(split: Split, name: str) -> tuple[float, float]:
     """Return MAE and nDCG@10 of a fit to the training part."""
     model = Recommender().fit(dataset(name).with_ratings(split.train))
-    mae = float(np.abs(model.predict(split).values - split.ratings).mean())
+    mae = float(np.abs(model.predict(split).ratings - split.ratings).mean())
     users = np.arange(split.train.n_users)
     scores = model.ranker_.block(users).total
     scores[split.train.matrix.nonzero()] = -np.inf
