@@ -10,28 +10,37 @@ oracle.load()
 import numpy as np
 
 from prefmover.data.ids import as_ids
-from prefmover.items.table import read_item_table
+from prefmover.items.files import ItemColumns
+from prefmover.items.table import ItemFiles
 
 CUT = b"\x00\x00"
 RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))
+COLUMNS = (
+    ItemColumns(),
+    ItemColumns(tags=["title"]),
+    ItemColumns(text=["title"], weights={"title": 0.5, "tags": 0}),
+    ItemColumns("tag", title="text", rated_as="item"),
+)
 
 
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
-    rated, missing = choices.pick(RATED), choices.pick(("error", "far"))
+    rated, columns = choices.pick(RATED), choices.pick(COLUMNS)
+    on_bad_lines = choices.pick(("error", "skip", "warn"))
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, content in enumerate(choices.rest().split(CUT)[:2]):
             paths.append(Path(folder, f"items-{number}"))
             paths[-1].write_bytes(content)
-        catalog, geometry = read_item_table(*paths, rated=rated, missing=missing)
+        files = ItemFiles.read(*paths, columns=columns, on_bad_lines=on_bad_lines, rated=rated)
+        catalog, geometry = files.catalog, files.geometry
     assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()
     catalog.label(0)
 
 
 def seeds() -> list[bytes]:
-    plain = bytes(2)
+    plain = bytes(3)
     tables = [
         b"item,title,genres\n1,Alien (1979),Horror|Sci-Fi\n2,Emma,Romance\n",
         b"film,tag,count\nAlien,space,3\nAlien,monster,1\nEmma,love,2\n",
@@ -41,7 +50,7 @@ def seeds() -> list[bytes]:
     ]
     return [plain + table for table in tables] + [
         plain + tables[0] + CUT + tables[1],
-        b"\x02\x01" + tables[0],
+        b"\x02\x01\x01" + tables[0],
     ]
 
 

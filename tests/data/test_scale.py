@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from prefmover.data.scale import Scale
 from prefmover.errors import InputError
+from tests.messages import names
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,9 @@ def test_impossible_scales(values):
 def test_ratings_that_differ_by_a_rounding_are_one_level():
     assert Scale.from_ratings(np.array([1.0, np.nextafter(1.0, 2)])).step == 1.0
     assert Scale.from_ratings(np.array([1.0, 0.1 + 0.2, 0.3])).step == 0.7
+
+
+def test_ends_of_a_narrow_type():
+    assert Scale(np.float16(1), np.float16(5), np.float16(1)).middle == 3
+    with pytest.raises(InputError, match=names("1e+15")):
+        Scale(0, np.float64(1e16), 0)

@@ -207,6 +207,16 @@ text(
     ("ratings.csv", 3, "'rating'", "inf", "'y'", "'b'"),
     "user,item,rating\na,x,5\nb,y,inf\n",
 )
+text(
+    "a rating that is too large",
+    ("ratings.csv", 3, "'rating'", "1e+200", "'y'", "'b'"),
+    "user,item,rating\na,x,5\nb,y,1e200\n",
+)
+text(
+    "a rating that is too small",
+    ("ratings.csv", 3, "'rating'", "1e-200", "'y'", "'b'"),
+    "user,item,rating\na,x,5\nb,y,1e-200\n",
+)
 text("a user that is missing", ("ratings.csv", 3, "'user'"), "user,item,rating\na,x,5\n,y,3\n")
 text("an item that is blank", ("ratings.csv", 3, "'item'"), "user,item,rating\na,x,5\nb,  ,3\n")
 text(

@@ -58,7 +58,8 @@ class Scale:
             raise InputError(
                 f"scale {values} is not valid; expected finite 0 <= lowest <= highest and step >= 0"
             )
-        if self.highest > LARGEST or any(0 < value < SMALLEST for value in values):
+        numbers = [float(value) for value in values]  # a comparison in a narrow type could overflow
+        if numbers[1] > LARGEST or any(0 < number < SMALLEST for number in numbers):
             raise InputError(
                 f"scale {values} is not between {SMALLEST:g} and {LARGEST:g}; choose another unit"
             )
