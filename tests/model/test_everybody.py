@@ -108,6 +108,16 @@ def test_parts_of_something_else_are_refused(data, tmp_path):
             call()
 
 
+@BOTH
+@pytest.mark.usefixtures("small_blocks")
+def test_parts_of_another_geometry_are_refused(data, kind, tmp_path):
+    kind().fit(data).recommend_all(3, checkpoint=tmp_path)
+    vectors = np.random.default_rng(1).random((data.n_items, 3))
+    other = data.with_geometry(ItemGeometry.from_vectors(data.ratings.items, vectors))
+    with pytest.raises(InputError, match=names(tmp_path)):
+        kind().fit(other).recommend_all(3, checkpoint=tmp_path)
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_damaged_parts_are_named(data, tmp_path):
     model = Recommender(ranking=RankingSettings()).fit(data)

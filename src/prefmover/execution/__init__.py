@@ -2,8 +2,8 @@
 
 ::
 
-    search/distributed, evaluation/run ─ tasks ─► Executor ─┬─ LocalExecutor  threads of this process
-                                       ◄─ done ─            └─ RayExecutor    cores of a Ray cluster
+    search, model, evaluation ─ tasks ─► Executor ─┬─ LocalExecutor  threads of this process
+                              ◄─ done ─            └─ RayExecutor    cores of a Ray cluster
 
 This package does not know what a task computes.
 """

@@ -21,6 +21,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.dataset import Dataset
 from prefmover.execution import Executor, LocalExecutor, Task
 from prefmover.execution.threads import run
+from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.base import HOW
 from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
@@ -194,7 +195,7 @@ class ListCheckpoint(Checkpoint[Lists]):
 
 def _bytes(model: BaseRecommender) -> int:
     """Return about how many bytes a model takes in a cluster's memory."""
-    geometry, matrix = model.data_.geometry_if(model.uses_geometry), model.data_.ratings.matrix
+    geometry, matrix = _geometry(model), model.data_.ratings.matrix
     arrays = [array for array in model._stored()[1].values() if isinstance(array, np.ndarray)]
     arrays += [matrix.data, matrix.indices]
     if geometry is not None:
@@ -206,7 +207,7 @@ def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     """Return a digest of everything that the lists depend on."""
     digest = hashlib.sha256(model.data_.ratings.digest().encode())
     facts, arrays = model._stored()
-    geometry = model.data_.geometry_if(model.uses_geometry or bool(selection.diversify))
+    geometry = _geometry(model, bool(selection.diversify))
     if geometry is not None:
         arrays = {**arrays, "grid": geometry.grid, "vectors": geometry.vectors}
     for name, array in sorted(arrays.items()):
@@ -219,3 +220,9 @@ def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     digest.update(json.dumps([facts, settings, choices], sort_keys=True, default=repr).encode())
     digest.update(np.ascontiguousarray(selection.allowed).data)
     return digest.hexdigest()
+
+
+def _geometry(model: BaseRecommender, diversify: bool = False) -> ItemGeometry | None:
+    """Return the distances between items if the lists depend on them."""
+    needed = model.uses_geometry or model.predictor_.similarity.measure.needs_geometry
+    return model.data_.geometry_if(needed or diversify)
