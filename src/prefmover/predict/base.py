@@ -14,7 +14,6 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.errors import check_whole_number
 from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ __all__ = [
     "Predictor",
     "Scores",
     "UserState",
-    "best",
     "clip",
     "how_predicted",
 ]
@@ -303,22 +301,3 @@ def how_predicted(users: Ints, items: Ints, n_neighbors: Ints) -> npt.NDArray[np
     """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item."""
     unknown = 2 * (users < 0) + (items < 0)  # 1: the item, 2: the user, 3: both
     return np.where(unknown > 0, unknown + 1, n_neighbors == 0).astype(np.int8)
-
-
-def best(scores: Floats, excluded: Ints, n: int) -> Ints:
-    """Return the positions of the n highest scores: ties in order, never NaN, none of the excluded.
-
-    Examples
-    --------
-    >>> best(np.array([3.0, 5.0, np.nan, 3.0, 1.0]), excluded=np.array([1]), n=2)
-    array([0, 3])
-    """
-    check_whole_number("n", n)
-    eligible = ~np.isnan(scores)
-    eligible[excluded] = False
-    positions = np.flatnonzero(eligible)
-    if len(positions) > n:
-        # All that tie with the n-th remain, so that the earlier ones win.
-        least = np.partition(scores[positions], len(positions) - n)[len(positions) - n]
-        positions = positions[scores[positions] >= least]
-    return positions[np.argsort(-scores[positions], kind="stable")[:n]]
