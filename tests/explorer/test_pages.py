@@ -201,6 +201,14 @@ def test_recommended(visitor):
     top = visitor.api("users/petra-h/recommendations", n=10)["recommendations"]
     assert texts(page, ".recommended h3") == [one["title"] for one in top]
     assert texts(page, ".guess .number") == [f"{one['rating']:.2f}" for one in top]
+    for k, one in enumerate(top):
+        because = page.locator(".recommended > li").nth(k).locator(".because")
+        own = [mine["label"] for mine in one["why"]["own"][:2]]
+        assert because.locator("a.item").all_inner_texts() == own
+        votes = one["why"]["n_for"], one["why"]["n_against"]
+        assert sum(votes) == 0 or because.locator("strong").inner_text() == "{} for, {} against".format(
+            *votes
+        )
     third = top[2]["item"]
     page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
     visitor.settled()
@@ -208,6 +216,12 @@ def test_recommended(visitor):
     assert page.url.endswith(f"#/recommended/petra-h/{third}")
     rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
+    score = visitor.api(f"users/petra-h/recommendations/{third}")
+    assert number(page.locator(".scores tfoot .number").inner_text()) == pytest.approx(
+        score["score"], abs=5e-4
+    )
+    parts = [number(text) for text in texts(page, ".scores tbody tr:not(.sum-of) .number")]
+    assert sum(parts) == pytest.approx(score["score"], abs=0.0005 * (len(parts) + 1))
     assert texts(page, ".waterfall tfoot .number") == [f"{whole['total']:.3f}"]
     listed = [number(text) for text in texts(page, ".contributions .adds")]
     neighbors = sum(one["value"] for one in whole["contributions"]) + whole["others"]["value"]

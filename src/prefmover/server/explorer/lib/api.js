@@ -71,6 +71,12 @@ export function recommendations(person, n, signal, choices = {}) {
   return about(person, `${path(person)}/recommendations`, "/guest/recommendations", wanted, signal);
 }
 
+/** The parts of a score, and those of a predicted rating. */
+export const whyRecommended = (person, item, signal) =>
+  person.you
+    ? post("/guest/recommendations/explain", { item }, signal)
+    : get(`${path(person)}/recommendations/${encodeURIComponent(item)}`, {}, signal);
+
 export const recommendation = (person, item, signal) =>
   person.you
     ? post("/guest/predictions/explain", { item }, signal)

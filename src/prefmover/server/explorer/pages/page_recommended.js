@@ -10,6 +10,7 @@ import { onePicker } from "../parts/pickers.js";
 import { ratingParts } from "../parts/rating_parts.js";
 import { recommended, summary } from "../parts/recommended.js";
 import { empty, region } from "../parts/region.js";
+import { scoreParts } from "../parts/score_parts.js";
 
 const FEW = 10;
 
@@ -41,6 +42,7 @@ export function draw(route, { model, signal }) {
       (answer) => {
         announce(summary(answer));
         return recommended(answer, {
+          person: route.person,
           scale: model.scale,
           opened: route.item,
           open: (item, into) => openParts(item, into),
@@ -59,8 +61,16 @@ export function draw(route, { model, signal }) {
     const parts = region({ label: "the parts", lines: 8, room: 26, signal });
     into.append(parts.element);
     parts.show(
-      (stop) => api.recommendation(route.person, item, stop),
-      (explanation) => ratingParts(explanation, route.person, model.value_name),
+      (stop) =>
+        Promise.all([
+          api.whyRecommended(route.person, item, stop),
+          api.recommendation(route.person, item, stop).catch(() => null), // no ratings: implicit feedback
+        ]),
+      ([why, rated]) => [
+        scoreParts(why, route.person),
+        rated ? h("h4", {}, "The predicted rating") : null,
+        rated ? ratingParts(rated, route.person, model.value_name) : null,
+      ],
     );
   };
   return [
@@ -69,8 +79,8 @@ export function draw(route, { model, signal }) {
     h(
       "p",
       { class: "lead" },
-      `Predicted ratings of ${itemsNoun()} that ${who} ${route.person.you ? "have" : "has"} not rated. `,
-      "Every prediction is a sum: open one to see what each neighbor contributes, and by which ratings.",
+      `What to see next, of the ${itemsNoun()} that ${who} ${route.person.you ? "have" : "has"} not rated, `,
+      "with the predicted rating. Every score is a sum: open one to see what each rating adds.",
     ),
     h(
       "section",

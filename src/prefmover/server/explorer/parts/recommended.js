@@ -4,6 +4,7 @@ import { h } from "../lib/elements.js";
 import { count, item as itemNoun, items as itemsNoun, predicted, rating } from "../lib/format.js";
 import { refuse } from "../lib/guest.js";
 import { itemLink } from "./links.js";
+import { reasons } from "./reasons.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
 
@@ -12,13 +13,14 @@ import { shownStars } from "./stars.js";
  *
  * @param {object} answer of .../recommendations
  * @param {object} options
+ * @param {object} options.person of the route
  * @param {object} options.scale
  * @param {string} [options.opened] the item whose parts are shown at once
  * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
  * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
  * @param {() => void} [options.refused] is called when the visitor is not interested in an item
  */
-export function recommended(answer, { scale, opened, open, toggle, refused }) {
+export function recommended(answer, { person, scale, opened, open, toggle, refused }) {
   if (answer.recommendations.length === 0) {
     return empty(`Nothing is left to recommend: every ${itemNoun()} is rated.`);
   }
@@ -31,7 +33,7 @@ export function recommended(answer, { scale, opened, open, toggle, refused }) {
       h(
         "div",
         { class: "line low" },
-        reasons(one),
+        reasons(one.why, person),
         h("div", { class: "acts" }, refused ? refusal(one, refused) : null, parts?.button),
       ),
       parts?.body,
@@ -60,18 +62,9 @@ function refusal(one, refused) {
 
 /** The item, with its predicted rating. */
 function headline(one, scale) {
-  const number = h("span", { class: "number" }, predicted(one.rating));
-  const guess = h("span", { class: "guess" }, shownStars(one.rating, scale), number);
+  const stars = () => [shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating))];
+  const guess = h("span", { class: "guess" }, one.rating === null ? null : stars());
   return h("div", { class: "line" }, h("h3", {}, itemLink(one.item, one.title)), guess);
-}
-
-/** The strongest reasons, one sentence each. */
-function reasons(one) {
-  return h(
-    "ul",
-    { class: "because" },
-    one.reasons.map((sentence) => h("li", {}, sentence)),
-  );
 }
 
 /** A button, and the element for the parts of a prediction that it opens and closes. */
