@@ -281,13 +281,24 @@ def _nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the distance from each item to the nearest item of each user, (n_items, users)."""
     from prefmover.measures import _calibration as kernels
 
-    grid, rows = geometry.grid, users.items.astype(np.int64)
-    if grid is None:
-        needed, rows = np.unique(users.items, return_inverse=True)
-        grid = geometry.grid_block(needed, None)
+    if geometry.grid is None:
+        return _nearest_by_vectors(users, geometry)
     table = np.empty((geometry.n_items, len(users)), np.int32)
-    kernels.nearest(users.indptr, rows, grid, np.empty(geometry.n_items, np.int32), table)
+    scratch = np.empty(geometry.n_items, np.int32)
+    kernels.nearest(users.indptr, users.items.astype(np.int64), geometry.grid, scratch, table)
     return (table * geometry.unit).astype(np.float32)
+
+
+def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
+    """Return the same from vectors: the nearest item has the largest cosine, in single precision."""
+    assert geometry.vectors is not None  # a geometry without distances has vectors
+    vectors, out = geometry.vectors.astype(np.float32), np.zeros((geometry.n_items, len(users)), np.float32)
+    for k in range(len(users)):
+        items = users.items[users.indptr[k] : users.indptr[k + 1]]
+        if len(items):
+            out[:, k] = np.arccos(np.clip((vectors[items] @ vectors.T).max(axis=0), 0.0, 1.0))
+            out[items, k] = 0.0  # a vector of zeros is at a right angle to all but itself
+    return out
 
 
 def _blocks(n: int) -> list[slice]:
