@@ -25,7 +25,7 @@ from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
-from prefmover.measures.pairs import Pairs, Rows, compute
+from prefmover.measures.pairs import Pairs, Rows, compute, entries_of_rows
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
@@ -248,7 +248,8 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
     if geometry.grid is not None and others.size < FEW:
         distance, columns = geometry.grid, items
     else:
-        distance, columns = query_major(geometry, items), np.arange(items.size, dtype=items.dtype)
+        theirs = None if others.size >= FEW else everyone.indices[entries_of_rows(everyone.indptr, others)[1]]
+        distance, columns = query_major(geometry, items, theirs), np.arange(items.size, dtype=items.dtype)
     users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
     costs = kernels.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
     kernels.distances_from(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
@@ -257,12 +258,21 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
     return out
 
 
-def query_major(geometry: ItemGeometry, items: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Return the (n_items, len(items)) distances from every item to ``items``, contiguous."""
+def query_major(
+    geometry: ItemGeometry, items: npt.NDArray[Any], needed: npt.NDArray[Any] | None
+) -> npt.NDArray[np.int32]:
+    """Return the (n_items, len(items)) distances from every item to ``items``, contiguous.
+
+    With ``needed``, only the rows of these items are computed.
+    """
     what = f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
     remedy = "leave ratings of this user out, or compare pairs with pmd"
     require(8 * len(items) * geometry.n_items, what, remedy)
-    return np.ascontiguousarray(geometry.grid_block(items, None).T)
+    if needed is None:
+        return np.ascontiguousarray(geometry.grid_block(items, None).T)
+    rows, out = np.unique(needed), np.zeros((geometry.n_items, len(items)), np.int32)
+    out[rows] = geometry.grid_block(rows, items)
+    return out
 
 
 def wide_distance(
