@@ -335,7 +335,7 @@ class Dataset:
             titles = Catalog.from_items(items)
             _refuse_other_items(titles, new)
             catalog = titles.aligned(new)
-        about: dict[str, Any] = {"name": self.name, "terms": self.terms, "citation": self.citation}
+        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         return Dataset(self.ratings.with_items(whole.items), whole, self.items.extended(catalog), **about)
 
     def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:

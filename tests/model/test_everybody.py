@@ -176,3 +176,15 @@ def test_bad_requests(data):
         model.recommend_all(executor="spark")
     with pytest.raises(InputError, match="fit"):
         Recommender().recommend_all()
+
+
+def test_parts_of_other_distances_are_refused(data, tmp_path):
+    distance = data.geometry.block(None, None)
+    model = KNNRecommender()
+    for factor in (1.0, 2.0):  # on the grid, both have the same numbers
+        geometry = ItemGeometry.from_distance(data.ratings.items, factor * distance)
+        model.fit(Dataset(data.ratings, geometry))
+        if factor == 1.0:
+            model.recommend_all(3, checkpoint=tmp_path / "parts")
+    with pytest.raises(InputError, match="parts"):
+        model.recommend_all(3, checkpoint=tmp_path / "parts")

@@ -6,9 +6,10 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import Recommender
-from prefmover.predict import Covariance
+from prefmover.predict import Covariance, RankingSettings
 from tests.contracts.model import ModelContract
 from tests.messages import names
+from tests.predict.conftest import make_data
 
 
 class KernelContract(ModelContract):
@@ -72,3 +73,24 @@ def test_settings(data):
     assert chosen == {"weight": "exponential(2)", "covariance": Covariance()}
     assert Recommender().fit(data).settings_["weight"] == "exponential(2.5)"
     assert Recommender("cos").fit(data).settings_["weight"] == "as-is"
+
+
+def test_held_out_ratings_do_not_reach_the_geometry():
+    data, given = make_data(5, n_users=150, n_items=30, per_user=24), []
+
+    def geometry(ratings):
+        given.append(ratings.n_ratings)
+        return data.geometry
+
+    Recommender().fit(Dataset(data.ratings, geometry))
+    held_out = [n for n in given if n < data.ratings.n_ratings]
+    assert len(held_out) == len(given) - 1 > 0  # one for the fit, the others without the held-out ratings
+
+
+def test_a_stored_calibration_of_another_length_is_refused(tmp_path):
+    data = make_data(5, n_users=160, n_items=30)
+    model = Recommender(ranking=RankingSettings()).fit(data)
+    facts, arrays = model._stored()
+    facts["calibration"]["coefficients"] = facts["calibration"]["coefficients"][:3]
+    with pytest.raises(InputError, match="calibration"):
+        model._restored(model.predictor_.similarity, model.settings_, facts, arrays)

@@ -217,3 +217,19 @@ def test_items_that_cannot_be_added(data):
     with pytest.raises(InputError, match=names("'zzz'", "'n1'")):
         model.add_items(ItemGeometry.from_vectors(["n1"], vectors), {"zzz": "Alien"})
     assert model.data_ is before
+
+
+def test_lists_of_a_neighbor_average_survive_saving_after_an_update(data, tmp_path):
+    more = data.with_new_items(ItemGeometry.from_vectors(["new"], [[1.0, 2.0, 0.5, 0.1]]))
+    model = KNNRecommender().fit(more)
+    model.update("u00", {"new": 5})
+    model.save(tmp_path / "model")
+    again = KNNRecommender.load(tmp_path / "model")
+    for user in ("u01", "u02", "u03"):
+        assert ranked(again, user) == ranked(model, user)
+
+
+def test_new_items_keep_the_nouns(data):
+    named = Dataset(data.ratings, data.geometry, user_noun="reader", item_noun="book")
+    more = named.with_new_items(ItemGeometry.from_vectors(["new"], [[1.0, 2.0, 0.5, 0.1]]))
+    assert (more.user_noun, more.item_noun) == ("reader", "book")

@@ -134,14 +134,14 @@ def test_items_that_nobody_in_the_sample_has_rated_do_not_matter(similarity, cin
 def test_users_of_very_many_items_are_fewer(cinema, monkeypatch):
     n_rated = len(np.unique(cinema.ratings.matrix.indices))
     monkeypatch.setattr(ranking_tuning, "ENTRIES", 25 * n_rated)
-    some = ranking_tuning._sample(cinema.ratings, 1)
+    some = ranking_tuning.sample_users(cinema.ratings, 1)
     assert some.n_users == 25
     assert all(some[user] == cinema.ratings[user] for user in some)
 
 
 def test_many_users_are_sampled(cinema, monkeypatch):
     monkeypatch.setattr(ranking_tuning, "SAMPLE", 50)
-    some = ranking_tuning._sample(cinema.ratings, 1)
+    some = ranking_tuning.sample_users(cinema.ratings, 1)
     assert some.n_users == 50
     assert all(some[user] == cinema.ratings[user] for user in some)
-    assert some.users.tolist() == ranking_tuning._sample(cinema.ratings, 1).users.tolist()
+    assert some.users.tolist() == ranking_tuning.sample_users(cinema.ratings, 1).users.tolist()

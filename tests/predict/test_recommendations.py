@@ -3,6 +3,9 @@
 import json
 import pickle
 
+from prefmover.data.ratings import Ratings
+from prefmover.dataset import Dataset
+from prefmover.model import KNNRecommender
 from prefmover.predict.recommendations import Recommendation, Recommendations
 from tests.messages import unnamed
 
@@ -21,3 +24,11 @@ def test_recommendations_are_a_table():
     assert json.loads(json.dumps(top.to_dict()))["recommendations"][1]["title"] == "Heat"
     assert len(pickle.loads(pickle.dumps(top))) == 2
     assert len(Recommendations("ann", ()).to_frame()) == 0
+
+
+def test_a_table_of_users_and_guests():
+    data = Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], ["a", "b", "b", "c", "c"], [5, 4, 5, 3, 4]))
+    model = KNNRecommender("cos").fit(data)
+    frame = model.recommend([1, model.guest({"a": 5})], 2).to_frame()
+    assert set(frame["user"].to_pylist()) == {"1", "guest"}  # mixed ids become text
+    assert frame.column_names == ["user", "rank", "item", "title", "score", "rating", "n_ratings", "how"]

@@ -97,10 +97,13 @@ def test_a_hundred_thousand_items_are_not_made_dense():
     assert found.neighbors.tolist() == expected.neighbors.tolist()
 
 
-def test_too_many_items_for_the_kernel_predictor_say_so():
-    ratings = random_ratings(20, 25_000, 3)
-    with pytest.raises(InputError, match=names("KNNRecommender")):
-        pm.Recommender(n_threads=1).fit(Dataset(ratings, geometry_of(25_000)))
+def test_more_items_than_a_matrix_of_distances_takes():
+    data = Dataset(random_ratings(20, 25_000, 3), geometry_of(25_000))
+    assert data.geometry.grid is None  # distances are made from vectors when they are needed
+    model = pm.Recommender(n_threads=1).fit(data)
+    best = model.recommend(0, 3)
+    assert len(best) == 3
+    assert np.isfinite([one.score for one in best]).all()
 
 
 def one_long_row(n_long):

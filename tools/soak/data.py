@@ -1,10 +1,13 @@
 """Random small data sets: ratings, with users who have none, and item geometries of every kind."""
 
+import warnings
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
+from prefmover.errors import CoarseGeometryWarning
 from prefmover.items.geometry import ItemGeometry
 
 GEOMETRIES = ("angles", "near parallel", "twins", "on demand", "not a metric", "ties", "one-minus")
@@ -65,4 +68,6 @@ def random_geometry(rng, n, kind=None):
         return ItemGeometry.from_similarity(ids, S, "one-minus")
     D = rng.integers(0, 4, (n, n)) if kind == "ties" else 10.0 ** rng.uniform(-6, 6, (n, n))
     D = np.triu(D, 1).astype(float)
-    return ItemGeometry.from_distance(ids, D + D.T)
+    with warnings.catch_warnings():  # distances over twelve orders of magnitude are coarse, on purpose
+        warnings.simplefilter("ignore", CoarseGeometryWarning)
+        return ItemGeometry.from_distance(ids, D + D.T)

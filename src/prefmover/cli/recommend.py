@@ -54,7 +54,7 @@ class SelectionOptions:
         list[str] | None, Option(metavar="ITEM", help="Id or title of an item to leave out; repeatable.")
     ] = None
     min_ratings: Annotated[
-        int, Option(metavar="N", min=0, help="Least number of ratings of an item; 0 by default.")
+        int, Option(metavar="N", min=0, help="Minimum number of ratings of an item; 0 by default.")
     ] = 0
     novelty: Annotated[
         float, Option(metavar="X", min=-1, max=1, help="From -1, better known items, to 1, less known ones.")
@@ -62,7 +62,7 @@ class SelectionOptions:
     diversify: Annotated[
         float, Option(metavar="X", min=0, max=1, help="How different the items are, from 0 to 1.")
     ] = 0.0
-    seen: Annotated[bool, Option("--seen", help="Items that the user has rated, too.")] = False
+    seen: Annotated[bool, Option("--seen", help="Include items that the user has rated.")] = False
 
     def arguments(self, data: Dataset) -> dict[str, Any]:
         """Return the arguments of a model's ``recommend``."""

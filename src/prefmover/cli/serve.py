@@ -60,7 +60,7 @@ def serve(
     seconds: Annotated[float, Option(metavar="N", help="Time limit of a request.")] = 20.0,
     grace: Annotated[float, Option(metavar="N", help="Seconds for requests in progress at the end.")] = 8.0,
     notice: Annotated[
-        float, Option(metavar="N", help="Seconds from SIGTERM on in which only /readyz returns 503.")
+        float, Option(metavar="N", help="Seconds after SIGTERM in which only /readyz returns 503.")
     ] = 0.0,
     cache: Annotated[int, Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32,
     access_log: Annotated[
@@ -83,7 +83,7 @@ def serve(
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
     Without --model, the default model is fitted the first time and loaded from the cache afterward. The
-    address is printed at once; until the service is ready, the explorer and /readyz tell how far it is.
+    address is printed at once; until the service is ready, the explorer and /readyz show the progress.
     Ctrl-C stops the server.
     """
     try:
@@ -128,7 +128,7 @@ def serve(
         def started(address: str) -> None:
             typer.echo(address)
             if not access:
-                note(f"starting {name}; the page tells how far it is")
+                note(f"starting {name}; the page shows the progress")
 
         def report(doing: str, done: int, total: int) -> None:
             if total and not access:

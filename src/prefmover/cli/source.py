@@ -61,7 +61,7 @@ class SourceOptions:
     ] = None
     damping: Annotated[
         Literal["log", "sqrt", "none", "binary"] | None,
-        Option(help="What becomes of a count of implicit feedback; log by default."),
+        Option(help="How counts of implicit feedback are damped; log by default."),
     ] = None
     zeros: Annotated[
         Literal["rating", "missing"] | None,

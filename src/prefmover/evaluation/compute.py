@@ -35,7 +35,7 @@ from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import clip
 from prefmover.predict.knn import KNNPredictor
-from prefmover.predict.ranking_tuning import SAMPLE, TRAIN_SHARE
+from prefmover.predict.ranking_tuning import TRAIN_SHARE, sample_users
 
 __all__ = ["TrainTest", "compute_record"]
 
@@ -51,7 +51,7 @@ class TrainTest(NamedTuple):
 
     @property
     def seed(self) -> int:
-        """The seed of the recommenders, and of random splits."""
+        """The seed of random splits, and of controls and peers that draw at random."""
         return self.experiment.seed + self.repeat
 
     def facts(self, method: Method) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _own_trials(recommender: Any) -> Tuning | None:
     return Tuning(
         validation=round(1 - TRAIN_SHARE, 6),
         budget=len(trials),
-        n_users=min(SAMPLE, recommender.data_.n_users),
+        n_users=sample_users(recommender.data_.ratings, recommender.seed).n_users,
         trials=tuple(Trial(ndcg=round(one.pop("ndcg"), 8), settings=one) for one in trials),
     )
 

@@ -196,7 +196,7 @@ class Experiment(FrozenModel):
         default="", description="Ratings, or interactions and their counts; recognized by default"
     )
     damping: Literal["", "log", "sqrt", "none", "binary"] = Field(
-        default="", description="What becomes of a count of implicit feedback; log by default"
+        default="", description="How counts of implicit feedback are damped; log by default"
     )
     zeros: Literal["", "rating", "missing"] = Field(
         default="", description="Whether 0 is a rating (default), or means that there is none"

@@ -30,7 +30,8 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.list_peers import _cosines
-from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
+from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, interactions
+from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
@@ -64,6 +65,8 @@ class KernelRidge(ScoringRecommender):
 
     def prepare(self, data: Dataset) -> Floats:
         """Return all distances between users, in units of their median."""
+        n_users, n_items = data.n_users, data.n_items
+        require(24 * n_users**2 + 8 * n_users * n_items, f"kernel ridge of {n_users:,} users", LEAVE_OUT)
         D = user_distances(data, self.distance, self.n_threads)
         middle = float(np.median(D[np.triu_indices(len(D), 1)])) if len(D) > 1 else 1.0
         return D / (middle or 1.0)
@@ -71,6 +74,8 @@ class KernelRidge(ScoringRecommender):
     def _learn(self, data: Dataset, prepared: Floats) -> None:
         from scipy.linalg import cho_factor, cho_solve
 
+        if not 0 < self.penalty < np.inf:
+            raise InputError(f"penalty is {self.penalty!r}; give a number above 0")
         K = np.exp(-self.rate * prepared).astype(np.float32)
         X = interactions(data.ratings, "ratings").astype(np.float32).toarray()
         # Not every distance gives a positive definite kernel: shift the spectrum as far as it takes.

@@ -28,7 +28,8 @@ import numpy.typing as npt
 from prefmover._typing import Ints
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
-from prefmover.evaluation.scoring import Scores, ScoringRecommender, Values, interactions
+from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, Values, interactions
+from prefmover.execution.memory import require
 from prefmover.predict.centering import Centering
 from prefmover.predict.item_side import ItemSide
 
@@ -107,6 +108,7 @@ class ItemKNN(ScoringRecommender):
     values: Values = "ratings"
 
     def _learn(self, data: Dataset, prepared: Any) -> None:
+        require(24 * data.n_items**2, f"item-knn of {data.n_items:,} items", LEAVE_OUT)
         X, seen = interactions(data.ratings, self.values), interactions(data.ratings, "seen")
         S = _cosines(X.T.tocsr())
         if self.shrinkage:

@@ -156,7 +156,7 @@ def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> 
         ids = dict.fromkeys(flat)
         found = train.find_items(list(ids)) if ids else np.empty(0, np.int64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{label}: recommend() returned something else than item ids ({error})") from None
+        raise InputError(f"{label}: recommend() returned something other than item ids ({error})") from None
     position = dict(zip(ids, np.where(found < 0, UNKNOWN, found).tolist(), strict=True))
     out = np.full((n_users, n), -1, dtype=np.int64)
     for row, own in zip(out, lists, strict=True):

@@ -299,11 +299,12 @@ def create(
         if task == "ranking":
             return KNNRecommender(name, convention=method.convention, n_threads=n_threads, **settings)
         return KNNRecommender(name, e.ks[-1], convention=method.convention, **average)
+    # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
+    ranking = RankingSettings() if task == "rating" else None
     if family == "default":
-        # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
-        return Recommender(ranking=RankingSettings() if task == "rating" else None, n_threads=n_threads)
+        return Recommender(ranking=ranking, n_threads=n_threads)
     if family == "kernel":
-        return Recommender(name.removeprefix("kernel:"), n_threads=n_threads)
+        return Recommender(name.removeprefix("kernel:"), ranking=ranking, n_threads=n_threads)
     if family == "kernel-ridge":
         return kernel_ridge.KernelRidge(name.removeprefix("kernel:"), n_threads=n_threads, **settings)
     short = name.rpartition(":")[2]

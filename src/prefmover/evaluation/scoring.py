@@ -29,6 +29,7 @@ Values: TypeAlias = Literal["ratings", "seen", "liked"]
 
 BLOCK_ENTRIES = 4_000_000  # scores in memory at once
 RELEVANT = 0.75  # of the scale: 4 and 5 stars of 1 to 5
+LEAVE_OUT = "leave this recommender out"
 
 
 def relevant_from(scale: Scale, threshold: float | None = None) -> float | None:

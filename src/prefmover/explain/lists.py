@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.predict.similarity import UserSimilarity
 
@@ -79,7 +79,7 @@ def neighbor_lists(
         Position of the user, -1 for a guest; positions of the rated items, and the ratings.
     """
     data = similarities[0].data
-    liked = items[ratings > ratings.mean()] if len(items) else items
+    liked = items[_favored(ratings, data.ratings)] if len(items) else items
     n_folds = min(FOLDS, len(liked)) if len(liked) >= 2 else 0
     folds = np.array_split(np.random.default_rng(seed).permutation(liked), n_folds) if n_folds else []
     total, done = len(similarities) * (1 + len(folds)), 0
@@ -113,12 +113,17 @@ def _nearest(
     return near[others][:k], found[others][:k]
 
 
+def _favored(values: Floats, ratings: Ratings) -> Bools:
+    """Return which of a user's ratings are above the mean; all of them if they are implicit feedback."""
+    return np.asarray(ratings.implicit | (values > values.mean()))
+
+
 def _suggestions(ratings: Ratings, near: Ints, seen: Ints) -> Ints:
     """Return the items that most of some users liked, then those with the higher ratings by them."""
     votes, sums = np.zeros(ratings.n_items), np.zeros(ratings.n_items)
     for user in near.tolist():
         items, values = ratings.row(user)
-        votes[items[values > values.mean()]] += 1
+        votes[items[_favored(values, ratings)]] += 1
         sums[items] += values
     votes[seen] = 0
     order = np.lexsort((-sums, -votes))[:SUGGESTED]

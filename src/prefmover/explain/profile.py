@@ -88,7 +88,7 @@ class ItemProfile:
     counts
         How often each rating was given, lowest first.
     fans
-        Users who rated it above their own mean, the farthest above first.
+        Users who rated it above their own mean (all, for implicit feedback), the farthest above first.
     n_fans
         Number of all such users.
     """
@@ -107,14 +107,14 @@ def item_profile(data: Dataset, item: int, n: int = 10) -> ItemProfile:
     users = np.searchsorted(matrix.indptr, entries, side="right") - 1
     ratings = matrix.data[entries]
     means = np.array([data.ratings.row(user)[1].mean() for user in users.tolist()])
-    above = ratings - means
+    above, fan = ratings - means, data.ratings.implicit | (ratings > means)
     order = np.lexsort((users, -ratings, -above))
-    fans = [Fan(int(users[k]), float(ratings[k]), float(above[k])) for k in order[:n] if above[k] > 0]
+    fans = [Fan(int(users[k]), float(ratings[k]), float(above[k])) for k in order[fan[order]][:n]]
     steps, counts = np.unique(ratings, return_counts=True)
     return ItemProfile(
         len(ratings),
         float(ratings.mean()) if len(ratings) else None,
         list(zip(steps.tolist(), counts.tolist(), strict=True)),
         fans,
-        int((above > 0).sum()),
+        int(fan.sum()),
     )

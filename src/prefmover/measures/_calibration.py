@@ -3,8 +3,7 @@
 import numpy as np
 
 from prefmover.execution.jit import kernel
-
-N_FEATURES = 15
+from prefmover.measures.calibration import N_FEATURES
 
 
 @kernel

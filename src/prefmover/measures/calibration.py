@@ -39,6 +39,7 @@ __all__ = [
     "estimated_distances",
 ]
 
+N_FEATURES = 15  # of the polynomial
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
 HELD_OUT = 100  # the sources whose pairs measure the error
@@ -156,7 +157,7 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     bound = _one_sided(rows, rows, geometry, n_threads)
     from prefmover.measures import _calibration as kernels
 
-    X = np.empty((len(u), kernels.N_FEATURES))
+    X = np.empty((len(u), N_FEATURES))
     angle = np.arccos(np.clip(np.einsum("nd,nd->n", rows.means[a], rows.means[b]), -1, 1)).astype(np.float64)
     kernels.design(
         bound[a, b].astype(np.float64), bound[b, a].astype(np.float64), angle, rows.logs[a], rows.logs[b], X
@@ -166,7 +167,7 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     pair = np.minimum(u, v) * np.int64(data.n_users) + np.maximum(u, v)
     fitted = usable & ~held_out
     other = usable & held_out & ~np.isin(pair, pair[fitted])
-    if fitted.sum() < kernels.N_FEATURES or not other.any():
+    if fitted.sum() < N_FEATURES or not other.any():
         fitted = other = usable if usable.any() else np.ones(len(u), bool)
     coefficients, *_ = np.linalg.lstsq(X[fitted], y[fitted], rcond=None)
     guess = np.maximum(X[other] @ coefficients, np.maximum(bound[a, b], bound[b, a])[other])

@@ -91,7 +91,6 @@ class BaseRecommender(Estimator, ABC):
         similarity: UserSimilarity,
         settings: dict[str, Any],
         trials: list[dict[str, Any]],
-        progress: Progress | None,
     ) -> dict[str, Any]:
         """Return the settings with those that every fit chooses on held-out ratings; trials are added."""
         return settings
@@ -140,11 +139,12 @@ class BaseRecommender(Estimator, ABC):
             names = [name for name in settings if name in CHANGES and name not in changed]
             seed = params.get("seed", 0)
             settings, trials = tuned(similarity, settings, names, self._prepare, self._build, seed)
+        # Before the geometry is made: one made from the ratings must not know those that are held out.
+        settings = self._completed(similarity, settings, trials)
         if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
             data = data.with_geometry(data.geometry)
             similarity = similarity.with_data(data)
         similarity = self._calibrated(similarity)
-        settings = self._completed(similarity, settings, trials, progress)
         prepared = self._prepare(similarity, progress)
         fitted = {
             "predictor_": self._build(similarity, settings, prepared),

@@ -209,7 +209,8 @@ def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     facts, arrays = model._stored()
     geometry = _geometry(model, bool(selection.diversify))
     if geometry is not None:
-        arrays = {**arrays, "grid": geometry.grid, "vectors": geometry.vectors}
+        digest.update(f"{geometry.digest()} {geometry.to_distance}".encode())
+        arrays = {**arrays, "vectors": geometry.vectors}
     for name, array in sorted(arrays.items()):
         if array is not None:
             digest.update(name.encode())

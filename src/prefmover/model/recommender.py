@@ -27,7 +27,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
-from prefmover.measures.calibration import Calibration
+from prefmover.measures.calibration import N_FEATURES, Calibration
 from prefmover.model.base import Arrays, BaseRecommender
 from prefmover.predict.base import Predictor
 from prefmover.predict.implicit import ImplicitPredictor
@@ -38,6 +38,7 @@ from prefmover.predict.ranking_tuning import choose_settings
 from prefmover.predict.regression import Covariance, require_room
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
+from prefmover.predict.user_kernel import check_array
 
 __all__ = ["PMD_WEIGHT", "Recommender"]
 
@@ -71,7 +72,7 @@ class Recommender(BaseRecommender):
     convention
         A named convention of the measure.
     seed
-        Seed of the sample of landmarks, and of the split that ``fit(tune=True)`` makes.
+        Seed of everything random in the fit: landmarks, calibration, and held-out ratings.
     n_threads
         Threads; None means all cores.
 
@@ -82,9 +83,11 @@ class Recommender(BaseRecommender):
     predictor_
         The fitted predictor.
     settings_
-        Weight and covariance as fitted: those that were set, chosen by tuning, or the defaults.
+        Weight, covariance and ranking as fitted: those that were set, chosen on held-out ratings, or the
+        defaults.
     tuning_
-        The trials of ``fit(..., tune=True)``, with the mean absolute error of each; else empty.
+        The settings that were tried: of the ranking, with their nDCG, and of ``fit(..., tune=True)``, with
+        their mean absolute errors.
 
     Examples
     --------
@@ -145,7 +148,6 @@ class Recommender(BaseRecommender):
         similarity: UserSimilarity,
         settings: dict[str, Any],
         trials: list[dict[str, Any]],
-        progress: Progress | None,
     ) -> dict[str, Any]:
         if settings["ranking"] is not None:
             return settings
@@ -197,6 +199,7 @@ class Recommender(BaseRecommender):
                 **facts["calibration"],
                 "coefficients": np.array(facts["calibration"]["coefficients"], float),
             }
+            check_array("calibration", stored["coefficients"], np.float64, (N_FEATURES,))
             similarity = replace(similarity, calibration=Calibration(**stored))
         if "fitted.indptr" in arrays:
             similarity = replace(similarity, fitted=_fitted_data(similarity.data, arrays))

@@ -34,6 +34,7 @@ __all__ = [
     "UserState",
     "clip",
     "how_predicted",
+    "id_column",
 ]
 
 How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
@@ -165,7 +166,7 @@ class Predictions:
         import pyarrow as pa
 
         how = [HOW[code] for code in self.how.tolist()]
-        columns = [_id_column(self.users), _id_column(self.items), self.ratings, self.baselines]
+        columns = [id_column(self.users), id_column(self.items), self.ratings, self.baselines]
         columns += [pa.array(how, pa.string()), self.clipped, self.n_neighbors]
         return pa.table(columns, [one.name for one in fields(Prediction)])
 
@@ -174,7 +175,7 @@ class Predictions:
         return f"Predictions({counted(len(self), 'pair')}: {sources})"
 
 
-def _id_column(ids: list[Any]) -> Any:
+def id_column(ids: list[Any]) -> Any:
     """Return ids as an Arrow array; as text if integers and strings are mixed, as unknown ids may be."""
     import pyarrow as pa
 

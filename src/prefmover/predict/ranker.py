@@ -210,7 +210,7 @@ class TwoSidedRanker(Ranker):
             placed = [self._place(data.ratings.take(users=[u]), likes[[u]]) for u in more.tolist()]
             places = np.stack([one for one, _ in placed]), np.array([one for _, one in placed])
             kernel = side.kernel.replaced(more, *places, data.n_users)
-            side = side.extended(kernel, np.stack([_left(old.item_side, likes[[u]]) for u in more.tolist()]))
+            side = side.extended(kernel, (_left(old.item_side, likes[[u]]) for u in more.tolist()))
         ranking = replace(old, likes=likes, user_side=side)
         return replace(self, similarity=self.similarity.updated(data), ranking=ranking)
 
@@ -330,7 +330,11 @@ class VoteRanker(Ranker):
 
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of other data."""
-        return replace(self, similarity=self.similarity.with_data(data))
+        similarity = self.similarity.with_data(data)
+        geometry = data.geometry_if(similarity.measure.needs_geometry)
+        return replace(
+            self, similarity=similarity, similar=SimilarItems.of_likes(likes_of(data.ratings), geometry)
+        )
 
     def with_items(self, data: Dataset) -> Self:
         """Return the ranker of data with more items, which are ranked through similar ones."""

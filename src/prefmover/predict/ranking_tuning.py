@@ -28,7 +28,7 @@ from prefmover.predict.ranking import (
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles
 
-__all__ = ["choose_settings", "ndcg", "relevant"]
+__all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
 ENTRIES = (
@@ -82,7 +82,7 @@ def choose_settings(
     similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
 ) -> tuple[RankingSettings, list[dict[str, Any]]]:
     """Return the best settings, and all trials with their nDCG@10; ``start`` itself if data are few."""
-    ratings = _sample(similarity.data.ratings, seed)
+    ratings = sample_users(similarity.data.ratings, seed)
     trials: list[dict[str, Any]] = []
     expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
     if expected < MIN_HELD_OUT:
@@ -112,7 +112,7 @@ def choose_settings(
     return best, trials
 
 
-def _sample(ratings: Ratings, seed: int) -> Ratings:
+def sample_users(ratings: Ratings, seed: int) -> Ratings:
     """Return the ratings of some users, or of all if they are few."""
     n = min(SAMPLE, ratings.n_users)
     chosen = np.random.default_rng(seed).choice(ratings.n_users, n, replace=False)
@@ -156,7 +156,8 @@ class _HeldOut:
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
             scores += (1 - kept) * items[users]
-            scores[self.likes[users].nonzero()] = -np.inf
+            rows = self.likes[users]  # a stored like may be 0, so no nonzero()
+            scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
             values.append(ndcg(scores, self.relevant[block]))
         return float(np.concatenate(values).mean())
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.execution.format import counted
-from prefmover.predict.base import HOW, How
+from prefmover.predict.base import HOW, How, id_column
 
 __all__ = ["Recommendation", "RecommendationTable", "Recommendations"]
 
@@ -170,13 +170,14 @@ class RecommendationTable(Sequence[Recommendations]):
         titles = self._data.items.labels
         return pa.table(
             {
-                "user": pa.array(self.users).take(pa.array(row)),
+                "user": id_column(self.users).take(pa.array(row)),
                 "rank": pa.array(column + 1),
                 "item": pa.array(self._data.ratings.items[positions].tolist()),
                 "title": pa.array([titles[k] for k in positions.tolist()], pa.string()),
                 "score": pa.array(self.scores[there]),
                 "rating": pa.array(ratings, mask=np.isnan(ratings)),
                 "n_ratings": pa.array(self._n_ratings[positions]),
+                "how": pa.array([HOW[code] for code in self.how[there].tolist()], pa.string()),
             }
         )
 

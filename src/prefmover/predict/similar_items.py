@@ -63,7 +63,8 @@ class SimilarItems:
             block = unrated[first : first + BLOCK_ITEMS]
             d = geometry.block(block, rated)
             nearest = np.argsort(d, axis=1, kind="stable")[:, :k]
-            w = np.exp(-RATE * np.take_along_axis(d, nearest, axis=1))
+            near = np.take_along_axis(d, nearest, axis=1)
+            w = np.exp(-RATE * (near - near[:, :1]))  # relative to the nearest: the weights cannot all be 0
             rows.append(np.repeat(block, k))
             columns.append(rated[nearest].ravel())
             values.append((SHARE * w / w.sum(axis=1, keepdims=True)).ravel())

@@ -22,6 +22,7 @@ the order of the items is the same. But now users of the data and guests are tre
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -133,7 +134,7 @@ class UserSide:
         kernel = replace(self.kernel, features=all_features, rest=all_rest)
         return replace(self, kernel=kernel, inverse=inverse, weights=weights)
 
-    def extended(self, kernel: UserKernel, target: Singles) -> Self:
+    def extended(self, kernel: UserKernel, target: Iterable[Singles]) -> Self:
         """Return the side with more users: those of ``kernel``, with the target of the new ones."""
         inverse, weights = self.inverse, self.weights
         for features, row in zip(kernel.features[len(self.kernel.features) :], target, strict=True):

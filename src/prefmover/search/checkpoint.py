@@ -53,9 +53,7 @@ class Checkpoint(ABC, Generic[Part]):
             atomic.clear(self.path)
         if not header.exists():
             if any(self.path.glob("part-*")):
-                raise InputError(
-                    f"{self.path} has parts of a {self.job} but no {header.name}; empty the folder"
-                )
+                raise InputError(f"{self.path} has finished parts but no {header.name}; empty the folder")
             text = json.dumps({"format": FORMAT, **description, "parts": parts}, indent=1)
             atomic.write(header, text.encode())
             return parts
@@ -66,7 +64,7 @@ class Checkpoint(ABC, Generic[Part]):
             raise InputError(f"{header} cannot be read; empty the folder to start again") from None
         if saved != {"format": FORMAT, **description}:
             raise InputError(
-                f"{self.path} has parts of another {self.job} (other {self.inputs}); "
+                f"{self.path} has parts of another job (different {self.inputs}); "
                 "choose another folder, or empty it to start again"
             )
         return parts
@@ -136,7 +134,7 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
         stats = json.loads(table.schema.metadata[b"stats"])
         lists, distances = (table[name].combine_chunks() for name in ("neighbors", "distances"))
         if lists.value_lengths() != distances.value_lengths():
-            raise ValueError("it has not as many distances as neighbors")
+            raise ValueError("it has different numbers of distances and neighbors")
         if len(stats["counts"]) != len(SearchStats().counts):
             raise ValueError("its statistics are not complete")
         counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)

@@ -112,7 +112,7 @@ function liked(one, model) {
       ),
     ),
     one.n_fans > one.fans.length
-      ? h("p", { class: "soft" }, `Those are the ${users()} farthest above their average.`)
+      ? h("p", { class: "soft" }, `These are the ${users()} who rated it farthest above their average.`)
       : null,
   );
 }

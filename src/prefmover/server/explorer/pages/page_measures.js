@@ -3,7 +3,7 @@
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { capitalName, count, item as itemNoun, nameOf, user as userNoun, value } from "../lib/format.js";
+import { capitalName, count, item as itemNoun, nameOf, users as usersNoun, value } from "../lib/format.js";
 import { href, same } from "../lib/routes.js";
 import { pairPickers } from "../parts/pickers.js";
 import { empty, region } from "../parts/region.js";
@@ -28,7 +28,7 @@ export function draw(route, context) {
     pairPickers(route),
   ];
   if (!two) return [...opening, ...suggestions(route, context)];
-  if (same(route.person, route.other)) return [...opening, empty(`Choose two different ${userNoun()}s.`)];
+  if (same(route.person, route.other)) return [...opening, empty(`Choose two different ${usersNoun()}.`)];
   const table = region({ label: "twelve measures", lines: 12, room: 60, signal: context.signal });
   table.show(
     (stop) => api.comparison(route.person, route.other, stop),

@@ -50,7 +50,7 @@ export function drawStart(route, { model, signal }) {
       h(
         "section",
         { "aria-labelledby": "some" },
-        h("h2", { id: "some", class: "eyebrow" }, "Some whose nearest share nothing with them"),
+        h("h2", { id: "some", class: "eyebrow" }, "Some with neighbors who share nothing with them"),
         some.element,
       ),
       h(
@@ -96,7 +96,7 @@ function often(ground) {
   const light = `at most ${ground.light_ratings}`;
   const few = `the ${ground.n_light} ${usersNoun()} with the fewest ratings (${light})`;
   return (
-    `In this data, ${percent(ground.pairs_without)} of all pairs of ${usersNoun()} have rated nothing in ` +
+    `In a sample, ${percent(ground.pairs_without)} of the pairs of ${usersNoun()} have rated nothing in ` +
     `common. It is rare among neighbors: ${percent(ground.neighbors_without)} of the ten nearest share no ` +
     `${itemNoun()} with the ${userNoun()}, and ${percent(ground.light_neighbors_without)} for ${few}.`
   );

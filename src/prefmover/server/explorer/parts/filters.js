@@ -4,13 +4,13 @@ import { freshId, h } from "../lib/elements.js";
 
 const KNOWN = [
   ["Better known", -0.5],
-  ["As they come", 0],
+  ["No preference", 0],
   ["Less known", 0.5],
 ];
 const VARIETY = [
   ["Best first", 0],
   ["Some variety", 0.3],
-  ["Much variety", 0.6],
+  ["A lot of variety", 0.6],
 ];
 
 /**

@@ -7,7 +7,7 @@ import { count, item, items } from "../lib/format.js";
 import { guestRatings, MOST, rate } from "../lib/guest.js";
 
 const LISTED = 60; // titles without a match that are listed
-const LARGEST = 900_000; // bytes; the server takes a million characters
+const LARGEST = 900_000; // bytes; the server takes bodies of at most 1 MiB
 
 /**
  * @param {() => void} done is called when ratings were added

@@ -2,7 +2,7 @@
 
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
-import { capitalName, count, user as userNoun } from "../lib/format.js";
+import { capitalName, count, user as userNoun, users as usersNoun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
 import { href } from "../lib/routes.js";
 import { combobox } from "./combobox.js";
@@ -33,7 +33,7 @@ export function personPicker({ id, label, person, you = true, choose }) {
     if (offered) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
     return { total: answer.total + (offered ? 1 : 0), options };
   };
-  return combobox({ id, label, value, placeholder: `Search ${userNoun()}s`, search, choose }).element;
+  return combobox({ id, label, value, placeholder: `Search ${usersNoun()}`, search, choose }).element;
 }
 
 /** The picker of pages about one person. */

@@ -22,6 +22,6 @@ export function meaning({ scale }) {
     `To find like-minded ${users()}, PMD reads ratings as shares of attention: a ${high} weighs ` +
     `${times}${scale.lowest > 0 ? "as much as " : ""}a ${low}. A low rating says that you care about such ` +
     `${items()}, not that you dislike them, so people who hate a genre and people ` +
-    "who love it can be near each other. Recommendations do tell high ratings from low ones."
+    "who love it can be near each other. Recommendations do distinguish low ratings from high ones."
   );
 }

@@ -131,7 +131,7 @@ export function failure(error, again) {
       "p",
       {},
       h("strong", {}, `${title}. `),
-      error.status === undefined ? "This is a defect of the page." : error.message,
+      error.status === undefined ? "This is a bug in the page." : error.message,
     ),
     h("button", { type: "button", class: "quiet", on: { click: again } }, "Try again"),
   );

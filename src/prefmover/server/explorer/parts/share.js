@@ -19,7 +19,7 @@ export function shareButton() {
       announce("Link copied");
     } catch {
       history.replaceState(null, "", link); // no clipboard here: the address of the page is the link
-      button.textContent = "The address is the link now";
+      button.textContent = "The link is in the address bar";
     }
     setTimeout(() => (button.textContent = text), 3000);
   });
@@ -48,7 +48,7 @@ export function openShared(code, done, signal) {
       clearRatings();
       for (const item of known.items) rate(item, stars.get(item.id));
       question.remove();
-      announce(`${count(known.items.length, "rating")} taken over from the link`);
+      announce(`${count(known.items.length, "rating")} taken from the link`);
       done();
     } catch (error) {
       if (!signal.aborted) question.replaceChildren(h("p", {}, error.message));
