@@ -173,7 +173,7 @@ async def listed(address: tuple[str, int], path: str, key: str) -> list[str]:
 
 def percentile(seconds: list[float], share: float) -> str:
     if not seconds:
-        return "–"
+        return "-"
     ordered = sorted(seconds)
     return f"{1000 * ordered[min(int(share * len(ordered)), len(ordered) - 1)]:,.1f}"
 
