@@ -203,7 +203,7 @@ def test_recommend_to_all_users(run, data, in_shop, ending):
     table = (pq.read_table(path) if ending == "parquet" else csv.read_csv(path)).to_pydict()
     model = storage.load(in_shop / "my-model")
     expected = model.recommend_all(2).to_frame().to_pydict()
-    assert list(table) == ["user", "rank", "item", "title", "score", "rating", "n_ratings"]
+    assert list(table) == ["user", "rank", "item", "title", "score", "rating", "n_ratings", "how"]
     assert table == expected
     assert not (in_shop / f"all.{ending}.parts").exists()
     code, out, _ = run("recommend", "--model", "my-model", "-u", 42, "-u", 7, "-n", 2, "--out", path)
