@@ -94,8 +94,23 @@ def test_the_dataset_is_one_like_the_others():
         ({"ratings": (5, 31)}, names(31)),
         ({"tastes": 31}, names(31)),
         ({"features": True}, names("features")),
+        ({"mean": 9}, names(9, 3, 8)),
+        ({"mean": float("nan")}, names("nan")),
     ],
 )
 def test_impossible_sizes_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         synthetic(**{"users": 10, "items": 30, "ratings": (3, 8), "tastes": 4} | arguments)
+
+
+@pytest.mark.parametrize("table", [2_000_000, 900])
+def test_numbers_of_ratings_can_be_skewed_around_a_mean(monkeypatch, table):
+    monkeypatch.setattr(generator, "TABLE", table)  # small tables: users in groups of similar numbers
+    crowd = synthetic(3000, 400, ratings=(5, 120), mean=20, tastes=4, features=5, seed=2)
+    counts = np.diff(crowd.ratings.matrix.indptr)
+    assert counts.mean() == pytest.approx(20, rel=0.1)
+    assert np.median(counts) < 14
+    assert counts.max() > 80
+    for u in range(0, 3000, 100):
+        items, _ = crowd.ratings.row(u)
+        assert (np.diff(items) > 0).all()

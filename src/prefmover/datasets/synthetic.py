@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,12 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.pairs import entries_of_rows
 
 __all__ = ["synthetic"]
 
 BLOCK = 20_000  # users; the result of a seed depends on it
+TABLE = 2_000_000  # entries of a table of users' items; the same is true of it
 FAVORITE, SECOND = 0.6, 0.85  # cumulated shares of the favorite and the second taste; the rest is the crowd
 
 
@@ -36,6 +39,7 @@ def synthetic(
     items: int = 500,
     *,
     ratings: tuple[int, int] = (20, 60),
+    mean: float | None = None,
     tastes: int = 24,
     features: int = 32,
     seed: int = 0,
@@ -50,7 +54,11 @@ def synthetic(
     users, items : int
         Numbers of users and items.
     ratings : (int, int)
-        Smallest and largest number of ratings of a user; all numbers between are equally likely.
+        Smallest and largest number of ratings of a user; all numbers between are equally likely, unless
+        there is a ``mean``.
+    mean : float, optional
+        Mean number of ratings of a user. Numbers then follow a power law, as in real data: most users have
+        few ratings, and a few users have many.
     tastes : int
         Number of taste clusters.
     features : int
@@ -78,11 +86,15 @@ def synthetic(
     if not fewest <= most <= items:
         remedy = "give the smallest and the largest number of items that a user rates"
         raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
+    if mean is not None and not (isinstance(mean, Real) and fewest < mean < most):
+        raise InputError(
+            f"mean={mean!r} is not between the smallest and the largest number, {fewest} and {most}"
+        )
     if tastes > items:
         raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
     world = np.random.default_rng([seed, 0])
     drawn = _Items.draw_all(items, tastes, features, world)
-    counts = world.integers(fewest, most, endpoint=True, size=users)
+    counts = _counts(fewest, most, mean, users, world)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     width = np.int32 if indptr[-1] < 2**31 else np.int64
     indices, stars = np.empty(indptr[-1], width), np.empty(indptr[-1])
@@ -90,26 +102,56 @@ def synthetic(
         stop = min(start + BLOCK, users)
         random = np.random.default_rng([seed, 1, start])
         mixture = _mixture(stop - start, tastes, random)
-        seen, used = _seen(drawn, mixture, counts[start:stop], random)
-        part = slice(indptr[start], indptr[stop])
-        indices[part] = seen[used]
-        stars[part] = _stars(drawn, mixture, seen, random)[used]
+        for some in _groups(counts[start:stop]):
+            seen, used = _seen(drawn, mixture[some], counts[start:stop][some], random)
+            _, part = entries_of_rows(indptr, start + some)
+            indices[part] = seen[used]
+            stars[part] = _stars(drawn, mixture[some], seen, random)[used]
         if progress is not None:
             progress(stop, users)
     # Not by from_csr, which would sort and copy arrays that are in order.
     matrix = csr_array((stars, indices, indptr.astype(width)), shape=(users, items))
     user_ids, item_ids = as_ids(np.arange(users), "user"), as_ids(np.arange(items), "item")
     titles, genres = [f"Item {i}" for i in range(items)], [(f"taste {t}",) for t in drawn.tastes]
-    name = f"synthetic: {features} features, angle"
+    name, skew = f"synthetic: {features} features, angle", "" if mean is None else f", mean={mean:g}"
     geometry = cache(lambda: ItemGeometry.from_vectors(item_ids, drawn.vectors, name=name))
     return Dataset(
         Ratings(matrix, user_ids, item_ids, Scale(1.0, 5.0, 0.5)),
         lambda _: geometry(),
         Catalog(item_ids, titles, [0] * items, genres),
-        name=f"synthetic({users}, {items}, ratings={tuple(ratings)}, seed={seed})",
+        name=f"synthetic({users}, {items}, ratings={tuple(ratings)}{skew}, seed={seed})",
         terms="Free of rights (CC0 1.0): users, items and ratings are made up.",
         citation="The prefmover developers. Synthetic ratings.",
     )
+
+
+def _counts(fewest: int, most: int, mean: float | None, users: int, random: np.random.Generator) -> Ints:
+    """Return the number of ratings of each user: any is equally likely, or P(n) ∝ n^-a with this mean."""
+    if mean is None:
+        return random.integers(fewest, most, endpoint=True, size=users)
+    n = np.arange(fewest, most + 1)
+    low, high = -20.0, 20.0  # the mean falls as the exponent grows
+    for _ in range(60):
+        middle = (low + high) / 2
+        weight = (n / fewest) ** -middle
+        low, high = (middle, high) if weight @ n > mean * weight.sum() else (low, middle)
+    return random.choice(n, size=users, p=weight / weight.sum())
+
+
+def _groups(counts: Ints) -> list[Ints]:
+    """Return groups of users with similar numbers of ratings, so that no table of theirs is large.
+
+    A table has a row for each user, as long as the largest number. One group if that table is small.
+    """
+    if len(counts) * int(counts.max()) <= TABLE:
+        return [np.arange(len(counts))]
+    order = np.argsort(-counts, kind="stable")
+    groups = []
+    while len(order):
+        size = max(1, TABLE // int(counts[order[0]]))
+        groups.append(np.sort(order[:size]))
+        order = order[size:]
+    return groups
 
 
 @dataclass(frozen=True, slots=True, eq=False)
