@@ -4,6 +4,9 @@ Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower boun
 by zero as in NumPy. Compiled code is cached in the user's cache folder (or in ``NUMBA_CACHE_DIR``), in
 a sub-folder named after a digest of all kernel files. Numba does not notice a change of a callee in another
 file; the new name takes care of that.
+
+Compiling takes many seconds, and loading compiled code half a second. The first small jobs of a process are
+therefore *interpreted* (:func:`for_work`): the same source, run by Python, with the same results bit for bit.
 """
 
 import hashlib
@@ -11,15 +14,24 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import config, njit
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 from platformdirs import user_cache_path
 
-__all__ = ["announce_compilation", "kernel", "kernel_folder"]
+__all__ = ["announce_compilation", "for_work", "interpreted", "kernel", "kernel_folder"]
+
+STEPS_BEFORE_COMPILING = 4_000_000
+"""Steps of innermost loops that a process interprets, about .7 µs each, before it compiles."""
+
+STEPS_BEFORE_LOADING = 500_000
+"""The same if compiled code is there and has to be loaded only."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("prefmover")
@@ -77,6 +89,67 @@ def kernel(function: F) -> F:
     finally:
         config.CACHE_DIR = before
     return compiled
+
+
+def for_work(compiled: Callable[..., Any], steps: float) -> Callable[..., Any]:
+    """Return a kernel for a job of some number of steps: compiled, or interpreted.
+
+    A process has a budget of steps to interpret. A job that fits what is left of it is interpreted. Large
+    jobs do not fit, and many small ones use it up. A kernel that is compiled in this process stays so.
+
+    Parameters
+    ----------
+    compiled
+        A function that :func:`kernel` returned.
+    steps
+        About how often its innermost loops run.
+    """
+    if steps > _BUDGET.left or not isinstance(compiled, Dispatcher) or compiled.signatures:
+        return compiled
+    if not _BUDGET.opened:
+        _BUDGET.open()
+        return for_work(compiled, steps)
+    _BUDGET.left -= steps
+    return interpreted(compiled)
+
+
+class _Budget:
+    """Steps that this process may still interpret."""
+
+    left: float = STEPS_BEFORE_COMPILING
+    opened = False
+
+    def open(self) -> None:
+        """Lower the budget if there is compiled code on this machine."""
+        self.opened = True
+        if next(kernel_folder().rglob("*.nbi"), None) is not None:
+            self.left = STEPS_BEFORE_LOADING
+
+
+_BUDGET = _Budget()
+
+
+@cache
+def interpreted(compiled: Any) -> Callable[..., Any]:
+    """Return a kernel as a Python function that calls other kernels as Python functions, too."""
+    plain = _plain(compiled)
+
+    @wraps(plain)
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):  # integers wrap around, as they do in compiled code
+            return plain(*args)
+
+    return run
+
+
+@cache
+def _plain(compiled: Any) -> FunctionType:
+    function: FunctionType = compiled.py_func
+    names = {**function.__globals__}
+    for name in function.__code__.co_names:
+        if isinstance(names.get(name), Dispatcher):
+            names[name] = _plain(names[name])
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]

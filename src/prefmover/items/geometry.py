@@ -281,11 +281,13 @@ class ItemGeometry:
             # Rows first: whole rows are contiguous, and the second gather stays in cache.
             whole_rows = self.grid.take(r, axis=0)
             return whole_rows if columns is None else whole_rows.take(c, axis=1)
+        from prefmover.execution.jit import for_work
         from prefmover.items._angles import angle_grid
 
         assert self.vectors is not None
         out = np.empty((r.size, c.size), np.int32)
-        angle_grid(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
+        fill = for_work(angle_grid, r.size * c.size * (4 + self.vectors.shape[1]))
+        fill(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
         return out
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
@@ -436,11 +438,13 @@ class ItemGeometry:
 
     def check_metric(self) -> Self:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
+        from prefmover.execution.jit import for_work
         from prefmover.items._angles import broken_triangle
 
         if self.metric_by == "construction" or self.grid is None:
             return self
-        return replace(self, is_metric=broken_triangle(self.grid)[0] < 0, metric_by="check")
+        broken = for_work(broken_triangle, self.n_items**3)(self.grid)
+        return replace(self, is_metric=broken[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:
         n = self.n_items

@@ -238,7 +238,9 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
 
 def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others: Ints) -> Floats:
     """Return the distances between the user at position u and those at positions ``others``."""
+    from prefmover.execution.jit import for_work
     from prefmover.measures import _pmd as kernels
+    from prefmover.ot._simplex import STEPS
 
     out = np.empty(others.size)
     if not others.size:
@@ -252,7 +254,8 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
         distance, columns = query_major(geometry, items, theirs), np.arange(items.size, dtype=items.dtype)
     users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
     costs = kernels.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
-    kernels.distances_from(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
+    compare = for_work(kernels.distances_from, STEPS * longest * items.size * others.size)
+    compare(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
         out[k] = wide_distance(everyone, everyone, geometry, u, int(others[k]))
     return out

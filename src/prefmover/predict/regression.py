@@ -405,22 +405,26 @@ class _System:
         return out
 
     def _sum_rows(self, indptr: Any, indices: Any, values: Singles, rows: Singles) -> Singles:
+        from prefmover.execution.jit import for_work
         from prefmover.predict._regression import sum_rows
 
         out = np.empty((len(indptr) - 1, rows.shape[1]), np.float32)
+        add = for_work(sum_rows, len(values) * rows.shape[1])
         run(
-            lambda part: sum_rows(indptr, indices, values, rows, *part, out),
+            lambda part: add(indptr, indices, values, rows, *part, out),
             _parts(len(out)),
             n_threads=self.n_threads,
         )
         return out
 
     def _products(self, users: Singles, items: Singles) -> Singles:
+        from prefmover.execution.jit import for_work
         from prefmover.predict._regression import products
 
         indptr, indices, out = self.matrix.indptr, self.matrix.indices, np.empty(len(self.rows), np.float32)
+        multiply = for_work(products, 10 * len(out))
         run(
-            lambda part: products(indptr, indices, users, items, *part, out),
+            lambda part: multiply(indptr, indices, users, items, *part, out),
             _parts(len(users)),
             n_threads=self.n_threads,
         )

@@ -176,7 +176,7 @@ def _search(
 ) -> NeighborPositions:
     """Search by the cascade if the measure has bounds and it pays, else compute every pair."""
     few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
-    alone = index is None and executor is None and checkpoint is None
+    alone = executor is None and checkpoint is None
     if request.measure.searches_by_bounds(request.convention) and not (few and alone):
         return (index or NeighborIndex(request.data)).search(request, executor, checkpoint)
     if checkpoint is not None or executor is not None:
