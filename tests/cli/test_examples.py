@@ -8,7 +8,7 @@ import pytest
 from prefmover.cli import VERBS
 
 OUTSIDE = {
-    "data get ml-100k": "downloads",
+    "data get": "downloads",
     "--dataset ml-": "needs MovieLens",
     "data add ml-1m": "needs MovieLens",
     "data path ml-": "needs MovieLens",

@@ -1,6 +1,7 @@
 """``prefmover data``: list, download and locate data sets."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +18,7 @@ Name = Annotated[str, typer.Argument(help="Name of a data set; `prefmover data l
 
 EXAMPLES = {
     "list": ("prefmover data list", "prefmover data list --json"),
-    "get": ("prefmover data get ml-100k",),
+    "get": ("prefmover data get ml-100k", "prefmover data get movietweetings"),
     "add": ("prefmover data add ml-1m --from ml-1m.zip", "prefmover data add ml-1m --from ml-1m --link"),
     "path": ("prefmover data path", "prefmover data path ml-100k"),
 }
@@ -53,9 +54,7 @@ def get(
 ) -> Output:
     """Download a data set from its publisher."""
     if name.casefold() not in BUILT_IN:
-        known = find_source(name)
-        for line in (known.title, f"terms: {known.terms}", f"please cite: {known.citation}"):
-            note(line)
+        _show_terms(name)
     with progress(f"{name}, bytes") as callback:
         return _describe(install.get(name, progress=callback, force=force))
 
@@ -69,6 +68,8 @@ def add(
     link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
 ) -> Output:
     """Install a data set from an archive or a folder."""
+    if name.casefold() not in BUILT_IN and Path(origin).expanduser().exists():
+        _show_terms(name)
     return _describe(install.add(name, origin, link=link))
 
 
@@ -83,6 +84,12 @@ def path(
         raise InputError(f"{name} is built in; it has no folder")
     folder = str(folders.locate(find_source(name)).path) if name else str(folders.data_folder())
     return Output({"name": name or None, "path": folder}, [folder])
+
+
+def _show_terms(name: str) -> None:
+    known = find_source(name)
+    for line in (known.title, f"terms: {known.terms}", f"please cite: {known.citation}"):
+        note(line)
 
 
 def _describe(installed: install.Installed) -> Output:

@@ -1,4 +1,4 @@
-"""Data sets by name: MovieLens, and two that are built in.
+"""Data sets by name: MovieLens, books, music and tweets, and two that are built in.
 
 >>> from prefmover import datasets
 >>> films = datasets.load("cinema")
@@ -30,8 +30,9 @@ def load(name: str | PathLike[str]) -> Dataset:
     name
         ``"cinema"`` or ``"synthetic"``, which are built in (:func:`synthetic` makes others of any size); a
         MovieLens data set that was downloaded or added before: ``"ml-100k"``, ``"ml-1m"``, ``"ml-10m"``,
-        ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``; or the path of a file of ratings
-        (:meth:`prefmover.Dataset.from_files` has options for such files).
+        ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``; another one: ``"goodbooks"`` (books),
+        ``"lastfm"`` (plays of artists), ``"movietweetings"`` (films, few ratings per user); or the path of a
+        file of ratings (:meth:`prefmover.Dataset.from_files` has options for such files).
 
     Raises
     ------
@@ -39,7 +40,8 @@ def load(name: str | PathLike[str]) -> Dataset:
         If the data set is not installed, is damaged, or differs from the published one: a result that
         names ml-1m must be computed from ml-1m.
     """
-    from prefmover.datasets import cinema, folders, movielens
+    from prefmover.datasets import cinema, folders, layouts
+    from prefmover.datasets.assembly import check_counts
 
     folded = str(name).casefold()
     if folded == "cinema":
@@ -49,6 +51,6 @@ def load(name: str | PathLike[str]) -> Dataset:
     if folded not in SOURCES and Path(name).exists():
         return Dataset.from_files(name)
     source = find_source(str(name), "data set or file")
-    data = movielens.read(source, folders.locate(source))
-    movielens.check_counts(source, data)
+    data = layouts.read(source, folders.locate(source))
+    check_counts(source, data)
     return data

@@ -49,19 +49,25 @@ class Files:
     sizes: dict[str, int]
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], names: Iterable[str]) -> Files:
-        """Find files by name in a folder, its subfolders, or an archive."""
+    def open(cls, path: str | os.PathLike[str], names: Iterable[str], *, inside: str = "") -> Files:
+        """Find files by name in a folder, its subfolders, or an archive.
+
+        ``inside`` is a folder deeper in the archive, such as ``"snapshots/100K"``, that has them; a file that
+        is not there may be where the others usually are.
+        """
         path = Path(path)
         with reading(path):
             if path.is_dir():
-                return cls._from_folder(path, list(names))
+                return cls._from_folder(path, list(names), inside)
             if not path.exists():
                 raise InputError(f"there is no file or folder {path}")
-            return cls._from_archive(path, list(names))
+            return cls._from_archive(path, list(names), inside)
 
     @classmethod
-    def _from_folder(cls, path: Path, names: list[str]) -> Files:
+    def _from_folder(cls, path: Path, names: list[str], inside: str) -> Files:
         folders = (path, *(p for p in sorted(path.iterdir()) if p.is_dir()))
+        if inside:
+            folders = (*(folder / inside for folder in folders), *folders)
         files: dict[str, Path] = {}
         for name in names:
             candidates = (folder / file for folder in folders for file in (name, f"{name}.gz"))
@@ -71,7 +77,7 @@ class Files:
         return cls(path, paths, {name: file.stat().st_size for name, file in files.items()})
 
     @classmethod
-    def _from_archive(cls, path: Path, names: list[str]) -> Files:
+    def _from_archive(cls, path: Path, names: list[str], inside: str) -> Files:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty (0 bytes); download it again")
         n_bytes = _directory_bytes(path)
@@ -82,17 +88,21 @@ class Files:
                 entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
         except (*DAMAGE, ValueError) as error:
             raise InputError(f"{path} is not a complete zip archive ({error}); download it again") from error
+        deeper: dict[str, zipfile.ZipInfo] = {}
         chosen: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
-            inside = PurePosixPath(entry.filename.replace("\\", "/"))
-            if inside.is_absolute() or ".." in inside.parts or not inside.parts or ":" in inside.parts[0]:
+            place = PurePosixPath(entry.filename.replace("\\", "/"))
+            if place.is_absolute() or ".." in place.parts or not place.parts or ":" in place.parts[0]:
                 raise InputError(f"{path}: entry {entry.filename!r} points out of the archive; refused")
-            if inside.name in names and len(inside.parts) <= 2:
-                if inside.name in chosen:
-                    both = f"{chosen[inside.name].filename} and {entry.filename}"
-                    raise InputError(f"{path} has {inside.name} twice: {both}")
+            is_deeper = bool(inside) and place.parent.match(inside)
+            if place.name in names and (len(place.parts) <= 2 or is_deeper):
+                found = deeper if is_deeper else chosen
+                if place.name in found:
+                    both = f"{found[place.name].filename} and {entry.filename}"
+                    raise InputError(f"{path} has {place.name} twice: {both}")
                 _refuse_unusual(entry, path)
-                chosen[inside.name] = entry
+                found[place.name] = entry
+        chosen |= deeper
         paths = {name: e.filename for name, e in chosen.items()}
         return cls(path, paths, {name: e.file_size for name, e in chosen.items()})
 

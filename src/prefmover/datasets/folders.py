@@ -16,7 +16,7 @@ from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 
-__all__ = ["cache_folder", "data_folder", "data_folders", "find", "locate", "replaced"]
+__all__ = ["cache_folder", "data_folder", "data_folders", "find", "locate", "open_files", "replaced"]
 
 
 def data_folder() -> Path:
@@ -44,16 +44,21 @@ def cache_folder() -> Path:
 
 def find(source: Source) -> Files | None:
     """Return the files of a data set if it is in one of the folders, else None."""
-    names = (*source.needs, *source.takes)
     for folder in data_folders():
-        home = folder / source.name
-        archives = home / f"{source.name}.zip", folder / f"{source.name}.zip"
-        for path in (home, *archives, *replaced(home)):
-            if path.is_dir() or path.is_file():
-                files = Files.open(path, names)
-                if all(name in files for name in source.needs):
-                    return files.within(source.limit)
+        for name in (source.name, *source.folders):
+            home = folder / name
+            archives = home / f"{name}.zip", folder / f"{name}.zip"
+            for path in (home, *archives, *replaced(home)):
+                if path.is_dir() or path.is_file():
+                    files = open_files(source, path)
+                    if all(file in files for file in source.needs):
+                        return files.within(source.limit)
     return None
+
+
+def open_files(source: Source, path: Path) -> Files:
+    """Return the files of a data set that are in a folder or an archive."""
+    return Files.open(path, (*source.needs, *source.takes), inside=source.inside)
 
 
 def locate(source: Source) -> Files:

@@ -18,8 +18,10 @@ from filelock import FileLock
 from prefmover._typing import Progress
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files, writing
+from prefmover.datasets.assembly import check_counts
 from prefmover.datasets.fetch import digest_of, fetch, has_digest
-from prefmover.datasets.movielens import check_counts, read, read_movie_tags
+from prefmover.datasets.layouts import read
+from prefmover.datasets.movielens import read_movie_tags
 from prefmover.datasets.registry import BUILT_IN, Source, find_source
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
@@ -77,7 +79,7 @@ def _installable(name: str) -> Source:
 
 
 def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> Installed:
-    files = Files.open(path, (*source.needs, *source.takes)).require(source.needs)
+    files = folders.open_files(source, path).require(source.needs)
     files.within(source.limit)
     is_published = not files.is_folder and has_digest(path, source.digest)
     home = folders.data_folder() / source.name

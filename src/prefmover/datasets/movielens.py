@@ -14,7 +14,7 @@ ml-100k and ml-1m are Latin-1; the others are UTF-8.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +26,12 @@ from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import Split, published_folds
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.registry import Counts, Source
+from prefmover.datasets.assembly import assemble
+from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
 
-__all__ = ["Tags", "check_counts", "read", "read_items", "read_movie_tags", "read_user_tags"]
+__all__ = ["Tags", "read", "read_items", "read_movie_tags", "read_user_tags"]
 
 # fmt: off
 GENRES_100K = (
@@ -81,28 +82,10 @@ def read(source: Source, files: Files) -> Dataset:
         raise InputError(f"{source.name} has no ratings; it gives other data sets their item distances")
     ratings = read_ratings(files, source)
     items = read_items(files, source)
-    unlisted = ratings.items[~np.isin(ratings.items, items.ids)]
-    if len(unlisted):
-        problem = f"movie {unlisted[0]} is rated but not listed ({len(unlisted):,} such movies)"
-        raise InputError(f"{files.path}: {problem}; the files do not belong together")
-    geometry = cache(lambda: best_geometry(source, files, ratings, items))
     folds = partial(_published_folds, files, source) if source.form == "u" else None
-    about: dict[str, Any] = {"name": source.name, "terms": source.terms, "citation": source.citation}
-    about |= {"user_noun": source.user_noun, "item_noun": source.item_noun}
-    return Dataset(ratings, lambda _: geometry(), items, folds=folds, **about)
-
-
-def check_counts(source: Source, data: Dataset) -> None:
-    """Raise an error if the numbers of ratings, users or rated items differ from the published ones."""
-    r, published = data.ratings, source.counts
-    here = Counts(r.n_ratings, r.n_users, len(np.unique(r.matrix.indices)))
-    if published is not None and here != published:
-        raise InputError(
-            f"{source.name} here has {here.ratings:,} ratings by {here.users:,} users of {here.items:,} "
-            f"items; the published one has {published.ratings:,}, {published.users:,} and "
-            f"{published.items:,}. The files are damaged or altered: run `prefmover data get {source.name}` "
-            "again, or read the ratings as they are with Ratings.read"
-        )
+    return assemble(
+        source, files, ratings, items, lambda: best_geometry(source, files, ratings, items), folds=folds
+    )
 
 
 def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:

@@ -1,13 +1,14 @@
 """The data sets that prefmover knows: their origin, their contents and their terms.
 
-None of them is packaged. Hashes are the publisher's (the ``.md5`` files beside the archives). An archive that
-the publisher replaces from time to time has none, and a copy is verified by its contents.
+None of them is packaged. Hashes are the publisher's (the ``.md5`` files beside the archives); that of Last.fm
+is the one that several projects have published. An archive that the publisher replaces from time to time has
+none, and a copy is verified by its contents.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
 
 from prefmover.data.ids import close_names
 from prefmover.errors import InputError
@@ -27,10 +28,35 @@ GENOME_CITATION = (
     "Novel Interaction. ACM Transactions on Interactive Intelligent Systems 2, 3, Article 13. "
     "https://doi.org/10.1145/2362394.2362395"
 )
+BOOKS_TERMS = (
+    "Creative Commons Attribution-ShareAlike 4.0 International (CC BY-SA 4.0): name the source, and share "
+    "what you derive from it under the same license."
+)
+BOOKS_CITATION = (
+    "Zygmunt Zając. 2017. Goodbooks-10k: a new dataset for book recommendations. FastML. "
+    "https://fastml.com/goodbooks-10k"
+)
+MUSIC_TERMS = (
+    "Non-commercial research use; other uses need the permission of Last.fm. The data come from Last.fm, and "
+    "the names of users are not in them."
+)
+MUSIC_CITATION = (
+    "Iván Cantador, Peter Brusilovsky and Tsvi Kuflik. 2011. Second Workshop on Information Heterogeneity "
+    "and Fusion in Recommender Systems (HetRec 2011). Proceedings of the 5th ACM Conference on Recommender "
+    "Systems. https://doi.org/10.1145/2043932.2044016"
+)
+TWEETS_TERMS = "MIT License, copyright (c) 2013 Simon Dooms: free use, with this notice in all copies."
+TWEETS_CITATION = (
+    "Simon Dooms, Toon De Pessemier and Luc Martens. 2013. MovieTweetings: a Movie Rating Dataset Collected "
+    "From Twitter. Workshop on Crowdsourcing and Human Computation for Recommender Systems (CrowdRec) at "
+    "RecSys 2013."
+)
 PUBLISHER = "https://files.grouplens.org/datasets"
 MB = 2**20
 
 BUILT_IN = ("cinema", "synthetic")
+
+Form: TypeAlias = Literal["u", "dat", "csv", "genome", "tags", "books", "music", "tweets"]
 
 
 class Counts(NamedTuple):
@@ -48,7 +74,8 @@ class Source:
     Attributes
     ----------
     form : str
-        The layout of its files: ``"u"`` (ml-100k), ``"dat"``, ``"csv"``, ``"genome"`` or ``"tags"``.
+        The layout of its files: ``"u"`` (ml-100k), ``"dat"``, ``"csv"``, ``"genome"``, ``"tags"``,
+        ``"books"``, ``"music"`` or ``"tweets"``.
     limit : int
         Largest number of bytes of the unpacked files; a larger archive is refused.
     needs, takes : tuple of str
@@ -60,13 +87,20 @@ class Source:
         Numbers to verify a copy with.
     half_stars : bool
         Whether the scale has half stars.
+    folders : tuple of str
+        Other names of its folder or archive.
+    inside : str
+        The folder within the publisher's archive that has the files, such as ``"snapshots/100K"``.
+    parts : dict
+        Numbers of published or well-known parts of the data set, by name. A copy with these numbers is
+        loaded under that name.
     user_noun, item_noun : str
         What a user and an item are called.
     """
 
     name: str
     title: str
-    form: Literal["u", "dat", "csv", "genome", "tags"]
+    form: Form
     limit: int
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
@@ -78,6 +112,9 @@ class Source:
     citation: str = CITATION
     user_noun: str = "viewer"
     item_noun: str = "film"
+    folders: tuple[str, ...] = ()
+    inside: str = ""
+    parts: dict[str, Counts] = field(default_factory=dict)
 
 
 def _movielens(name: str, title: str, form: Literal["u", "dat", "csv"], megabytes: int, takes: str) -> Source:
@@ -123,6 +160,43 @@ SOURCES: dict[str, Source] = {
         Source(
             *("movie-tags", "Free tags per movie, by MovieLens id", "tags", 256 * MB, ("tags.csv",)),
             terms="The terms of each source named in the file; no redistribution.",
+        ),
+        Source(
+            *("goodbooks", "goodbooks-10k (2017): books, from Goodreads", "books", 512 * MB),
+            needs=("ratings.csv", "books.csv"),
+            takes=("book_tags.csv", "tags.csv", "README.md", "LICENSE"),
+            url="https://github.com/zygmuntz/goodbooks-10k/releases/download/v1.0/goodbooks-10k.zip",
+            counts=Counts(5_976_479, 53_424, 10_000),
+            terms=BOOKS_TERMS,
+            citation=BOOKS_CITATION,
+            user_noun="reader",
+            item_noun="book",
+            folders=("goodbooks-10k", "goodbooks-sample"),
+            parts={"goodbooks-sample": Counts(298_176, 2_672, 9_990)},
+        ),
+        Source(
+            *("lastfm", "HetRec 2011 Last.fm: plays of artists", "music", 64 * MB),
+            needs=("user_artists.dat", "artists.dat", "user_taggedartists.dat", "tags.dat"),
+            takes=("readme.txt",),
+            url=f"{PUBLISHER}/hetrec2011/hetrec2011-lastfm-2k.zip",
+            digest="sha256:6738f48195667ff03caaab4d32ca9a3133d8cc026b7c3cdaf6ce1010e913c59c",
+            counts=Counts(92_834, 1_892, 17_632),
+            terms=MUSIC_TERMS,
+            citation=MUSIC_CITATION,
+            user_noun="listener",
+            item_noun="artist",
+            folders=("lastfm-2k", "hetrec2011-lastfm-2k"),
+        ),
+        Source(
+            *("movietweetings", "MovieTweetings 100K (2013): films, from tweets", "tweets", 512 * MB),
+            needs=("ratings.dat", "movies.dat"),
+            takes=("README.md", "LICENSE"),
+            url="https://github.com/sidooms/MovieTweetings/archive/refs/heads/master.zip",
+            counts=Counts(100_000, 16_554, 10_506),
+            terms=TWEETS_TERMS,
+            citation=TWEETS_CITATION,
+            folders=("movietweetings-100k",),
+            inside="snapshots/100K",
         ),
     )
 }

@@ -1,0 +1,162 @@
+"""goodbooks-10k: ratings of books by readers of Goodreads, and the shelves that readers put them on.
+
+========================= ==================================================== ===========================
+copy                      shelves of a book                                    files
+========================= ==================================================== ===========================
+the publisher's           ``book_tags.csv`` (book, tag, count), ``tags.csv``   ratings.csv, books.csv, both
+one table of books        column ``genres`` of ``books.csv``, commas between   ratings.csv, books.csv
+========================= ==================================================== ===========================
+
+Readers name their shelves as they like. Many names are about the reader ("to-read", "owned", "favorites")
+and are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from prefmover._typing import Ints
+from prefmover.data.columns import Columns
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.dataset import Dataset
+from prefmover.datasets.archive import Files
+from prefmover.datasets.assembly import assemble
+from prefmover.datasets.headed import read_headed, refuse_repeats
+from prefmover.datasets.registry import Source
+from prefmover.errors import InputError
+from prefmover.items import features
+from prefmover.items.catalog import Catalog, parse_year
+from prefmover.items.geometry import ItemGeometry
+
+__all__ = ["read"]
+
+# fmt: off
+ABOUT_READERS = frozenset((
+    "all-time-favorites", "audible", "audio", "audiobook", "audiobooks", "book-club", "bookclub", "books",
+    "books-i-have", "books-i-own", "borrowed", "currently-reading", "default", "did-not-finish", "dnf",
+    "e-book", "e-books", "ebook", "ebooks", "faves", "favorite", "favorite-books", "favorites", "favourite",
+    "favourites", "finished", "have", "i-own", "kindle", "library", "library-book", "library-books",
+    "my-books", "my-library", "my-shelf", "on-hold", "own", "owned", "owned-books", "re-read", "read",
+    "reading", "recommended", "reread", "shelfari-favorites", "tbr", "to-buy", "to-get", "to-read",
+    "unfinished", "want-to-read", "wish-list", "wishlist",
+))
+# fmt: on
+READ_IN = ("read-in-", "books-read-in-", "read-20", "20")
+MOST_GENRES = 20  # shelves of a book that are shown; the fewest readers use the rest
+
+
+class Shelves(NamedTuple):
+    """The shelves of books: one row per (book, shelf), with the number of readers."""
+
+    books: Ints
+    names: list[str]
+    counts: Ints
+
+
+def read(source: Source, files: Files) -> Dataset:
+    """Return the data set in some files, without a check of its size."""
+    kinds: dict[str, Any] = {"user_id": "int", "book_id": "int", "rating": "float"}
+    columns, origin = read_headed(files, "ratings.csv", kinds)
+    ratings = Ratings.from_columns(
+        Columns(tuple(columns.values()), tuple(columns), origin), scale=Scale(1.0, 5.0, 1.0)
+    )
+    needed: dict[str, Any] = {
+        "book_id": "int",
+        "goodreads_book_id": "int",
+        "title": "text",
+        "authors": "text",
+    }
+    optional: dict[str, Any] = {"genres": "text", "original_publication_year": "text"}
+    books, origin = read_headed(files, "books.csv", needed, optional=optional)
+    refuse_repeats(books["book_id"], "book", origin)
+    shelves = _shelves(files, books)
+    ids, titles = books["book_id"], [title.strip() for title in books["title"]]
+    years = [parse_year(year) or 0 for year in books.get("original_publication_year", [""] * len(ids))]
+    catalog = Catalog(ids, titles, years, _shown(shelves, ids))
+    authors = books["authors"]
+    return assemble(
+        source, files, ratings, catalog, lambda: _geometry(shelves, catalog, authors, source.name)
+    )
+
+
+def _shelves(files: Files, books: dict[str, Any]) -> Shelves:
+    """Return the shelves of all books, without those that are about readers."""
+    if "genres" in books:
+        rows = [
+            (book, name.strip().casefold())
+            for book, names in zip(books["book_id"].tolist(), books["genres"], strict=True)
+            for name in names.split(",")
+        ]
+        ids, names, counts = [book for book, _ in rows], [name for _, name in rows], [1] * len(rows)
+    else:
+        ids, names, counts = _shelved(files, books)
+    kept = [k for k, name in enumerate(names) if name and not _is_about_readers(name)]
+    return Shelves(
+        np.array([ids[k] for k in kept], np.int64),
+        [names[k] for k in kept],
+        np.array([counts[k] for k in kept], np.int64),
+    )
+
+
+def _shelved(files: Files, books: dict[str, Any]) -> tuple[list[int], list[str], list[int]]:
+    """Return the rows of ``book_tags.csv`` for known books: book, shelf, number of readers."""
+    if "book_tags.csv" not in files or "tags.csv" not in files:
+        raise InputError(
+            f"{files.path} has no shelves of books: neither book_tags.csv and tags.csv, as published, nor a "
+            "column genres in books.csv; add the missing files"
+        )
+    tags, origin = read_headed(files, "tags.csv", {"tag_id": "int", "tag_name": "text"})
+    refuse_repeats(tags["tag_id"], "tag", origin)
+    name_of = dict(zip(tags["tag_id"].tolist(), tags["tag_name"], strict=True))
+    book_of = dict(zip(books["goodreads_book_id"].tolist(), books["book_id"].tolist(), strict=True))
+    kinds: dict[str, Any] = {"goodreads_book_id": "int", "tag_id": "int", "count": "int"}
+    given, origin = read_headed(files, "book_tags.csv", kinds)
+    ids, names, counts = list[int](), list[str](), list[int]()
+    for row, (book, tag, count) in enumerate(zip(*(given[name].tolist() for name in kinds), strict=True)):
+        if tag not in name_of:
+            raise InputError(f"{origin.at(row, 'tag_id')}: tag {tag} is not in tags.csv")
+        if book in book_of and count > 0:  # a few published counts are -1
+            ids.append(book_of[book])
+            names.append(name_of[tag].strip().casefold())
+            counts.append(count)
+    return ids, names, counts
+
+
+def _is_about_readers(shelf: str) -> bool:
+    return shelf in ABOUT_READERS or shelf.startswith(READ_IN)
+
+
+def _shown(shelves: Shelves, ids: Ints) -> list[list[str]]:
+    """Return the shelves of each book, those that most readers use first, at most MOST_GENRES."""
+    order = np.lexsort((np.arange(len(shelves.names)), -shelves.counts))
+    of: dict[int, list[str]] = {book: [] for book in ids.tolist()}
+    for k in order.tolist():
+        names = of[int(shelves.books[k])]
+        if len(names) < MOST_GENRES and shelves.names[k] not in names:
+            names.append(shelves.names[k])
+    return list(of.values())
+
+
+def _geometry(shelves: Shelves, catalog: Catalog, authors: list[str], name: str) -> ItemGeometry:
+    """Return the angles between tag profiles of shelves and authors."""
+    by = [
+        (book, f"by {author.strip().casefold()}")
+        for book, some in zip(catalog.ids.tolist(), authors, strict=True)
+        for author in some.split(",")
+        if author.strip()
+    ]
+    books = np.concatenate([shelves.books, np.array([book for book, _ in by], np.int64)])
+    # Many readers use the same shelf; damped counts let the smaller ones be heard.
+    counts = np.concatenate([np.sqrt(shelves.counts), np.full(len(by), _typical(shelves.counts))])
+    tags = [*shelves.names, *(tag for _, tag in by)]
+    vectors = features.from_tags(
+        books, tags, counts, ids=catalog.ids, dimensions=200, name="shelves and authors"
+    )
+    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
+
+
+def _typical(counts: Ints) -> float:
+    """Return the weight of an author: that of a shelf with the median number of readers."""
+    return float(np.sqrt(np.median(counts))) if len(counts) else 1.0

@@ -1,0 +1,45 @@
+"""MovieTweetings: ratings of films from 0 to 10 that people tweeted from IMDb.
+
+Half of the users have one or two ratings. Films have IMDb ids, which are text: their zeros in front belong to
+them. A rating of 0 is a rating.
+"""
+
+from __future__ import annotations
+
+from prefmover.data.columns import Columns
+from prefmover.data.delimited import Schema
+from prefmover.data.ratings import Ratings, Scale
+from prefmover.dataset import Dataset
+from prefmover.datasets.archive import Files
+from prefmover.datasets.assembly import assemble
+from prefmover.datasets.headed import refuse_repeats
+from prefmover.datasets.registry import Source
+from prefmover.items import features
+from prefmover.items.catalog import Catalog, split_year
+from prefmover.items.geometry import ItemGeometry
+
+__all__ = ["read"]
+
+RATINGS = Schema("::", {"user": "int", "item": "text", "rating": "float", "timestamp": None})
+MOVIES = Schema("::", {"item": "text", "title": "text", "genres": "text"})
+
+
+def read(source: Source, files: Files) -> Dataset:
+    """Return the data set in some files, without a check of its size."""
+    columns, origin = RATINGS.read(files.read("ratings.dat"), files.where("ratings.dat"))
+    listed = Columns(
+        (columns["user"], columns["item"].to_pylist(), columns["rating"]), tuple(columns), origin
+    )
+    ratings = Ratings.from_columns(listed, scale=Scale(0.0, 10.0, 1.0), zeros="rating")
+    movies, origin = MOVIES.read(files.read("movies.dat"), files.where("movies.dat"))
+    ids = [id_.strip() for id_ in movies["item"].to_pylist()]
+    refuse_repeats(ids, "film", origin)
+    split = [split_year(title) for title in movies["title"].to_pylist()]
+    genres = [[genre for genre in some.split("|") if genre] for some in movies["genres"].to_pylist()]
+    catalog = Catalog(ids, [title for title, _ in split], [year for _, year in split], genres)
+    return assemble(source, files, ratings, catalog, lambda: _geometry(catalog, source.name))
+
+
+def _geometry(catalog: Catalog, name: str) -> ItemGeometry:
+    vectors = features.from_genres(catalog.ids, catalog.genres)
+    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
