@@ -127,10 +127,24 @@ def test_what_is_imported_is_declared():
     ids=["import", "help"],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(statement):
-    heavy = "{'numba', 'scipy', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn', 'ot'}"
+    heavy = "{'numpy', 'numba', 'scipy', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn', 'ot'}"
     probe = f"{statement}\nimport sys\nprint('heavy:', *sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1].split() == ["heavy:"]
+
+
+def test_help_of_verbs_computes_nothing():
+    """``evaluate`` alone derives its options from the settings of an experiment."""
+    from prefmover.cli import VERBS
+
+    verbs = [name for name in VERBS if name != "evaluate"]
+    probe = (
+        "import importlib, sys\nfrom prefmover.cli import _load\n"
+        f"for verb in {verbs}:\n  _load(verb)\n"
+        "print(*sorted({'numpy', 'numba', 'scipy', 'pyarrow', 'prefmover.dataset'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 @pytest.mark.parametrize(

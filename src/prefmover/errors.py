@@ -4,6 +4,7 @@ Every error that a user can cause is an :class:`InputError`; the command line pr
 with code 2. Any other exception is a bug of prefmover.
 """
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -86,3 +87,17 @@ def check_whole_number(name: str, value: Any, least: int = 1) -> None:
     """Raise an error unless a parameter is a whole number from ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(f"{name} is {value!r}; give a whole number from {least}")
+
+
+def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
+    """Return the names that are similar to `name` in any case, the most similar first.
+
+    >>> close_names("user", ["userId", "movieId", "rating"], n=1)
+    ['userId']
+    """
+    from difflib import get_close_matches
+
+    by_folded: dict[str, str] = {}
+    for candidate in names:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    return [by_folded[f] for f in get_close_matches(name.casefold(), by_folded, n, cutoff=0.5)]

@@ -3,9 +3,11 @@ import json
 import logging
 import sys
 import warnings
+from typing import get_args
 
 import pytest
 
+import prefmover as pm
 from prefmover.cli import VERBS, main, terminal
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
@@ -165,3 +167,11 @@ def test_doctor_knows_every_extra(run):
     assert not {"test", "lint", "docs"} & set(found["extras"])
     assert set(found["extras"]["plot"]) == {"matplotlib"}
     assert {"numpy", "numba", "scipy", "typer"} <= set(found["versions"])
+
+
+def test_choices_of_options_are_those_of_the_tables():
+    from prefmover.cli import options
+
+    conventions = dict.fromkeys(name for row in pm.MEASURES.values() for name in row.conventions)
+    assert get_args(options.MeasureName) == tuple(pm.MEASURES)
+    assert get_args(options.ConventionName) == tuple(conventions)

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from typer import Option
 
-from prefmover import datasets
-from prefmover._typing import Floats
 from prefmover.cli.options import Threads
 from prefmover.cli.output import Output
 from prefmover.cli.source import describe
 from prefmover.cli.terminal import note
-from prefmover.dataset import Dataset
 from prefmover.execution.format import counted
-from prefmover.execution.threads import resolve_threads
-from prefmover.measures.pmd import distances
-from prefmover.search import NeighborIndex
+
+if TYPE_CHECKING:
+    from prefmover._typing import Floats
+    from prefmover.dataset import Dataset
 
 EXAMPLES = ("prefmover bench", "prefmover bench --users 30 --threads 1 --json")
 
@@ -39,6 +36,13 @@ def bench(
     Each time is the best of three runs. Only the search for all users has several threads. POT solves the
     same problems, prepared beforehand, and its values must agree.
     """
+    import numpy as np
+
+    from prefmover import datasets
+    from prefmover.execution.threads import resolve_threads
+    from prefmover.measures.pmd import distances
+    from prefmover.search import NeighborIndex
+
     data = datasets.load("cinema")
     chosen = data.ratings.users[:: max(1, data.n_users // users)][:users].tolist()
     halves = chosen[::2], chosen[1::2]
@@ -90,6 +94,8 @@ def _best(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def _pot(data: Dataset, users: list[Any], others: list[Any]) -> tuple[float, Floats] | None:
     """Return POT's time for all pairs, and its distances; None if it is not installed."""
+    import numpy as np
+
     try:
         import ot
     except ImportError:

@@ -31,8 +31,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from prefmover.cli.output import Output
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,16 +1,20 @@
 """``prefmover data``: list, download and locate data sets."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prefmover.cli.output import Output
 from prefmover.cli.terminal import note, progress
-from prefmover.datasets import BUILT_IN, SOURCES, folders, install
 from prefmover.datasets.registry import find_source
 from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from prefmover.datasets import install
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -32,6 +36,8 @@ VERIFIED = {
 @app.command("list")
 def list_() -> Output:
     """List the data sets and their folders."""
+    from prefmover.datasets import BUILT_IN, SOURCES, folders
+
     rows = [{"name": name, "title": "built in", "path": "built in"} for name in BUILT_IN]
     for known in SOURCES.values():
         try:
@@ -53,6 +59,8 @@ def get(
     ] = False,
 ) -> Output:
     """Download a data set from its publisher."""
+    from prefmover.datasets import BUILT_IN, install
+
     if name.casefold() not in BUILT_IN:
         _show_terms(name)
     with progress(f"{name}, bytes") as callback:
@@ -68,6 +76,8 @@ def add(
     link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
 ) -> Output:
     """Install a data set from an archive or a folder."""
+    from prefmover.datasets import BUILT_IN, install
+
     if name.casefold() not in BUILT_IN and Path(origin).expanduser().exists():
         _show_terms(name)
     return _describe(install.add(name, origin, link=link))
@@ -80,6 +90,8 @@ def path(
     ] = "",
 ) -> Output:
     """Print the path of a data set, or of the folder of all data sets."""
+    from prefmover.datasets import BUILT_IN, folders
+
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in; it has no folder")
     folder = str(folders.locate(find_source(name)).path) if name else str(folders.data_folder())

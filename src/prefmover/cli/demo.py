@@ -7,28 +7,21 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from prefmover import datasets
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import Threads
 from prefmover.cli.output import Output, check_folder, write_text
 from prefmover.cli.source import describe, item_label, n_common
 from prefmover.cli.terminal import note, progress
-from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError
-from prefmover.evaluation import evaluate
-from prefmover.evaluation.experiment import share_name
 from prefmover.execution.format import counted, duration
-from prefmover.explain.plan import explain_users
-from prefmover.explain.plot import plan_image
-from prefmover.explain.text import proof_text, user_lines
-from prefmover.report import write_report
-from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation, demo_page
-from prefmover.report.render import inline_svg
-from prefmover.search import nearest
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.report.demo_page import Demo
 
 EXAMPLES = ("prefmover demo", "prefmover demo --viewer noor-r --out noor")
 
@@ -54,6 +47,12 @@ def demo(
     The films are real, the viewers are simulated. Distances and neighbors are exact. The last line is the
     path of the report.
     """
+    from prefmover import datasets
+    from prefmover.evaluation.experiment import share_name
+    from prefmover.explain.plan import explain_users
+    from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation
+    from prefmover.search import nearest
+
     data = datasets.load("cinema")
     user, folder = data.user_position(viewer), check_folder(out)
     nearest(data, 1, [viewer], n_threads=threads)  # compiles, so that the time below does not include it
@@ -101,6 +100,8 @@ def demo(
 
 def _lists(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, float]]:
     """Return nDCG@10 of the lists of each recommender on held-out ratings, the default first."""
+    from prefmover.evaluation import evaluate
+
     with progress("comparing lists") as callback:
         evaluation = evaluate(
             data, LISTS, folder=folder / "lists", train=LISTS_SHARE, task="ranking",
@@ -111,6 +112,8 @@ def _lists(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, 
 
 def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, list[float]]]:
     """Return the mean absolute error of each recommender at each share."""
+    from prefmover.evaluation import evaluate
+
     names = ("default", *(f"knn:{name}" for name in MEASURES), "bias", "user-mean")
     with progress("comparing measures") as callback:
         evaluation = evaluate(
@@ -124,6 +127,8 @@ def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str,
 
 
 def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
+    from prefmover.explain.text import proof_text, user_lines
+
     yield from (page.about, "", f"{page.user} rated {len(page.ratings)} films, best first:")
     yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
     if len(page.ratings) > 8:
@@ -156,6 +161,11 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
 
 def _write(page: Demo, folder: Path) -> Path:
     """Write the page and its pictures; return the path of the page."""
+    from prefmover.explain.plot import plan_image
+    from prefmover.report import write_report
+    from prefmover.report.demo_page import demo_page
+    from prefmover.report.render import inline_svg
+
     try:
         for ending in ("svg", "png"):
             write_text(plan_image(page.explanation, ending), folder / f"plan.{ending}")

@@ -10,11 +10,12 @@ from typer import Option
 from prefmover.cli.options import MEASURE, USER, Convention, MeasureName
 from prefmover.cli.output import Output
 from prefmover.cli.source import SourceOptions, measure_of, n_common, user_id
-from prefmover.dataset import Dataset
 from prefmover.errors import UndefinedDistanceError
 from prefmover.execution.format import counted
-from prefmover.measures import MEASURES, Measure, similarities
-from prefmover.measures.pmd import pmd
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.measures import Measure
 
 if TYPE_CHECKING:
     MeasureOrAll = str
@@ -38,6 +39,8 @@ def distance(
 
     PMD is exact, and comes with a proof: the dual potentials show that no plan is cheaper.
     """
+    from prefmover.measures import MEASURES
+
     data, model = source.open()
     pair = user_id(data, user), user_id(data, other)
     common = n_common(data, data.ratings[pair[0]], pair[1])
@@ -76,6 +79,9 @@ def _value_or_reason(
 
 
 def _value(data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None) -> dict[str, Any]:
+    from prefmover.measures import similarities
+    from prefmover.measures.pmd import pmd
+
     if row.searches_by_bounds(convention):  # exact PMD, which has a proof
         plan = pmd(data, *pair)
         bound = plan.transport.certificate.dual

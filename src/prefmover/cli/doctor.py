@@ -9,10 +9,8 @@ from importlib import metadata
 from typing import Any
 
 from prefmover.cli.output import Output
-from prefmover.datasets.folders import data_folders, find
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
-from prefmover.execution.threads import resolve_threads
 
 FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
 """Extras for the development of prefmover."""
@@ -28,6 +26,9 @@ def doctor() -> Output:
 
 def examine() -> dict[str, Any]:
     """Return the report of ``prefmover doctor``, as JSON types."""
+    from prefmover.datasets.folders import data_folders, find
+    from prefmover.execution.threads import resolve_threads
+
     needs = requirements()
     versions = {name: _version(name) for name in needs.pop("")}
     extras = {extra: {name: _version(name) for name in names} for extra, names in needs.items()}

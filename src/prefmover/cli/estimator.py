@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
 from prefmover.cli.options import Convention, Measure
 from prefmover.cli.terminal import progress
-from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.model import KNNRecommender, Recommender
-from prefmover.model.base import BaseRecommender
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.model.base import BaseRecommender
 
 DEFAULT_ONLY = ("landmarks", "seed")
 KNN_ONLY = ("k", "centering", "neighborhood", "shrinkage")
@@ -64,6 +65,8 @@ class ModelOptions:
 
     def make(self, threads: int | None) -> BaseRecommender:
         """Return the estimator that the options describe, not fitted yet."""
+        from prefmover.model import KNNRecommender, Recommender
+
         chosen = self.chosen()
         knn = self.paper or self.model_type == "knn"
         for name in DEFAULT_ONLY if knn else KNN_ONLY:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typer import Option
 
-from prefmover.cli.options import DatasetName, ExecutorOptions, Threads
+from prefmover.cli.options import DatasetName, ExecutorOptions, Out, Report, Threads
 from prefmover.cli.output import Output
 from prefmover.cli.source import library_errors
 from prefmover.cli.terminal import note, resumable
@@ -24,9 +24,6 @@ EXAMPLES = (
     "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
     "prefmover evaluate --config experiment.toml --out again",
 )
-
-Out = Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Run folder; an unfinished run resumes.")]
-Report = Annotated[bool, Option("--report/--no-report", help="Report with figures and tables at the end.")]
 
 MAX_LINES = 60  # of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}

@@ -12,11 +12,6 @@ from prefmover.cli.output import Output, check_writable, write_text
 from prefmover.cli.source import SourceOptions, item_id, measure_of, user_id
 from prefmover.cli.terminal import note
 from prefmover.errors import InputError
-from prefmover.explain.plan import UserExplanation, explain_users
-from prefmover.explain.plot import plan_image
-from prefmover.explain.rating import RatingExplanation
-from prefmover.explain.recommendation import RecommendationExplanation
-from prefmover.explain.text import rating_lines, recommendation_lines, user_lines
 
 EXAMPLES = (
     "prefmover explain --dataset cinema --user petra-h --other bianca-b",
@@ -57,6 +52,12 @@ def explain(
     with the user's taste add; with --by rating, the baseline and the contribution of each neighbor to the
     predicted rating.
     """
+    from prefmover.explain.plan import UserExplanation, explain_users
+    from prefmover.explain.plot import plan_image
+    from prefmover.explain.rating import RatingExplanation
+    from prefmover.explain.recommendation import RecommendationExplanation
+    from prefmover.explain.text import rating_lines, recommendation_lines, user_lines
+
     if bool(other) == bool(item):
         raise InputError("give --other ID to explain a distance, or --item ITEM to explain a recommendation")
     drawing = check_writable(picture, (".png", ".svg", ".pdf"), "--picture")

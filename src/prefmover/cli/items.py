@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prefmover.cli.output import Output
 from prefmover.cli.source import SourceOptions
-from prefmover.items.catalog import Catalog
-from prefmover.items.geometry import ItemGeometry
+
+if TYPE_CHECKING:
+    from prefmover.items.catalog import Catalog
+    from prefmover.items.geometry import ItemGeometry
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

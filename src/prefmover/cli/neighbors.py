@@ -13,8 +13,6 @@ from prefmover.cli.source import SourceOptions, guest_name, measure_of, n_common
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-from prefmover.predict.inputs import guest_ratings
-from prefmover.search import nearest
 
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -k 5",
@@ -45,6 +43,9 @@ def neighbors(
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
+    from prefmover.predict.inputs import guest_ratings
+    from prefmover.search import nearest
+
     if sum((bool(user), bool(rated), all_users)) != 1:
         raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
     if all_users and not out:

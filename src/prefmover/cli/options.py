@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     ConventionName: TypeAlias = str
     DatasetName: TypeAlias = str
     MeasureName: TypeAlias = str
-else:  # the choices come from the tables
+else:
     from prefmover.datasets.registry import BUILT_IN, SOURCES
-    from prefmover.measures import MEASURES
 
-    MeasureName = Literal[*MEASURES]
-    ConventionName = Literal[*dict.fromkeys(name for row in MEASURES.values() for name in row.conventions)]
+    # The names in the table of measures, again: help does not import the table. A test compares them.
+    MeasureName = Literal[
+        "cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"
+    ]
+    ConventionName = Literal["published", "table-1", "co-rated-means", "median"]
     DatasetName = Literal[
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
@@ -43,6 +45,9 @@ Convention = Annotated[
 TableFile = Annotated[
     str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")
 ]
+
+Out = Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Run folder; an unfinished run resumes.")]
+Report = Annotated[bool, Option("--report/--no-report", help="Report with figures and tables at the end.")]
 
 
 @dataclass(slots=True)

@@ -1,16 +1,17 @@
 """``prefmover paper``: the tables and figures of the paper, computed and compared with the printed ones."""
 
+from __future__ import annotations
+
 from textwrap import wrap
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.evaluate import Out, Report, run
-from prefmover.cli.options import DatasetName, Threads
+from prefmover.cli.options import DatasetName, Out, Report, Threads
 from prefmover.cli.output import Output
-from prefmover.paper.figure_3 import RECOMMENDERS, figure_3
-from prefmover.paper.table_1 import PRESETS, Table1
-from prefmover.paper.table_1 import table_1 as compute_table_1
+
+if TYPE_CHECKING:
+    from prefmover.paper.table_1 import Table1
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -67,6 +68,9 @@ def figures(
 
     Finished parts are saved: after an interruption, run the same command again to resume.
     """
+    from prefmover.cli.evaluate import run
+    from prefmover.paper.figure_3 import RECOMMENDERS, figure_3
+
     chosen = [name.strip() for name in panels.split(",")] if panels else None
     more = [name.strip() for name in recommenders.split(",") if name.strip()]
     experiment = figure_3(dataset, chosen, repeats=repeats, seed=seed, recommenders=[*RECOMMENDERS, *more])
@@ -76,11 +80,15 @@ def figures(
 @app.command("table-1")
 def table_1() -> Output:
     """Compute Table 1(c), twelve measures of four pairs of users, under two sets of conventions."""
+    from prefmover.paper.table_1 import table_1 as compute_table_1
+
     table = compute_table_1()
     return Output(table.to_dict(), _lines(table))
 
 
 def _lines(table: Table1) -> list[str]:
+    from prefmover.paper.table_1 import PRESETS
+
     lines, last = HEAD.splitlines(), None
     for cell in table.cells:
         label, last = (cell.label if cell.measure != last else ""), cell.measure

@@ -11,7 +11,6 @@ from prefmover.cli.options import USER, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, csv_lines, write_table
 from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
 from prefmover.cli.terminal import note, progress
-from prefmover.data.columns import read_pairs
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 
@@ -38,6 +37,8 @@ def predict(
     Unknown users and items in --pairs get a fallback, which the column `how` names; with --user and --item
     they are an error. Predictions of --pairs are printed as CSV.
     """
+    from prefmover.data.columns import read_pairs
+
     if bool(pairs) == bool(user or item) or bool(user) != bool(item):
         raise InputError("give --user ID with --item ITEM, or --pairs FILE")
     file = check_writable(out)

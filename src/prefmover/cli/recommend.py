@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
@@ -15,13 +15,12 @@ from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, guest_name, item_id, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
-from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-from prefmover.explain.text import recommended_lines
-from prefmover.items.where import parse_where
-from prefmover.predict.recommendations import RecommendationTable
-from prefmover.predict.selection import Selection
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.predict.recommendations import RecommendationTable
 
 EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h -n 5",
@@ -66,6 +65,8 @@ class SelectionOptions:
 
     def arguments(self, data: Dataset) -> dict[str, Any]:
         """Return the arguments of a model's ``recommend``."""
+        from prefmover.items.where import parse_where
+
         candidates = [*(self.item or ()), *(_lines_of(self.item_file) if self.item_file else ())]
         return {
             "by": self.by,
@@ -102,6 +103,8 @@ def recommend(
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
+    from prefmover.predict.selection import Selection
+
     if sum((bool(user), bool(rated), all_users)) != 1:
         raise InputError(
             "give one of --user ID, --rated ITEM=RATING (a person who is not in the data) or --all"
@@ -146,6 +149,8 @@ def _written(table: RecommendationTable, file: Path, parts: Path | None = None) 
 
 
 def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | None) -> Output:
+    from prefmover.explain.text import recommended_lines
+
     answers, lines, heading = list[dict[str, Any]](), list[str](), ""
     noun = "interaction" if data.ratings.implicit else "rating"
     for best in table:

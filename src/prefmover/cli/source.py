@@ -6,22 +6,21 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from prefmover import datasets
 from prefmover.cli.options import DatasetName
 from prefmover.cli.terminal import note, progress
-from prefmover.data.ratings import Ratings
-from prefmover.data.scale import Scale
-from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
-from prefmover.items.files import ItemColumns, parse_weights
-from prefmover.items.table import ItemFiles
-from prefmover.measures import Measure, find_measure
-from prefmover.model.base import BaseRecommender
+
+if TYPE_CHECKING:
+    from prefmover.data.ratings import Ratings
+    from prefmover.dataset import Dataset
+    from prefmover.items.table import ItemFiles
+    from prefmover.measures import Measure
+    from prefmover.model.base import BaseRecommender
 
 
 @dataclass(slots=True)
@@ -92,6 +91,8 @@ class SourceOptions:
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
+        from prefmover import datasets
+
         self.check()
         with library_errors(), progress(f"reading {self.model or self.dataset or self.ratings}"):
             if self.model is not None:
@@ -117,6 +118,10 @@ class SourceOptions:
                 raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
 
     def _read_files(self) -> Dataset:
+        from prefmover.data.scale import Scale
+        from prefmover.dataset import Dataset
+        from prefmover.items.files import parse_weights
+
         data = Dataset.from_files(
             str(self.ratings),
             self.items or (),
@@ -143,6 +148,9 @@ class SourceOptions:
 
     def read_items(self) -> ItemFiles:
         """Return the items of files alone, without ratings."""
+        from prefmover.items.files import ItemColumns, parse_weights
+        from prefmover.items.table import ItemFiles
+
         columns = ItemColumns(
             self.id_column or self.item_column,
             self.title_column,
@@ -254,6 +262,8 @@ def measure_of(
     The model's convention goes with the model's measure only. Other measures may not have it, or may mean
     something else by it.
     """
+    from prefmover.measures import find_measure
+
     if model is None:
         return find_measure(name or "pmd"), convention
     fitted = find_measure(model.measure)

@@ -10,16 +10,15 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Ids, Ints
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import InputError, UnknownIdError, close_names
 
-__all__ = ["IdIndex", "as_ids", "as_positions", "close_names", "encode", "from_arrow", "frozen", "show"]
+__all__ = ["IdIndex", "as_ids", "as_positions", "encode", "from_arrow", "frozen", "show"]
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -27,18 +26,6 @@ MISSING_ID = r"^\s*(|NA|N/A|NULL|Null|null|None|NaN|nan|\\N)\s*$"
 """Texts in files that stand for an id that is missing."""
 
 MOST_COMPARED = 20_000  # ids that a misspelled one is compared with; more would take seconds
-
-
-def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return the names that are similar to `name` in any case, the most similar first.
-
-    >>> close_names("user", ["userId", "movieId", "rating"], n=1)
-    ['userId']
-    """
-    by_folded: dict[str, str] = {}
-    for candidate in names:
-        by_folded.setdefault(candidate.casefold(), candidate)
-    return [by_folded[f] for f in get_close_matches(name.casefold(), by_folded, n, cutoff=0.5)]
 
 
 def show(id_: Any) -> str:

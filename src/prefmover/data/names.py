@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from prefmover.data.feedback import Feedback
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 
 __all__ = ["find_column", "find_ratings", "find_similar", "find_usual", "plain_name"]
 

@@ -10,8 +10,7 @@ import zlib
 from os import PathLike
 from pathlib import Path
 
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 
 __all__ = ["file_bytes", "to_utf8"]
 

@@ -36,8 +36,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 

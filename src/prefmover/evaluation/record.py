@@ -19,8 +19,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 
 __all__ = [
     "ActivityGroup",

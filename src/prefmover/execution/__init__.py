@@ -6,9 +6,10 @@
                               ◄─ done ─            └─ RayExecutor    cores of a Ray cluster
 
 This package does not know what a task computes.
+
+Names are imported when they are first used, as those of :mod:`prefmover` are.
 """
 
-from prefmover.execution.executor import Done, Executor, LocalExecutor, Summary, Task, opened
-from prefmover.execution.ray import RayExecutor
+import lazy_loader
 
-__all__ = ["Done", "Executor", "LocalExecutor", "RayExecutor", "Summary", "Task", "opened"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

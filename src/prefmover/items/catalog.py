@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Bools, Ids, Ints
-from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, close_names, frozen, show
+from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
 from prefmover.data.names import find_column
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import InputError, UnknownIdError, close_names
 
 __all__ = ["Catalog", "parse_year", "plain_title", "split_year"]
 

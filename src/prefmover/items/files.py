@@ -13,12 +13,12 @@ import numpy as np
 
 from prefmover.data.bad_lines import BadLines, OnBadLines
 from prefmover.data.delimited import Delimited
-from prefmover.data.ids import MISSING_ID, close_names
+from prefmover.data.ids import MISSING_ID
 from prefmover.data.names import find_column, find_similar, find_usual, plain_name
 from prefmover.data.origin import Origin
 from prefmover.data.parquet import open_parquet, read_parquet
 from prefmover.data.text import file_bytes
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 from prefmover.items.cells import words_in_cells
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prefmover._typing import Bools
-from prefmover.data.ids import close_names
-from prefmover.errors import InputError
+from prefmover.errors import InputError, close_names
 
 if TYPE_CHECKING:
     from prefmover.items.catalog import Catalog

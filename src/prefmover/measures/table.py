@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.ids import IdIndex, as_ids, close_names
-from prefmover.errors import InputError
+from prefmover.data.ids import IdIndex, as_ids
+from prefmover.errors import InputError, close_names
 from prefmover.measures import corated, distribution, item_aware, overlap
 from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
