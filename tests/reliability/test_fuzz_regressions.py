@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import struct
+import warnings
 import zipfile
 
 import numpy as np
@@ -303,3 +304,15 @@ def test_geometries_put_together_by_hand(change):
     whole = ItemGeometry.from_vectors([1, 2, 3], [[1, 0], [0, 1], [1, 1]])
     with pytest.raises(InputError):
         replace(whole, **change)
+
+
+@pytest.mark.parametrize("text", ["2\x1f", "\x1c2", "2\x85"])
+def test_a_number_with_space_that_int_does_not_ignore(text):
+    # str.strip() drops it and int() does not: the service answered /api/v1/users/2%1F with status 500.
+    assert IdIndex("user", np.array([2, 3])).position(text, from_text=True) == 0
+
+
+@pytest.mark.parametrize("ends", [(np.float16(1), 1e300), (1e300, np.float16(1))])
+def test_a_scale_of_narrow_types(ends):
+    with warnings.catch_warnings(action="error"), pytest.raises(InputError, match=names("1e+300")):
+        Scale(*ends, 0.0)

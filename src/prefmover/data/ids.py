@@ -186,8 +186,9 @@ class IdIndex:
         1
         """
         if from_text and id_ not in self:
-            if isinstance(id_, str) and re.match(CANONICAL_INTEGER, id_.strip()):
-                id_ = int(id_) if int(id_) in self or self.ids.dtype == np.int64 else id_
+            number = self._other_type(id_) if isinstance(id_, str) else None
+            if number is not None:
+                id_ = number if number in self or self.ids.dtype == np.int64 else id_
             elif not isinstance(id_, str) and str(id_) in self:
                 id_ = str(id_)
         if id_ not in self:
@@ -206,7 +207,8 @@ class IdIndex:
         """Return the integer that a text stands for, and the text of an integer; None if there is none."""
         if not isinstance(id_, str):
             return str(id_)
-        return int(id_) if re.fullmatch(CANONICAL_INTEGER, id_.strip()) else None
+        text = id_.strip()  # more than int() would ignore: \x1f, for one
+        return int(text) if re.fullmatch(CANONICAL_INTEGER, text) else None
 
     def _is_of_type(self, id_: Any) -> bool:
         if isinstance(id_, bool | np.bool_):

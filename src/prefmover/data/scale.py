@@ -54,11 +54,12 @@ class Scale:
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
             raise InputError(f"scale {values} is not valid; give three numbers: lowest, highest, step")
-        if not all(map(_finite, values)) or not 0 <= self.lowest <= self.highest or self.step < 0:
+        # A comparison in a narrow type could overflow.
+        numbers = [float(value) for value in values] if all(map(_finite, values)) else [np.nan] * 3
+        if not 0 <= numbers[0] <= numbers[1] or not numbers[2] >= 0:
             raise InputError(
                 f"scale {values} is not valid; expected finite 0 <= lowest <= highest and step >= 0"
             )
-        numbers = [float(value) for value in values]  # a comparison in a narrow type could overflow
         if numbers[1] > LARGEST or any(0 < number < SMALLEST for number in numbers):
             raise InputError(
                 f"scale {values} is not between {SMALLEST:g} and {LARGEST:g}; choose another unit"
