@@ -172,6 +172,26 @@ def test_recommend_to_several_users(run, data):
     assert [line for line in out.splitlines() if line.endswith(":")] == ["42:", "7:"]
 
 
+def test_recommend_and_neighbors_together(run, data, in_shop):
+    model = pm.Recommender().fit(data)
+    people = ("-u", 42, "-u", 7, "--together")
+    expected = model.recommend_group([42, 7], 2, combine="least")
+    found = json.loads(run("recommend", *FILES, *people, "--combine", "least", "-n", 2, "--json")[1])
+    assert found == expected.to_dict()
+    code, out, err = run("recommend", *FILES, *people, "-n", 2)
+    assert code == 0
+    assert model.recommend_group([42, 7], 1)[0].title in out
+    assert run("recommend", *FILES, *people, "-n", 2, "-o", in_shop / "both.csv")[0] == 0
+    assert len((in_shop / "both.csv").read_text().splitlines()) == 5
+    nearest = model.group_neighbors([42, 7], 3)
+    found = json.loads(run("neighbors", *FILES, *people, "-k", 3, "--json")[1])
+    assert [one["user"] for one in found["neighbors"]] == [one.user for one in nearest]
+    for wrong in (("-u", 42, "--together"), ("-u", 42, "-u", 7, "--combine", "least")):
+        code, out, err = run("recommend", *FILES, *wrong)
+        assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert run("neighbors", *FILES, *people, "--measure", "cos")[0] == 2
+
+
 def test_choices_of_recommend(run, data, in_shop):
     """Every option reaches the model."""
     films = pm.Dataset.from_files(in_shop / "ratings.csv", [in_shop / "films.csv"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from shutil import rmtree
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -14,8 +15,12 @@ from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -k 5",
+    "prefmover neighbors --dataset cinema --user petra-h --user ada-b --together",
     "prefmover neighbors --ratings ratings.csv --items tags.csv --user 42 -k 10",
     "prefmover neighbors --ratings ratings.csv --items tags.csv --rated 'Alien=5' --rated 'Heat=2'",
     "prefmover neighbors --model my-model --all --out neighbors.parquet",
@@ -31,6 +36,7 @@ def neighbors(
     ] = None,
     rated: Rated = None,
     all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
+    together: Annotated[bool, Option("--together", help="Neighbors of all --user together, by PMD.")] = False,
     k: Annotated[int, Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
     out: TableFile = "",
     measure: Measure = None,
@@ -50,6 +56,8 @@ def neighbors(
         raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
     if all_users and not out:
         raise InputError("--all needs a file: add --out neighbors.parquet (or .csv)")
+    if together and len(user or ()) < 2:
+        raise InputError("--together needs two or more people: give --user twice or more")
     file = check_writable(out)
     if cluster.executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
@@ -57,6 +65,13 @@ def neighbors(
     row, convention = measure_of(model, measure, convention)
     ids = [user_id(data, one) for one in user] if user else None
     guest = parse_rated(data, rated) if rated else None
+    if together:
+        if row.name != "pmd":
+            raise InputError(
+                f"--together compares preferences by pmd; {row.label} needs ratings: leave it out"
+            )
+        assert ids is not None
+        return _together(data, ids, k, threads, file)
     in_parts = all_users and row.searches_by_bounds(convention)
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     with (
@@ -104,3 +119,34 @@ def neighbors(
         if not rows:
             note(f"{name}: no neighbors, because {row.label} is undefined between this user and all others")
     return Output({"data": data.name, "measure": row.name, "k": k, "users": users}, lines, heading)
+
+
+def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: Path | None) -> Output:
+    """Return the neighbors of several users together."""
+    from prefmover.search import nearest_to_group
+
+    with progress("neighbors by PMD"):
+        found = nearest_to_group(data, ids, k, n_threads=threads)
+    if file:
+        import pyarrow as pa
+
+        ranks = pa.array(range(1, len(found) + 1), pa.int64())
+        frame = pa.table({"rank": ranks, "neighbor": found.users.tolist(), "distance": found.values})
+        write_table(frame, file)
+        return Output({"file": str(file), "users": len(ids), "rows": len(found)}, [str(file)])
+    rated = {item for one in ids for item in data.ratings[one]}
+    rows = [
+        {"user": one.user, "distance": one.value, "n_common": n_common(data, rated, one.user)}
+        for one in found
+    ]
+    width = max((len(str(one["user"])) for one in rows), default=0)
+    lines = [
+        f"{one['distance']:9.4f}  {one['user']!s:<{width}}  {one['n_common'] or 'nothing'} in common"
+        for one in rows
+    ]
+    heading = (
+        f"{', '.join(map(str, ids))} together; nearest of {counted(data.n_users - len(ids), 'other user')}:"
+    )
+    return Output(
+        {"data": data.name, "measure": "pmd", "k": k, "group": ids, "neighbors": rows}, lines, heading
+    )

@@ -20,6 +20,7 @@ from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
+    from prefmover.model.together import GroupRecommendations
     from prefmover.predict.recommendations import RecommendationTable
 
 EXAMPLES = (
@@ -27,6 +28,7 @@ EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h --where genre=Horror --where 'year>=1980'",
     "prefmover recommend --model my-model --user 42 --json",
     "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",
+    "prefmover recommend --dataset cinema --user petra-h --user ada-b --together -n 5",
     "prefmover recommend --model my-model --all --out recommendations.parquet",
 )
 
@@ -90,6 +92,13 @@ def recommend(
     ] = None,
     rated: Rated = None,
     all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
+    together: Annotated[
+        bool, Option("--together", help="One list for all --user: what none of them has rated.")
+    ] = False,
+    combine: Annotated[
+        Literal["mean", "least"] | None,
+        Option(help="together: mean of the members' scores (default), or the least of them."),
+    ] = None,
     n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
     out: TableFile = "",
     threads: Threads = None,
@@ -99,6 +108,9 @@ def recommend(
 
     Conditions of --where are on year (1994, 1994|1996, 1980..1999, or 'year>=1980'), genre and title (a part
     is enough; alternatives are separated by |). All of them must hold.
+
+    With --together, the users of all --user are a group: each has the same say, and nobody has rated what is
+    recommended.
 
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
@@ -111,6 +123,10 @@ def recommend(
         )
     if all_users and not out:
         raise InputError("--all needs a file: add --out recommendations.parquet (or .csv)")
+    if together and len(user or ()) < 2:
+        raise InputError("--together needs two or more people: give --user twice or more")
+    if combine and not together:
+        raise InputError("--combine is about several people together; add --together")
     file = check_writable(out)
     if cluster.executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
@@ -132,6 +148,9 @@ def recommend(
         ):
             table = model.recommend_all(n, **chosen, checkpoint=parts, executor=executor, progress=callback)
         return _written(table, file, parts)
+    if together:
+        best = model.recommend_group(people, n, combine=combine or "mean", **chosen, reasons=not file)
+        return _written_group(best, file) if file else _shown_group(best)
     if guest:
         people = [model.guest(guest, name=guest_name(data))]
     table = model.recommend(people, n, **chosen, reasons=not file)
@@ -146,6 +165,24 @@ def _written(table: RecommendationTable, file: Path, parts: Path | None = None) 
     n_users, n_rows = len(table), frame.num_rows
     note(f"{counted(n_rows, 'recommendation')} for {counted(n_users, 'user')}")
     return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
+
+
+def _written_group(best: GroupRecommendations, file: Path) -> Output:
+    frame = best.to_frame()
+    write_table(frame, file)
+    note(f"{counted(len(best), 'recommendation')} for {counted(len(best.group), 'user')} together")
+    return Output({"file": str(file), "users": len(best.group), "rows": frame.num_rows}, [str(file)])
+
+
+def _shown_group(best: GroupRecommendations) -> Output:
+    from prefmover.explain.text import recommended_lines
+
+    names = ", ".join(map(str, best.group))
+    heading = f"recommendations for {names} together ({best.combine} of their scores):"
+    lines = [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
+    if not best:
+        note(f"{names}: no item is left; somebody has rated all that may be recommended (--seen)")
+    return Output(best.to_dict(), lines, heading)
 
 
 def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | None) -> Output:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prefmover.predict.recommendations import Recommendation
 
 __all__ = [
+    "member_reason",
     "proof_text",
     "rating_html",
     "rating_lines",
@@ -153,7 +154,16 @@ def reasons(explanation: RecommendationExplanation) -> list[str]:
     return [*own, *_people_text(e)] or [_liked_text(e)]
 
 
-def recommended_lines(one: Recommendation, place: int) -> list[str]:
+def member_reason(name: Any, explanation: RecommendationExplanation) -> str:
+    """Return the strongest reason for one member of a group, without a full stop; "" if there is none."""
+    e = explanation
+    if e.own:
+        return f"{name} {_own_text(e.own[:1], e.implicit)}"
+    named = [one for one in e.in_favor if one.value > 0][:1]
+    return f"{named[0].user}, whose taste is near {name}'s, {_gave(named[0], e.implicit)}" if named else ""
+
+
+def recommended_lines(one: Recommendation | Any, place: int) -> list[str]:
     """Return a recommended item and its reasons, one line each.
 
     The first line has the predicted rating, or for implicit feedback the place in the list.

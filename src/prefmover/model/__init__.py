@@ -5,6 +5,7 @@
     recommender.py      Recommender: the kernel model, the default
     knn_recommender.py  KNNRecommender: the k nearest users, as in the paper
     base.py             the methods that both share
+    together.py         lists for several people together
     storage.py          a fitted model to a folder and back
     folder.py           the files of such a folder
     estimator.py        what scikit-learn expects of an estimator

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,10 @@ from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import CHANGES, Settings, tuned
 from prefmover.search import NeighborList
+from prefmover.search.nearest import group_ids, nearest_to_members
+
+if TYPE_CHECKING:
+    from prefmover.model.together import Combine, GroupRecommendations
 
 __all__ = ["Arrays", "BaseRecommender"]
 
@@ -282,6 +286,67 @@ class BaseRecommender(Estimator, ABC):
         """Return the reasons for the items of a list."""
         items = self.data_.ratings.item_positions([one.item for one in best])
         return explain_items(self.ranker_, state, items, [one.rating for one in best])
+
+    def recommend_group(
+        self,
+        group: Iterable[Any],
+        n: int = 10,
+        *,
+        combine: Combine = "mean",
+        by: By = "ranking",
+        reasons: bool = True,
+        **options: Any,
+    ) -> GroupRecommendations:
+        """Return the n best items for several people together.
+
+        Parameters
+        ----------
+        group
+            Two or more members: ids, or states of guests.
+        n, by, options
+            As in :meth:`recommend`: ``items``, ``exclude``, ``where``, ``min_ratings``, ``novelty``,
+            ``diversify`` and ``seen``. Nothing that a member has rated is recommended, unless ``seen``.
+        combine
+            ``"mean"`` or ``"least"`` of the members' scores; each member's are standardized first, so that
+            all have the same say (:mod:`prefmover.model.together`).
+        reasons
+            Whether members have their reasons.
+
+        Examples
+        --------
+        >>> from prefmover import Recommender, datasets
+        >>> cinema = datasets.load("cinema")
+        >>> model = Recommender().fit(cinema.with_ratings(cinema.ratings.take(users=range(40))))
+        >>> best = model.recommend_group(["ada-b", "adam-k"], n=3)
+        >>> best.group, len(best), [member.user for member in best[0].members]
+        (('ada-b', 'adam-k'), 3, ['ada-b', 'adam-k'])
+        """
+        from prefmover.model.together import recommend_together
+
+        self._fitted()
+        _check_by(by, self.data_.ratings.implicit)
+        selection = Selection.make(self.data_, n, **options)
+        states = [self._state(one, known=True) for one in group_ids(group)]
+        return recommend_together(self, states, by, combine, selection, reasons)
+
+    def group_neighbors(self, group: Iterable[Any], k: int = 10) -> NeighborList:
+        """Return the k users nearest to several people together, nearest first, without the members.
+
+        The group, two or more ids or states of guests, is the mixture of its members' preferences
+        (:mod:`prefmover.data.mixture`). The measure must be PMD, which compares preferences; others compare
+        ratings, and a group has none.
+        """
+        states = [self._state(one, known=True) for one in group_ids(group)]
+        measure = self._fitted().similarity.measure
+        if measure.name != "pmd":
+            raise InputError(
+                f"a group has preferences but no ratings, so {measure.label} cannot compare it; use PMD"
+            )
+        return nearest_to_members(self.data_, [self._own_ratings(state) for state in states], k)
+
+    def _own_ratings(self, state: UserState) -> Ratings:
+        """Return the ratings of a user of the data, or of a guest, as a table of one user."""
+        return self.data_.ratings.take(users=[state.position]) if state.guest is None else state.guest
 
     def recommend_all(
         self,

@@ -18,7 +18,7 @@ distances are exact, and ties go to the earlier user.
 """
 
 from prefmover.search.index import NeighborIndex
-from prefmover.search.nearest import nearest, nearest_raters, within
+from prefmover.search.nearest import nearest, nearest_raters, nearest_to_group, within
 from prefmover.search.result import Neighbor, NeighborList, Neighbors, SearchStats
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "SearchStats",
     "nearest",
     "nearest_raters",
+    "nearest_to_group",
     "within",
 ]

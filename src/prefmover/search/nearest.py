@@ -1,21 +1,24 @@
 """Nearest users by any measure: by the cascade if the measure has bounds, else from every pair."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from prefmover._typing import Ints, Progress
+from prefmover.data.ids import show
+from prefmover.data.mixture import mixture
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
-from prefmover.errors import InputError
+from prefmover.dataset import Dataset, check_dataset
+from prefmover.errors import InputError, check_whole_number
 from prefmover.execution import Executor
-from prefmover.measures import Measure
+from prefmover.measures import Measure, find_measure
 from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex
 from prefmover.search.request import Request
-from prefmover.search.result import NeighborPositions, Neighbors
+from prefmover.search.result import NeighborList, NeighborPositions, Neighbors
 
 FEW_PAIRS = 200
 """Up to this number of pairs of users, each is solved. Bounds would save little, and on a machine that has
@@ -74,6 +77,66 @@ def nearest(
         data, users, measure, convention, new=new, k=k, n_threads=n_threads, progress=progress
     )
     return request.result(_search(request, executor=executor, checkpoint=checkpoint))
+
+
+def nearest_to_group(
+    data: Dataset,
+    group: Iterable[Any],
+    k: int = 10,
+    *,
+    n_threads: int | None = None,
+) -> NeighborList:
+    """Return the k users nearest to several users together, by PMD, exactly; the members are left out.
+
+    The group is the mixture of its members' preferences, in which all have the same say
+    (:mod:`prefmover.data.mixture`).
+
+    Parameters
+    ----------
+    data, k, n_threads
+        As in :func:`nearest`.
+    group
+        Ids of two or more users.
+
+    Examples
+    --------
+    >>> from prefmover import datasets
+    >>> nearest_to_group(datasets.load("cinema"), ["ada-b", "olga-r"], k=2)
+    [Neighbor('gabriel-l', distance 0.556082), Neighbor('lina-r', distance 0.587121)]
+    """
+    check_dataset(data)
+    positions = data.ratings.user_positions(group_ids(group))
+    return nearest_to_members(data, [data.ratings.take(users=[u]) for u in positions.tolist()], k, n_threads)
+
+
+def nearest_to_members(
+    data: Dataset, members: Sequence[Ratings], k: int = 10, n_threads: int | None = None
+) -> NeighborList:
+    """Return :func:`nearest_to_group` of members, users of the data or guests, by their ratings."""
+    check_whole_number("k", k)
+    table = reduce(Ratings.stack, members)
+    known = data.ratings.find_users(table.users)
+    mixed = mixture(table, " and ".join(map(str, table.users.tolist())))
+    found = nearest_positions(
+        data, find_measure("pmd"), None, None, mixed, k + len(members), n_threads=n_threads
+    )
+    positions, values = found.row(0)
+    others = ~np.isin(positions, known)
+    users = data.ratings.users[positions[others][:k]]
+    return NeighborList(mixed.users.tolist()[0], users, values[others][:k], "distance")
+
+
+def group_ids(group: Any) -> list[Any]:
+    """Return the members of a group, checked: two or more, all different."""
+    if isinstance(group, str) or not isinstance(group, Iterable):
+        raise InputError(f"the group is {group!r}; give a list of two or more users")
+    members = list(group)
+    if len(members) < 2:
+        raise InputError(f"a group of {len(members)}; give two or more users", argument="group")
+    for k, one in enumerate(members):
+        if any(one is other or one == other for other in members[:k]):
+            raise InputError(f"{show(one)} is in the group twice; name each member once", argument="group")
+    return members
 
 
 def within(
