@@ -27,12 +27,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Bools, Ids, Ints
+from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
-from prefmover.data.splits import Split
+from prefmover.data.splits import Split, known_times, rating_times
+from prefmover.data.times import duration, half_life_weights
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.files import ItemColumns
@@ -85,6 +86,9 @@ class Dataset:
         What a user and an item are called, in the singular: "viewer" and "film". Pages use these words.
     folds
         A function that returns the splits that the data set was published with.
+    times
+        When each rating was given: anything that :func:`prefmover.data.splits.rating_times` takes, or a
+        function that returns it, called when times are first needed.
 
     Attributes
     ----------
@@ -102,7 +106,9 @@ class Dataset:
     user_noun: str
     item_noun: str
     _geometry: ItemGeometry | MakeGeometry | None = field(repr=False)
+    half_life: float | None
     _folds: Callable[[Ratings], list[Split]] | None = field(repr=False)
+    _times: Any = field(repr=False)
 
     def __init__(
         self,
@@ -117,6 +123,7 @@ class Dataset:
         user_noun: str = "user",
         item_noun: str = "item",
         folds: Callable[[Ratings], list[Split]] | None = None,
+        times: Any = None,
     ) -> None:
         if missing not in ("error", "drop"):
             raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
@@ -127,7 +134,7 @@ class Dataset:
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
         if not (geometry is None or isinstance(geometry, ItemGeometry) or callable(geometry)):
             raise InputError(f"geometry is of type {type(geometry).__name__}; {EXPECTED}")
-        items = None if items is None else Catalog.from_items(items)
+        items, given = None if items is None else Catalog.from_items(items), ratings
         if isinstance(geometry, ItemGeometry):
             known, where = geometry.has(ratings.items), f"in the item geometry ({geometry.name})"
             if geometry.items.dtype != ratings.items.dtype:
@@ -147,6 +154,7 @@ class Dataset:
         vars(self).update(ratings=ratings, items=items, name=name, terms=terms, citation=citation)
         vars(self).update(user_noun=user_noun, item_noun=item_noun)
         vars(self).update(_geometry=geometry, _folds=folds)  # in this way because the dataclass is frozen
+        vars(self).update(half_life=None, _times=times if callable(times) else _time_table(given, times))
 
     @classmethod
     def from_files(
@@ -173,6 +181,7 @@ class Dataset:
         on_bad_lines: OnBadLines = "error",
         user_noun: str = "user",
         item_noun: str = "item",
+        time: str | None = None,
     ) -> Dataset:
         r"""Read a file of ratings, and files that describe the items if there are any.
 
@@ -197,6 +206,8 @@ class Dataset:
             Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
         user_noun, item_noun
             What a user and an item are called, in the singular.
+        time
+            Name of the column of times in the file of ratings, in seconds, for :meth:`with_half_life`.
 
         The files are read and checked at once; distances between items are computed when they are needed.
 
@@ -221,6 +232,12 @@ class Dataset:
         )  # fmt: skip
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         about |= {"user_noun": user_noun, "item_noun": item_noun}
+        if time is not None:
+            about["times"] = Ratings.read(
+                ratings, user=user, item=item, rating=time, separator=separator, encoding=encoding,
+                duplicates="error" if duplicates == "error" else "last", feedback="explicit",
+                on_bad_lines=on_bad_lines,
+            )  # fmt: skip
         chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
         columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
         if not items:
@@ -267,8 +284,73 @@ class Dataset:
 
     @cached_property
     def preferences(self) -> Preferences:
-        """Every user as a distribution over items, in whole numbers."""
-        return preferences(self.ratings)
+        """Every user as a distribution over items, in whole numbers; a half-life ages them."""
+        if self.half_life is None:
+            return preferences(self.ratings)
+        return preferences(self.ratings, half_life_weights(self.ratings, self.known_times, self.half_life))
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the times of the ratings are known."""
+        return self._times is not None
+
+    @cached_property
+    def times(self) -> Floats:
+        """(n_ratings,) the time of each rating in seconds, in the order of ``ratings.matrix.data``.
+
+        Data without times are an error.
+        """
+        return frozen(rating_times(self.ratings, self._time_ratings()))
+
+    @property
+    def known_times(self) -> Floats:
+        """(n_ratings,) as :attr:`times`, but NaN for ratings whose time is not known, which are new."""
+        return known_times(self.ratings, self._time_ratings())
+
+    def with_times(self, times: Floats) -> Dataset:
+        """Return the data set with the times of its ratings, as in :attr:`known_times`."""
+        changed = self._replaced(self.ratings, self._geometry, self._folds)
+        vars(changed)["_times"] = _time_table(self.ratings, times)
+        return changed
+
+    def _time_ratings(self) -> Ratings:
+        """Return the times as a table of users and items."""
+        if self._times is None:
+            raise InputError(
+                f"{self.name or 'this data set'} has no times of ratings; give them: Dataset(ratings, "
+                "times=...), Dataset.from_files(file, time=COLUMN), or --time-column COLUMN"
+            )
+        if callable(self._times):
+            vars(self)["_times"] = _time_table(self.ratings, self._times())
+        table: Ratings = self._times
+        return table
+
+    def with_half_life(self, half_life: Any) -> Dataset:
+        """Return the data set in whose preferences old ratings count less: mass times 2^(-age / half-life).
+
+        Ratings themselves, and measures that compare ratings, stay as they are. It is PMD and what is made
+        from it that changes (:mod:`prefmover.data.times`).
+
+        Parameters
+        ----------
+        half_life
+            Text such as ``"180d"`` (units s, h, d, w, y), seconds, or a ``timedelta``; None for no half-life.
+
+        Examples
+        --------
+        >>> from prefmover import Ratings
+        >>> ratings = Ratings.from_arrays(["ann", "ann"], ["x", "y"], [4, 4])
+        >>> data = Dataset(ratings, times={("ann", "x"): 0, ("ann", "y"): 86400})
+        >>> aged = data.with_half_life("1d").preferences
+        >>> (aged.mass / aged.total[0]).round(3).tolist()  # x is a day older, and counts half
+        [0.333, 0.667]
+        """
+        seconds = None if half_life is None else duration(half_life)
+        if seconds is not None:
+            self._time_ratings()
+        changed = self._replaced(self.ratings, self._geometry, self._folds)
+        vars(changed)["half_life"] = seconds
+        return changed
 
     @cached_property
     def ratings_per_item(self) -> Ints:
@@ -336,11 +418,17 @@ class Dataset:
             _refuse_other_items(titles, new)
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        return Dataset(self.ratings.with_items(whole.items), whole, self.items.extended(catalog), **about)
+        longer = self.ratings.with_items(whole.items)
+        return self._aged_like(Dataset(longer, whole, self.items.extended(catalog), **about))
 
     def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        return Dataset(ratings, geometry, self.items, folds=folds, **about)
+        return self._aged_like(Dataset(ratings, geometry, self.items, folds=folds, **about))
+
+    def _aged_like(self, other: Dataset) -> Dataset:
+        """Return another data set, which is new, with the times and the half-life of this one."""
+        vars(other).update(half_life=self.half_life, _times=self._times)
+        return other
 
     @property
     def geometry_follows_ratings(self) -> bool:
@@ -350,7 +438,9 @@ class Dataset:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the geometry rather than a function of somebody that makes it; folds stay behind."""
         later = self.geometry_follows_ratings and not self._has_made_geometry
-        return {**self.__dict__, "_geometry": self._geometry if later else self.geometry, "_folds": None}
+        times = self._time_ratings() if self.half_life is not None else None
+        kept = self._geometry if later else self.geometry
+        return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": times}
 
     def folds(self) -> list[Split]:
         """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""
@@ -367,6 +457,23 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
     """Return distances between items from the ratings alone: a geometry for data without descriptions."""
     LOG.info("no file describes the items; items are compared by their ratings")
     return ItemGeometry.from_ratings(ratings)
+
+
+def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
+    """Return the times of ratings, in any form, as a table; None for none."""
+    from scipy.sparse import csr_array
+
+    if times is None or isinstance(times, Ratings):
+        return times
+    m = ratings.matrix
+    if isinstance(times, np.ndarray) and times.shape == m.data.shape and not np.isinf(times).any():
+        when, kept = np.asarray(times, np.float64), ~np.isnan(times)
+    else:
+        when = rating_times(ratings, times)
+        kept = np.ones(len(when), bool)
+    indptr = np.concatenate(([0], np.cumsum(kept)))[m.indptr].astype(m.indptr.dtype)
+    table = csr_array((when[kept], m.indices[kept], indptr), shape=m.shape)
+    return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))
 
 
 def check_dataset(data: Any) -> None:

@@ -88,6 +88,13 @@ class SourceOptions:
         list[str] | None,
         Option(metavar="NAME=NUMBER", help="Weight of a column of --items; text .1, others 1; repeatable."),
     ] = None
+    time_column: Annotated[
+        str | None, Option(metavar="NAME", help="Name of the column of times, in seconds, for --half-life.")
+    ] = None
+    half_life: Annotated[
+        str | None,
+        Option(metavar="TIME", help="Old ratings count less in PMD: half after this time, such as 180d."),
+    ] = None
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -100,9 +107,8 @@ class SourceOptions:
 
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
-            if self.dataset is not None:
-                return datasets.load(self.dataset), None
-            return self._read_files(), None
+            data = self._read_files() if self.dataset is None else datasets.load(self.dataset)
+            return data if self.half_life is None else data.with_half_life(self.half_life), None
 
     def check(self) -> None:
         """Raise an error unless the options name one source of data."""
@@ -112,8 +118,10 @@ class SourceOptions:
                 "name the data with one of --model FOLDER, --dataset NAME or --ratings FILE "
                 f"(with --items FILE); given: {' and '.join(chosen) or 'none'}"
             )
+        if self.half_life is not None and self.model is not None:
+            raise InputError("--half-life is an option for fitting; the model of --model is already fitted")
         for option in fields(self)[3:] if self.ratings is None else ():
-            if getattr(self, option.name) not in (option.default, []):
+            if option.name != "half_life" and getattr(self, option.name) not in (option.default, []):
                 name = option.name.replace("_", "-")
                 raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
 
@@ -142,6 +150,7 @@ class SourceOptions:
             tags=self.tag_column or (),
             text=self.text_column or (),
             weights=parse_weights(self.column_weight or ()),
+            time=self.time_column,
         )
         note(f"{data.name}: {describe(data.ratings)}")
         return data
@@ -181,7 +190,7 @@ def describe(ratings: Ratings) -> str:
 
 
 OPTIONS = {
-    **{name: f"--{name}-column" for name in ("user", "item", "rating", "title", "text")},
+    **{name: f"--{name}-column" for name in ("user", "item", "rating", "title", "text", "time")},
     "item_id": "--id-column",
     "tags": "--tag-column",
     "weights": "--column-weight",

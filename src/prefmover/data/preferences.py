@@ -54,18 +54,21 @@ class Preferences:
             frozen(array)
 
 
-def preferences(ratings: Ratings) -> Preferences:
+def preferences(ratings: Ratings, weights: Floats | None = None) -> Preferences:
     """Return the masses of all users: whole numbers in the proportions of their ratings, in lowest terms.
 
     They are exact if the ratings of a user are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole
     numbers total less than 2³¹. Otherwise they are rounded to a total of 2³⁰, so that each share is correct
     within 10⁻⁹ (the largest remainders are rounded up). Users without a positive rating have a total of 0.
 
+    ``weights`` multiply the ratings, one for each, such as those of a half-life
+    (:mod:`prefmover.data.times`).
+
     >>> p = preferences(Ratings.from_arrays(list("aaab"), [1, 2, 3, 2], [1, 2.5, 5, 0]))
     >>> p.mass, p.total
     (array([ 2,  5, 10]), array([17,  0]))
     """
-    data = ratings.matrix.data
+    data = ratings.matrix.data if weights is None else ratings.matrix.data * weights
     positive = data > 0
     n_before = np.concatenate(([0], np.cumsum(positive)))
     indptr = n_before[ratings.matrix.indptr].astype(np.int64)

@@ -35,6 +35,7 @@ __all__ = [
     "by_time",
     "hashed",
     "k_fold",
+    "known_times",
     "leave_last_out",
     "published_folds",
     "random_split",
@@ -239,14 +240,20 @@ def rating_times(ratings: Ratings, times: Any) -> Floats:
     return when
 
 
-def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
-    """Return the entries of another table at the ratings of this one."""
+def known_times(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one; NaN where it has none."""
     rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
     at = columns[ratings.matrix.indices]
     keys = times.rows() * times.n_items + times.matrix.indices
     wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    missing = keys[found] != wanted
+    return np.where(keys[found] == wanted, times.matrix.data[found], np.nan)
+
+
+def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one; all must be there."""
+    when = known_times(ratings, times)
+    missing = np.isnan(when)
     if missing.any():
         first = int(missing.argmax())
         user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
@@ -255,7 +262,7 @@ def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
             f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
             "the time of every rating"
         )
-    return np.asarray(times.matrix.data[found], dtype=np.float64)
+    return when
 
 
 def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:

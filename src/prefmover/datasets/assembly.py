@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from prefmover.data.columns import Columns
+from prefmover.data.delimited import Kind, Schema
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
@@ -16,7 +19,7 @@ from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["assemble", "check_counts"]
+__all__ = ["assemble", "check_counts", "read_times"]
 
 
 def assemble(
@@ -42,6 +45,15 @@ def assemble(
     about |= {"user_noun": source.user_noun, "item_noun": source.item_noun}
     made = cache(geometry)
     return Dataset(ratings, lambda _: made(), items, **about, **options)
+
+
+def read_times(files: Files, name: str, schema: Schema) -> Ratings:
+    """Return the times in a file of users, items, ratings and times, as a table; the layout has no other."""
+    user, item, rating, time = schema.columns
+    kinds: dict[str, Kind | None] = {**schema.columns, rating: None, time: "float"}
+    columns, origin = replace(schema, columns=kinds).read(files.read(name), files.where(name))
+    values = [column if isinstance(column, np.ndarray) else column.to_pylist() for column in columns.values()]
+    return Ratings.from_columns(Columns(tuple(values), (user, item, time), origin))
 
 
 def check_counts(source: Source, data: Dataset) -> None:

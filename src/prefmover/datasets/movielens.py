@@ -26,7 +26,7 @@ from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import Split, published_folds
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.assembly import assemble
+from prefmover.datasets.assembly import assemble, read_times
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
@@ -84,8 +84,9 @@ def read(source: Source, files: Files) -> Dataset:
     items = read_items(files, source)
     folds = partial(_published_folds, files, source) if source.form == "u" else None
     return assemble(
-        source, files, ratings, items, lambda: best_geometry(source, files, ratings, items), folds=folds
-    )
+        source, files, ratings, items, lambda: best_geometry(source, files, ratings, items), folds=folds,
+        times=partial(read_times, files, source.needs[0], RATINGS[source.form]),
+    )  # fmt: skip
 
 
 def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:

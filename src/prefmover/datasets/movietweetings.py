@@ -6,12 +6,14 @@ them. A rating of 0 is a rating.
 
 from __future__ import annotations
 
+from functools import partial
+
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Schema
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.assembly import assemble
+from prefmover.datasets.assembly import assemble, read_times
 from prefmover.datasets.headed import refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.items import features
@@ -37,7 +39,8 @@ def read(source: Source, files: Files) -> Dataset:
     split = [split_year(title) for title in movies["title"].to_pylist()]
     genres = [[genre for genre in some.split("|") if genre] for some in movies["genres"].to_pylist()]
     catalog = Catalog(ids, [title for title, _ in split], [year for _, year in split], genres)
-    return assemble(source, files, ratings, catalog, lambda: _geometry(catalog, source.name))
+    times = partial(read_times, files, "ratings.dat", RATINGS)
+    return assemble(source, files, ratings, catalog, lambda: _geometry(catalog, source.name), times=times)
 
 
 def _geometry(catalog: Catalog, name: str) -> ItemGeometry:

@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates
+from prefmover.data.times import duration
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
 from prefmover.evaluation.record import FrozenModel, Task
@@ -228,7 +229,8 @@ class Experiment(FrozenModel):
         description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
         "(the earliest ratings train), or last (each user's last ratings are tested)",
     )
-    time_column: str = Field(default="", description="Name of the column of times, for protocol time or last")
+    time_column: str = Field(default="", description="Name of the column of times, in seconds")
+    half_life: str = Field(default="", description="Half-life of the mass of ratings, such as 180d")
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
@@ -276,8 +278,12 @@ class Experiment(FrozenModel):
                 raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
         if self.protocol in ("time", "last") and self.repeats not in (1, _default("repeats")):
             raise ValueError(f"repeats is {self.repeats}; there is one split by {self.protocol}")
-        if self.time_column and self.protocol not in ("time", "last"):
-            raise ValueError(f"time_column is for protocol time or last; protocol is {self.protocol!r}")
+        if self.time_column and self.protocol not in ("time", "last") and not self.half_life:
+            raise ValueError(
+                f"time_column is for protocol time or last, or half_life; protocol is {self.protocol!r}"
+            )
+        if self.half_life:
+            duration(self.half_life)
         for panel in self.panels:
             unknown = set(panel.ks) - set(self.ks)
             if unknown:
@@ -387,6 +393,8 @@ class Experiment(FrozenModel):
                 options["scale"] = Scale.parse(self.scale)
             options["weights"] = parse_weights(self.column_weight)
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
+        if self.half_life:
+            data = data.with_half_life(self.half_life)
         if self.geometry == "best":
             return data
         if self.geometry == "ratings":
@@ -399,24 +407,11 @@ class Experiment(FrozenModel):
             ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far")
         )
 
-    def load_times(self) -> Any:
-        """Return the times of the ratings, from the column of the file; None if there is no such setting."""
-        if not self.time_column:
-            return None
-        from prefmover.data.ratings import Ratings
-
-        options: Any = {"user": self.user_column, "item": self.item_column, "separator": self.separator}
-        return Ratings.read(
-            self.ratings, rating=self.time_column, encoding=self.encoding, feedback="explicit",
-            duplicates="error" if self.duplicates == "error" else "last",
-            **{name: value for name, value in options.items() if value},
-        )  # fmt: skip
-
 
 FILE_SETTINGS = {
     **{name: name for name in ("items", "separator", "encoding", "duplicates", "scale", "missing")},
     **{name: name for name in ("feedback", "damping", "zeros", "on_bad_lines")},
-    **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text")},
+    **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text", "time")},
     "id_column": "item_id",
     "tag_column": "tags",
     "column_weight": "weights",

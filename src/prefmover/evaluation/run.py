@@ -246,7 +246,7 @@ def run_experiment(
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
     if data is None:
-        data, times = experiment.load(), experiment.load_times() if times is None else times
+        data = experiment.load()
     when = _checked_times(experiment, data, times)
     if data.ratings.implicit and "rating" in experiment.tasks:
         raise InputError(
@@ -281,6 +281,8 @@ def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats 
         if times is not None:
             raise InputError(f"times are for protocol 'time' or 'last'; it is {experiment.protocol!r}")
         return None
+    if times is None and data.has_times:
+        return data.times
     if times is None:
         raise InputError(
             f"protocol {experiment.protocol!r} needs the times of the ratings: name the column of a file of "

@@ -19,6 +19,7 @@ from prefmover.model.folder import StoredModel, read, write
 from prefmover.predict.ranking import RankingSettings
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.user_kernel import check_array
 
 if TYPE_CHECKING:
     from prefmover.model.base import BaseRecommender
@@ -44,7 +45,10 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         "scale": scale.facts(),
         "dataset": {name: getattr(data, name) for name in ABOUT},
         "geometry": None,
+        "half_life": data.half_life,
     }
+    if data.half_life is not None:
+        arrays["times"] = data.known_times
     if geometry is not None:
         facts["geometry"] = {name: getattr(geometry, name) for name in GEOMETRY}
         stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
@@ -108,7 +112,11 @@ def _restored_data(stored: StoredModel) -> Dataset:
         grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
         geometry = ItemGeometry(items, **facts["geometry"], grid=grid, vectors=vectors)
     about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
-    return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
+    data = Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
+    if facts.get("half_life") is None:  # older models have none
+        return data
+    check_array("times", arrays["times"], np.float64, matrix.data.shape, finite=False)
+    return data.with_times(arrays["times"]).with_half_life(float(facts["half_life"]))
 
 
 def _to_json(value: Any) -> Any:
