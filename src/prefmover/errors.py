@@ -18,6 +18,7 @@ __all__ = [
     "NotFittedError",
     "NotOptimalError",
     "PrefmoverError",
+    "RecallWarning",
     "UndefinedDistanceError",
     "UnknownIdError",
     "ZeroRatingsWarning",
@@ -77,6 +78,10 @@ class FlatGeometryWarning(UserWarning):
 
 class MissingItemsWarning(UserWarning):
     """Ratings were dropped because the item geometry lacks their items."""
+
+
+class RecallWarning(UserWarning):
+    """An approximate search found fewer of the nearest users than was asked for."""
 
 
 class ZeroRatingsWarning(UserWarning):

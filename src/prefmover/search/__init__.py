@@ -15,10 +15,14 @@
 machines, and ``checkpoint.py`` saves their results. ``nearest.py`` has the functions for all measures,
 ``exhaustive.py`` the reference that computes every pair. With PMD both give the same result, bit for bit:
 distances are exact, and ties go to the earlier user.
+
+``candidates.py`` is for everybody's neighbors among very many users: it compares each user with candidates
+only (``embedding.py``, ``shortlist.py``), and measures how many of the nearest it finds (``recall.py``).
 """
 
 from prefmover.search.index import NeighborIndex
 from prefmover.search.nearest import nearest, nearest_raters, nearest_to_group, within
+from prefmover.search.recall import Recall
 from prefmover.search.result import Neighbor, NeighborList, Neighbors, SearchStats
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "NeighborIndex",
     "NeighborList",
     "Neighbors",
+    "Recall",
     "SearchStats",
     "nearest",
     "nearest_raters",

@@ -9,6 +9,8 @@ from prefmover.search._bounds import COARSE, HIGHEST_F, LOWEST_F, least
 
 # Steps aim at this multiple of the limit, a little beyond it.
 AIM = 1.005
+# Without a limit, steps aim above the best bound so far by this share, which falls whenever a step fails.
+RISE, FALL, LEAST_RISE = 0.2, 0.85, 512.0
 # They end at this multiple of the limit plus one unit, which is more than the margins of `exceeds`.
 BEYOND = 1.0 + 1e-8
 # Least imbalance of an item, in multiples of its mass: few items are demanded by many.
@@ -25,7 +27,8 @@ def climb(v, prices, steps, limit, query, users, s):
     Since all that matters is whether the bound gets beyond the limit, the length of a step is
     Polyak's: as far as the limit would be if the dual were linear. A direction that turns back on the
     last one is mixed with it (Camerini, Fratta and Maffioli, 1975), which keeps them from zigzagging. Ends
-    early beyond the limit. The best prices are left in s.best_g.
+    early beyond the limit. An infinite limit asks for the highest bound that the steps can reach: they aim a
+    little above the best so far. The best prices are left in s.best_g.
     """
     n, m, width = prepare(v, query, users, s), query.items.size, query.coarse.shape[1]
     f, g, p, q, way = s.pair_f, s.pair_g, s.share_v, s.share_u, s.way
@@ -39,7 +42,7 @@ def climb(v, prices, steps, limit, query, users, s):
     for i in range(n, filled):  # rows that nobody is nearest to
         s.rows[i], f[i] = s.rows[0], LOWEST_F
     best, length, aim = -np.inf, 0.0, AIM * limit / COARSE
-    enough = (BEYOND * limit + 1.0) / COARSE
+    enough, rise = (BEYOND * limit + 1.0) / COARSE, RISE
     for t in range(steps + 1):
         serve(query.coarse, s.rows, s.numbers, filled, f, g, s.nearest)
         value = 0.0
@@ -50,6 +53,8 @@ def climb(v, prices, steps, limit, query, users, s):
         if value > best:
             best = value
             copy(g, m, s.best_g)
+        else:
+            rise *= FALL
         if t == steps or best > enough:
             break
         for i in range(n):
@@ -67,7 +72,7 @@ def climb(v, prices, steps, limit, query, users, s):
             length += p[i] * way[i] * way[i]
         if length == 0.0:
             break  # in balance: this is the distance
-        step = (aim - value) / length
+        step = ((aim if limit < np.inf else best + rise * max(best, LEAST_RISE)) - value) / length
         for i in range(n):
             f[i] = np.int16(max(LOWEST_F, min(HIGHEST_F, f[i] + step * way[i])))
     return best * COARSE

@@ -112,7 +112,7 @@ def search_blocks(
     checkpoint = None
     if folder is not None:
         checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
-        least = checkpoint.claim({"k": int(k), "inputs": _digest(index, rows)}, least)
+        least = checkpoint.claim({"k": int(k), "inputs": digest(index, rows)}, least)
     lists, stats = search.run(checkpoint, least)
     return NeighborPositions.from_lists((lists[user] for user in users.tolist()), stats)
 
@@ -317,13 +317,14 @@ class _KnownPairs:
         return pairs
 
 
-def _digest(index: NeighborIndex, rows: Ints) -> str:
-    digest = hashlib.sha256()
+def digest(index: NeighborIndex, rows: Ints) -> str:
+    """Return a digest of what a search depends on: preferences, distances, ids, and the queries."""
+    result = hashlib.sha256()
     p, geometry = index.data.preferences, index.geometry
     exact = geometry.grid if geometry.grid is not None else geometry.vectors
     assert exact is not None
     for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact):
-        digest.update(np.ascontiguousarray(values).data)
+        result.update(np.ascontiguousarray(values).data)
     ids = [index.data.ratings.users.tolist(), geometry.unit, bool(geometry.is_metric)]
-    digest.update(json.dumps(ids).encode())
-    return digest.hexdigest()
+    result.update(json.dumps(ids).encode())
+    return result.hexdigest()

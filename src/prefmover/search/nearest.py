@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from prefmover.data.mixture import mixture
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
-from prefmover.execution import Executor
+from prefmover.execution import Executor, opened
 from prefmover.measures import Measure, find_measure
 from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex
@@ -37,8 +38,11 @@ def nearest(
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
     executor: str | Executor | None = None,
+    method: Literal["exact", "candidates"] = "exact",
+    recall: float | None = None,
+    seed: int | None = None,
 ) -> Neighbors:
-    """Return the k nearest users of each query, exactly.
+    """Return the k nearest users of each query: exactly, or nearly all of them in a fraction of the time.
 
     Parameters
     ----------
@@ -62,6 +66,16 @@ def nearest(
     executor
         ``"threads"`` of this process, ``"ray"``, or a :class:`~prefmover.execution.RayExecutor` with the
         address of a cluster. The result does not depend on it.
+    method
+        ``"exact"``, or ``"candidates"`` for all users of large data, by PMD: each user is compared with
+        candidates only, as many as it takes for the recall asked for. All distances are exact, but some
+        neighbors may be missing. The recall is measured against the exact search of 200 random queries, and
+        is the ``recall_`` of the result.
+    recall
+        For ``method="candidates"``: the share of the k nearest users to find, .95 by default. A
+        :class:`~prefmover.errors.RecallWarning` says if it is not reached.
+    seed
+        For ``method="candidates"``: seed of the samples, 0 by default. The same seed gives the same result.
 
     Examples
     --------
@@ -76,6 +90,16 @@ def nearest(
     request = Request.from_ids(
         data, users, measure, convention, new=new, k=k, n_threads=n_threads, progress=progress
     )
+    if _by_candidates(request, method, recall, seed):
+        from prefmover.search.candidates import candidate_search
+
+        asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
+        with opened(executor, n_threads) as runs:
+            lists, measured = candidate_search(
+                NeighborIndex(data), request.users, request.most, asked, seed, runs, checkpoint,
+                n_threads=n_threads, progress=progress,
+            )  # fmt: skip
+        return request.result(lists, measured)
     return request.result(_search(request, executor=executor, checkpoint=checkpoint))
 
 
@@ -192,6 +216,39 @@ def nearest_raters(
         data, users, measure, convention, items=items, new=new, k=k, n_threads=n_threads, progress=progress
     )
     return request.result(_search(request))
+
+
+def _by_candidates(request: Request, method: str, recall: float | None, seed: int | None) -> bool:
+    """Whether to search among candidates; an error if that is not possible, or not clear."""
+    if method == "exact":
+        for name, value in {"recall": recall, "seed": seed}.items():
+            if value is not None:
+                raise InputError(
+                    f'{name} is {value!r}, and method is "exact", which finds all neighbors; pass '
+                    f'method="candidates", or leave {name} out',
+                    argument=name,
+                )
+        return False
+    if method != "candidates":
+        raise InputError(f'method is {method!r}; choose "exact" or "candidates"', argument="method")
+    if not request.measure.searches_by_bounds(request.convention):
+        raise InputError(
+            f'method="candidates" is for PMD, whose bounds it needs; {request.measure.label} is computed '
+            'for every pair: pass method="exact"',
+            argument="method",
+        )
+    if request.new is not None:
+        raise InputError('method="candidates" is for users of the data; search new users with method="exact"')
+    if recall is not None and (
+        isinstance(recall, bool) or not isinstance(recall, Real) or not 0 < float(recall) < 1
+    ):
+        raise InputError(
+            f'recall is {recall!r}; pass a number above 0 and below 1, or method="exact" for all neighbors',
+            argument="recall",
+        )
+    if seed is not None:
+        check_whole_number("seed", seed, 0)
+    return True
 
 
 def nearest_positions(

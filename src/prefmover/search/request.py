@@ -11,6 +11,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.memory import require
 from prefmover.measures import Measure, find_measure
+from prefmover.search.recall import Recall
 from prefmover.search.result import NeighborPositions, Neighbors
 
 
@@ -90,12 +91,13 @@ class Request:
         """Number of neighbors that a list has room for."""
         return self.data.n_users if self.k is None else min(int(self.k), self.data.n_users)
 
-    def result(self, lists: NeighborPositions) -> Neighbors:
+    def result(self, lists: NeighborPositions, recall: Recall | None = None) -> Neighbors:
         """Return the lists with ids."""
         ratings, (indptr, neighbors, values, stats) = self.data.ratings, lists
         users = (ratings if self.new is None else self.new).users[self.users]
         items = None if self.items is None else ratings.items[self.items]
         larger = self.measure.larger_is_closer
         return Neighbors(
-            users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None
-        )
+            users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None,
+            recall,
+        )  # fmt: skip

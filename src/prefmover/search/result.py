@@ -10,6 +10,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.ids import IdIndex
 from prefmover.errors import InputError
+from prefmover.search.recall import Recall
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +35,8 @@ class SearchStats:
         Simplex steps in all.
     seconds
         Time by stage, summed over threads: ``table`` (nearest items of every user), ``layout`` (query-major
-        distances), ``bounds``, ``exact``.
+        distances), ``bounds``, ``exact``. Of a search among candidates, the time of its tasks: ``sample``
+        (the exact search of some queries), ``shortlist``, ``exact``.
     """
 
     rwmd: int = 0
@@ -200,6 +202,9 @@ class Neighbors:
         For searches among the raters of an item: the item ids, one for each query.
     new
         Whether the queries are new users, even if some have the ids of searched users.
+    recall_
+        Of a search among candidates: the measured :class:`~prefmover.search.Recall`. None if the search was
+        exact.
 
     Examples
     --------
@@ -224,6 +229,7 @@ class Neighbors:
     stats: SearchStats = field(default_factory=SearchStats)
     items: Ids | None = None
     new: bool = False
+    recall_: Recall | None = None
     _index: IdIndex = field(init=False)
     _numbers: dict[tuple[Any, Any], int] = field(default_factory=dict, init=False)
 
@@ -326,4 +332,6 @@ class Neighbors:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.users):,} users, {len(self.neighbors):,} neighbors"
+        if self.recall_ is not None:
+            return f"Neighbors({sizes}, recall {self.recall_})"
         return f"Neighbors({sizes}, {self.stats.solved / (self.stats.pairs or 1):.1%} of pairs solved)"

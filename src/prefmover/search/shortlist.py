@@ -1,0 +1,357 @@
+"""One query against a list of candidates: estimates for all, close bounds for the best, exact distances.
+
+::
+
+    candidates ── estimates from RWMD, both sides ── the best: dual steps ── a shortlist, sorted by bound
+    a few hundred   (a polynomial, fitted to exact     until the bound is    (the exact distances of its head
+    or thousand      distances of a sample)            some 2 % too low       are solved later, pair by pair)
+
+Distances are laid out for the items of the query and its candidates only, and single precision is enough.
+Nothing here needs all items, or all users, but the scores of short vectors (``embedding.py``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.ids import frozen
+from prefmover.data.preferences import Preferences
+from prefmover.execution.memory import require
+from prefmover.execution.threads import run
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.calibration import N_FEATURES
+from prefmover.measures.pmd import wide_distance
+from prefmover.search.embedding import Embedding, nearest_vectors
+from prefmover.search.result import NeighborPositions, SearchStats
+from prefmover.search.shard import NO_TABLE, Shard, empty_lists
+
+LAYOUT_BYTES = 2**27  # distances that are laid out at a time
+STEPS = 32  # dual steps on a pair: on MovieLens-1M, the bound is 1 to 2 % too low
+NO_DISTANCES = frozen(np.zeros((1, 1), np.int32))
+
+
+class Effort(NamedTuple):
+    """How many users a query is compared with.
+
+    ``screened`` users are estimated, the best ``climbed`` of them get a close bound, and the best ``kept``
+    stay on the shortlist.
+    """
+
+    screened: int
+    climbed: int
+    kept: int
+
+
+class Graph(NamedTuple):
+    """The shortlists of all users so far: (users, kept) positions, -1 behind the last."""
+
+    lists: npt.NDArray[np.int32]
+
+
+class OwnedPairs(NamedTuple):
+    """Pairs of users to solve, as CSR: the first user of each, the others, and the farthest that matters."""
+
+    owners: Ints
+    indptr: Ints
+    others: Ints
+    limits: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """All users, as tasks read them: preferences, vectors, and the logarithms of numbers of items."""
+
+    shard: Shard
+    embedding: Embedding
+    logs: Floats
+
+    @classmethod
+    def from_preferences(cls, everyone: Preferences, embedding: Embedding) -> Crowd:
+        """Return all users."""
+        logs = np.log(np.maximum(np.diff(everyone.indptr), 1))
+        return cls(Shard.from_preferences(everyone), embedding, frozen(logs))
+
+    @property
+    def preferences(self) -> Preferences:
+        """The preferences of all users."""
+        return self.shard.preferences
+
+
+class _Scratches(threading.local):
+    """The scratch of each thread, as large as its largest use so far."""
+
+    sizes = (-1, -1, -1)
+    arrays: Any = None
+
+    def get(self, n_users: int, n_items: int, longest: int) -> Any:
+        from prefmover.search import _cascade as kernels
+
+        a, b, c = self.sizes
+        sizes = max(a, n_users), max(b, n_items), max(c, longest)
+        if sizes != self.sizes:
+            self.arrays, self.sizes = kernels.scratch(*sizes, sample=0), sizes
+        return self.arrays
+
+
+_SCRATCHES = _Scratches()
+
+
+class Comparison:
+    """A query and the distances between its items and those of users."""
+
+    def __init__(self, geometry: ItemGeometry, crowd: Crowd, u: int) -> None:
+        p = crowd.preferences
+        part = slice(p.indptr[u], p.indptr[u + 1])
+        self.geometry, self.crowd, self.u = geometry, crowd, u
+        self.items = p.indices[part].astype(np.int32)
+        self.mass, self.total = p.mass[part], int(p.total[u])
+
+    def parts(self, chosen: Ints, entry_bytes: int) -> Iterator[slice]:
+        """Yield ranges of the chosen users whose distances fit in memory, each of at least one user."""
+        from prefmover.search import _cascade as kernels
+
+        lengths = np.diff(self.crowd.preferences.indptr)[chosen]
+        width, n_items = kernels.filled_up(self.items.size), self.geometry.n_items
+        room = max(LAYOUT_BYTES // (entry_bytes * width) - self.items.size, 1)
+        if room >= n_items:
+            yield slice(0, chosen.size)
+            return
+        number = (np.cumsum(lengths) - lengths // 2) // room
+        edges = np.concatenate(([0], np.flatnonzero(np.diff(number)) + 1, [chosen.size]))
+        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            need = entry_bytes * width * (self.items.size + int(lengths[first:last].sum()))
+            what = f"the distances between users of {self.items.size:,} and up to {lengths.max():,} items"
+            require(need, what, "leave ratings of these users out")
+            yield slice(first, last)
+
+    def local(self, chosen: Ints, exact: bool) -> tuple[Any, Any, Any]:
+        """Return the query and the chosen users as kernels take them, with items numbered from 0; scratch."""
+        from prefmover.search import _candidates, _cascade
+
+        users, geometry = self.crowd.shard.candidates(), self.geometry
+        number, items = np.empty(geometry.n_items, np.int32), np.empty(geometry.n_items, np.int32)
+        n = _candidates.number_items(self.items, chosen, users, number, items)
+        items = items[:n]
+        lengths = users.indptr[chosen + 1] - users.indptr[chosen]
+        size = int(lengths.sum())
+        local = _cascade.Candidates(
+            np.empty(chosen.size + 1, np.int64), np.empty(size, np.int32), np.empty(size, np.int64),
+            np.empty(chosen.size, np.int64), NO_TABLE,
+        )  # fmt: skip
+        _candidates.localize(chosen, users, number, local)
+        for array in local[:4]:
+            frozen(array)
+        own = number[self.items]
+        width = _cascade.filled_up(own.size)
+        if exact:
+            distance = frozen(np.ascontiguousarray(geometry.grid_block(self.items, items)))
+            lines, coarse = np.arange(own.size, dtype=np.int32), np.empty((0, width), np.int16)
+        else:
+            distance, lines = NO_DISTANCES, np.empty(0, np.int32)
+            coarse = self._coarse(items, number, width)
+        query = _cascade.Query(
+            own, self.mass, self.total, distance, lines, coarse, geometry.unit,
+            bool(geometry.is_metric), -1, np.inf,
+        )  # fmt: skip
+        s = _SCRATCHES.get(chosen.size, n, max(own.size, int(lengths.max(initial=0))))
+        return query, local, s
+
+    def _coarse(
+        self, items: npt.NDArray[np.int32], number: npt.NDArray[np.int32], width: int
+    ) -> npt.NDArray[np.int16]:
+        from prefmover.search import _bounds, _candidates
+
+        geometry = self.geometry
+        coarse = np.empty((items.size, width), np.int16)
+        if geometry.grid is not None:
+            coarse[:, self.items.size :] = _bounds.FARTHEST
+            _candidates.lay_out_grid(geometry.grid, items, self.items, coarse)
+            return coarse
+        vectors = single(geometry)
+        turned, cosine = np.empty((vectors.shape[1], width), np.float32), np.empty(width, np.float32)
+        unit = geometry.unit * _bounds.COARSE
+        _candidates.lay_out_angles(vectors, items, self.items, number, turned, cosine, unit, coarse)
+        return coarse
+
+    def estimates(
+        self, chosen: Ints, gaps: Floats, coefficients: Floats, design: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return the estimated distances of users, and their features if these are asked for."""
+        from prefmover.search import _candidates as kernels
+
+        values = np.empty(chosen.size)
+        features = np.empty((chosen.size if design else 0, N_FEATURES))
+        for part in self.parts(chosen, 2):
+            query, local, s = self.local(chosen[part], exact=False)
+            logs = self.crowd.logs
+            kernels.estimate_all(
+                query, local, gaps[part], logs[chosen[part]], logs[self.u], coefficients, s,
+                np.empty(N_FEATURES), values[part], features[part] if design else features,
+            )  # fmt: skip
+        return values, features
+
+    def bounds(self, chosen: Ints) -> Floats:
+        """Return lower bounds of the distances of users, close to them."""
+        from prefmover.search import _candidates as kernels
+
+        out = np.empty(chosen.size)
+        for part in self.parts(chosen, 2):
+            query, local, s = self.local(chosen[part], exact=False)
+            kernels.climb_all(np.arange(local.total.size), STEPS, query, local, s, out[part])
+        return out
+
+    def shortlist(
+        self, chosen: Ints, gaps: Floats, coefficients: Floats, effort: Effort
+    ) -> tuple[Ints, Floats]:
+        """Return the best of the chosen users and their bounds, sorted by bound, then by position."""
+        from prefmover.search import _candidates as kernels
+
+        whole = next(self.parts(chosen, 2)) if chosen.size else slice(0, 0)
+        if whole.stop == chosen.size and chosen.size:  # the usual case: one layout for both steps
+            query, local, s = self.local(chosen, exact=False)
+            values, logs = np.empty(chosen.size), self.crowd.logs
+            kernels.estimate_all(
+                query, local, gaps, logs[chosen], logs[self.u], coefficients, s, np.empty(N_FEATURES), values,
+                np.empty((0, N_FEATURES)),
+            )  # fmt: skip
+            best = np.sort(np.argsort(values, kind="stable")[: effort.climbed])
+            bounds = np.empty(best.size)
+            kernels.climb_all(best, STEPS, query, local, s, bounds)
+        else:
+            values, _ = self.estimates(chosen, gaps, coefficients)
+            best = np.sort(np.argsort(values, kind="stable")[: effort.climbed])
+            bounds = self.bounds(chosen[best])
+        order = np.argsort(bounds, kind="stable")[: effort.kept]
+        return chosen[best][order], bounds[order]
+
+    def solve(self, others: Ints, limits: Floats) -> tuple[Ints, Floats, Ints]:
+        """Return the users that are not farther than their limits, their distances, and counts."""
+        from prefmover.search import _candidates as kernels
+        from prefmover.search._cascade import PIVOTS
+
+        counts, users, distances = np.zeros(PIVOTS + 1, np.int64), [others[:0]], [np.empty(0)]
+        for part in self.parts(others, 8):
+            query, local, s = self.local(others[part], exact=True)
+            lists, at, solved = empty_lists(1, 1), 0, 0
+            while True:
+                reached = kernels.solve_all(at, limits[part], query, local, lists, solved, s, counts)
+                if reached >= 0:
+                    break
+                # A pair beyond 32 bits is solved separately. What was solved before it is kept.
+                v = -1 - reached
+                solved = int(counts[SOLVED]) - sum(map(len, distances))
+                s.solved_users[solved] = v
+                p = self.crowd.preferences
+                wide = wide_distance(p, p, self.geometry, self.u, int(others[part][v]))
+                s.solved_distances[solved] = wide
+                counts[SOLVED] += 1
+                solved, at = solved + 1, v + 1
+            users.append(others[part][s.solved_users[:reached]])
+            distances.append(s.solved_distances[:reached].copy())
+        found, values = np.concatenate(users), np.concatenate(distances)
+        order = np.lexsort((found, values))
+        return found[order], values[order], counts
+
+
+SOLVED = 3  # the count of solved pairs, as in SearchStats
+
+
+def single(geometry: ItemGeometry) -> npt.NDArray[np.float32]:
+    """Return the item vectors in single precision; of the last geometry only, for all threads."""
+    with _SINGLE_LOCK:
+        if _SINGLE.get("of") is not geometry.vectors:
+            assert geometry.vectors is not None  # a geometry without distances has vectors
+            _SINGLE.update(of=geometry.vectors, vectors=geometry.vectors.astype(np.float32))
+        vectors: npt.NDArray[np.float32] = _SINGLE["vectors"]
+        return vectors
+
+
+_SINGLE: dict[str, Any] = {}
+_SINGLE_LOCK = threading.Lock()
+
+
+def shortlist_block(
+    geometry: ItemGeometry,
+    crowd: Crowd,
+    coefficients: Floats,
+    effort: Effort,
+    rows: Ints,
+    graph: Graph | None,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> NeighborPositions:
+    """Return the shortlists of a block of queries, with bounds in place of distances.
+
+    Candidates are the users with the nearest vectors or, with a graph, the neighbors of neighbors. Workers
+    run this. It depends on its arguments alone.
+    """
+    lists: list[tuple[Ints, Floats]] = [(rows[:0], np.empty(0))] * rows.size
+    screened, climbed = np.zeros(rows.size, np.int64), np.zeros(rows.size, np.int64)
+    begin = time.perf_counter()
+
+    def work(a: int) -> None:
+        u = int(rows[a])
+        if crowd.preferences.total[u] == 0:
+            return
+        scores = crowd.embedding.scores(u)
+        if graph is None:
+            chosen = nearest_vectors(scores, effort.screened)
+        else:
+            chosen = neighbors_of_neighbors(graph, u)
+        comparison = Comparison(geometry, crowd, u)
+        gaps = crowd.embedding.gaps(u, scores[chosen])
+        lists[a] = comparison.shortlist(chosen, gaps, coefficients, effort)
+        screened[a], climbed[a] = chosen.size, min(chosen.size, effort.climbed)
+
+    run(work, range(rows.size), n_threads=n_threads, progress=progress)
+    seconds = {"shortlist": time.perf_counter() - begin}
+    stats = SearchStats(rwmd=int((screened - climbed).sum()), abandoned=int(climbed.sum()), seconds=seconds)
+    return NeighborPositions.from_lists(lists, stats)
+
+
+def neighbors_of_neighbors(graph: Graph, u: int) -> Ints:
+    """Return the users on the shortlists of u's shortlist who are not on u's own, in user order.
+
+    >>> neighbors_of_neighbors(Graph(np.array([[1, -1], [2, 0], [1, 3], [2, -1]], np.int32)), 0)
+    array([2])
+    """
+    own = graph.lists[u]
+    own = own[own >= 0]
+    found = np.unique(graph.lists[own])
+    return np.asarray(found[(found >= 0) & (found != u) & ~np.isin(found, own)], np.int64)
+
+
+def solve_block(
+    geometry: ItemGeometry,
+    crowd: Crowd,
+    pairs: OwnedPairs,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> NeighborPositions:
+    """Return the exact distances of pairs: a list for each owner, without pairs that are too far.
+
+    Workers run this. It depends on its arguments alone.
+    """
+    lists: list[tuple[Ints, Floats]] = [(pairs.others[:0], np.empty(0))] * pairs.owners.size
+    counts = np.zeros((pairs.owners.size, len(SearchStats().counts)), np.int64)
+    begin = time.perf_counter()
+
+    def work(a: int) -> None:
+        part = slice(pairs.indptr[a], pairs.indptr[a + 1])
+        comparison = Comparison(geometry, crowd, int(pairs.owners[a]))
+        users, distances, counts[a] = comparison.solve(pairs.others[part], pairs.limits[part])
+        lists[a] = users, distances
+
+    run(work, range(pairs.owners.size), n_threads=n_threads, progress=progress)
+    seconds = {"exact": time.perf_counter() - begin}
+    return NeighborPositions.from_lists(lists, SearchStats(*counts.sum(axis=0).tolist(), seconds=seconds))
