@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
@@ -24,6 +24,7 @@ EXAMPLES = (
     "prefmover neighbors --ratings ratings.csv --items tags.csv --user 42 -k 10",
     "prefmover neighbors --ratings ratings.csv --items tags.csv --rated 'Alien=5' --rated 'Heat=2'",
     "prefmover neighbors --model my-model --all --out neighbors.parquet",
+    "prefmover neighbors --dataset cinema --all --out neighbors.csv --method candidates --recall .9",
     "prefmover neighbors --dataset ml-1m --all --out neighbors.parquet --executor ray --address auto",
 )
 
@@ -41,16 +42,31 @@ def neighbors(
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
+    method: Annotated[
+        Literal["exact", "candidates"],
+        Option(help="With --all: all nearest neighbors, or most of them in a fraction of the time."),
+    ] = "exact",
+    recall: Annotated[
+        float | None,
+        Option(metavar="SHARE", help="Share of the nearest that candidates must find; .95 by default."),
+    ] = None,
+    seed: Annotated[
+        int | None, Option(metavar="N", help="Seed of the samples of --method candidates; 0 by default.")
+    ] = None,
     threads: Threads = None,
     cluster: ExecutorOptions,
 ) -> Output:
-    """Find the nearest neighbors of users, exactly, nearest first.
+    """Find the nearest neighbors of users, nearest first.
+
+    They are exact, unless --method candidates is given: then distances are exact, but some neighbors may be
+    missing. How many is measured and printed.
 
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
     from prefmover.predict.inputs import guest_ratings
     from prefmover.search import nearest
+    from prefmover.search.cost import LARGE, exact_cost
 
     if sum((bool(user), bool(rated), all_users)) != 1:
         raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
@@ -61,6 +77,11 @@ def neighbors(
     file = check_writable(out)
     if cluster.executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
+    if method == "candidates" and not all_users:
+        raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
+    if method == "exact" and (recall is not None or seed is not None):
+        option = "--seed" if recall is None else "--recall"
+        raise InputError(f"{option} is for --method candidates; the exact search finds all neighbors")
     data, model = source.open(threads)
     row, convention = measure_of(model, measure, convention)
     ids = [user_id(data, one) for one in user] if user else None
@@ -74,6 +95,9 @@ def neighbors(
         return _together(data, ids, k, threads, file)
     in_parts = all_users and row.searches_by_bounds(convention)
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
+    if in_parts and method == "exact" and data.n_users >= LARGE:
+        advice = "--method candidates finds most of them in a fraction of that"
+        note(f"exact neighbors of {data.n_users:,} users: {exact_cost(data, k)}; {advice}")
     with (
         cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,
@@ -82,16 +106,19 @@ def neighbors(
         new = guest_ratings(data.ratings, guest, guest_name(data)) if guest else None
         table = nearest(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
-            progress=callback, checkpoint=parts, executor=executor,
+            progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,
         )  # fmt: skip
     if file:
         write_table(table.to_frame(), file)
         if parts:
             rmtree(parts, ignore_errors=True)
         n_users, n_rows = len(table.users), len(table.neighbors)
-        solved = f"; {table.stats.solved / table.stats.pairs:.1%} of the pairs solved" if parts else ""
-        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{solved}")
-        return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
+        found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
+        how = f"; {table.stats.solved / table.stats.pairs:.1%} of the pairs solved" if parts else ""
+        if table.recall_ is not None:
+            how, found["recall"] = f"; recall {table.recall_}", table.recall_.to_dict()
+        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
+        return Output(found, [str(file)])
     users, lines, heading = [], [], ""
     n_others = counted(data.n_users - (guest is None), "user")
     for one in table.users.tolist():

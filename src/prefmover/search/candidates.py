@@ -281,7 +281,10 @@ class _CandidateSearch:
             ),
             self.kept,
         )
-        logger.info("prefmover: %s", self.effort)
+        logger.info(
+            "prefmover: each user is compared with %s, and the likeliest %s closely",
+            *(f"{number:,}" for number in (self.effort.screened, self.effort.climbed)),
+        )
         return coefficients
 
     def _shortlists(self, coefficients: Floats, tuned: Ints, truth: dict[int, tuple[Ints, Floats]]) -> _Lists:
@@ -296,7 +299,7 @@ class _CandidateSearch:
             within = [np.isin(truth[u][0], lists.users[self.row_of[u]]).mean() if truth[u][0].size else 1.0
                       for u in tuned.tolist()]  # fmt: skip
             now = float(np.mean(within)) if within else 1.0
-            logger.info("prefmover: %.4f of the sample's neighbors after %d rounds", now, self.rounds)
+            logger.debug("prefmover: %.4f of the sample's neighbors after %d rounds", now, self.rounds)
             if now >= self.aim or self.rounds == MOST_ROUNDS or now - before < GAIN:
                 return lists
             self.rounds += 1

@@ -1,0 +1,57 @@
+"""What an exact search of all users would take, before it starts."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from prefmover.dataset import Dataset
+from prefmover.execution.format import duration
+from prefmover.search.index import NeighborIndex
+
+__all__ = ["LARGE", "SearchCost", "exact_cost"]
+
+LARGE = 50_000
+"""Users from which an exact search of all of them takes hours."""
+
+TRIED = 5
+
+
+class SearchCost(NamedTuple):
+    """The cost of a search: pairs of users, and seconds of one core, extrapolated from a few queries."""
+
+    pairs: int
+    core_seconds: float
+    tried: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pairs:,} pairs, some {duration(self.core_seconds)} of one core "
+            f"(from a trial of {self.tried})"
+        )
+
+
+def exact_cost(data: Dataset, k: int = 10) -> SearchCost:
+    """Return the cost of the exact k nearest users of everybody, from a few queries of different size.
+
+    The queries have the numbers of ratings of which a tenth, three tenths, ... of the users have fewer. The
+    time of a query is taken to grow with its number of ratings, from half of the mean time.
+
+    >>> from prefmover import datasets
+    >>> exact_cost(datasets.load("cinema")).pairs
+    639200
+    """
+    index, lengths = NeighborIndex(data), np.diff(data.preferences.indptr)
+    order = np.argsort(lengths, kind="stable")
+    tried = order[((np.arange(TRIED) + 0.5) / TRIED * order.size).astype(np.int64)]
+    ids = data.ratings.users[tried].tolist()
+    index.nearest(ids[:1], k, n_threads=1)  # compiles
+    start = time.perf_counter()
+    for user in ids:
+        index.nearest([user], k, n_threads=1)
+    taken = time.perf_counter() - start
+    weight = lengths + max(float(lengths.mean()), 1.0)
+    pairs = data.n_users * (data.n_users - 1)
+    return SearchCost(pairs, taken * float(weight.sum() / weight[tried].sum()), TRIED)
