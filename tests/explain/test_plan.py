@@ -10,7 +10,7 @@ from tests.messages import names, unnamed
 
 FLOW_KEYS = {
     *("source", "source_label", "source_rating", "target", "target_label", "target_rating"),
-    *("similarity", "mass", "distance", "value", "share"),
+    *("similarity", "mass", "distance", "value", "share", "kind"),
 }
 
 

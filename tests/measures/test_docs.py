@@ -22,6 +22,7 @@ def properties():
             inf: "∞",
             -inf: "-∞",
             pi / 2: "π/2",
+            5 * pi / 8: "5π/8",
             1 / 8: "1/8",
             MEASURES["n-husm"].range[1]: "sig(1)/8",
             0.5: "1/2",

@@ -14,11 +14,13 @@ from prefmover.measures import MEASURES, Measure, find_measure, similarities, we
 from tests.measures.conftest import small_worlds
 from tests.messages import names
 
+EXTENSIONS = ["pmd-agreement", "pmd-opinions", "pmd-signed"]
 PAPER = ["cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"]
 
 
 def test_the_twelve_in_the_order_of_the_paper():
-    assert list(MEASURES) == PAPER
+    assert [name for name, row in MEASURES.items() if not row.extension] == PAPER
+    assert list(MEASURES) == PAPER + EXTENSIONS
 
 
 @pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
@@ -53,7 +55,9 @@ def test_rows_tell_the_truth(row, case):
         for v, b in enumerate(rows):
             if not a or not b or (row.needs_overlap and not a.keys() & b.keys()):
                 assert np.isnan(values[u, v])
-            elif row.name == "pmd":
+            elif row.name == "pmd-signed":
+                assert np.isnan(values[u, v]) == (len({*a.values()}) == 1 or len({*b.values()}) == 1)
+            elif row.name.startswith("pmd"):
                 assert np.isnan(values[u, v]) == (max(a.values()) == 0 or max(b.values()) == 0)
             elif not row.needs_overlap:
                 assert not np.isnan(values[u, v])
@@ -117,14 +121,14 @@ def test_rows_tell_whether_others_matter(row, big_world):
     assert (alone == pytest.approx(similarities(data, row, [3], [7]), rel=1e-12)) != row.uses_others
 
 
-def test_only_exact_pmd_is_searched_by_bounds():
+def test_only_exact_transports_are_searched_by_bounds():
     by_bounds = [
         (name, convention)
         for name, row in MEASURES.items()
         for convention in row.conventions
         if row.searches_by_bounds(convention)
     ]
-    assert by_bounds == [("pmd", "published")]
+    assert by_bounds == [("pmd", "published")] + [(name, "published") for name in EXTENSIONS[:2]]
 
 
 def test_unknown_convention_lists_the_known():

@@ -41,7 +41,8 @@ def test_the_input_is_not_changed():
 def test_names():
     assert str(weight("exponential(4.0)")) == "exponential(4)"
     assert weight(weight("cosine")).name == "cosine"
-    assert {str(weight(row.weight)) for row in MEASURES.values()} == {"as-is", "one-minus", "exponential(4)"}
+    rules = {str(weight(row.weight)) for row in MEASURES.values()}
+    assert rules == {"as-is", "one-minus", "exponential(4)", "exponential(2)"}
     assert len(WEIGHTS) == 4
 
 

@@ -46,7 +46,8 @@ def distance(
     common = n_common(data, data.ratings[pair[0]], pair[1])
     answer = {"user": pair[0], "other": pair[1], "n_common": common}
     if measure == "all":
-        rows = [measure_of(model, name, convention) for name in MEASURES]
+        names = [name for name, one in MEASURES.items() if not one.extension]
+        rows = [measure_of(model, name, convention) for name in names]
         rows = [row for row in rows if data.geometry is not None or not row[0].needs_geometry]
         values = [_value_or_reason(data, pair, *row) for row in rows]
         lines = [_line(row, value) for (row, _), value in zip(rows, values, strict=True)]
@@ -82,7 +83,7 @@ def _value(data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str |
     from prefmover.measures import similarities
     from prefmover.measures.pmd import pmd
 
-    if row.searches_by_bounds(convention):  # exact PMD, which has a proof
+    if row.name == "pmd" and row.searches_by_bounds(convention):  # exact PMD, which has a proof
         plan = pmd(data, *pair)
         bound = plan.transport.certificate.dual
         return {"measure": row.name, "distance": plan.distance, "lower_bound": bound}

@@ -93,7 +93,7 @@ def neighbors(
             )
         assert ids is not None
         return _together(data, ids, k, threads, file)
-    in_parts = all_users and row.searches_by_bounds(convention)
+    in_parts = all_users and row.name == "pmd" and row.searches_by_bounds(convention)
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     if in_parts and method == "exact" and data.n_users >= LARGE:
         advice = "--method candidates finds most of them in a fraction of that"

@@ -114,12 +114,12 @@ def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
     off = spread(~on_grid)
     if off.any():
         first = np.concatenate(([0], np.cumsum(lengths[~on_grid])[:-1]))
-        rounded = _rounded_rows(values[off], first)
+        rounded = rounded_rows(values[off], first)
         units[off] = rounded // np.repeat(np.gcd.reduceat(rounded, first), lengths[~on_grid])
     return units, np.add.reduceat(units, starts)
 
 
-def _rounded_rows(values: Floats, starts: Ints) -> Ints:
+def rounded_rows(values: Floats, starts: Ints) -> Ints:
     """Return masses that total 2^30 in each row: floors, plus 1 where the remainder is largest."""
     lengths = np.diff(np.append(starts, len(values)))
     row = np.repeat(np.arange(len(starts)), lengths)

@@ -9,9 +9,11 @@ uniform        the mean over K random raters of the item, all with weight 1: the
                any notion of similarity. (With K beyond the number of raters, all of them.)
 mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) x_i and Σ q(j) x_j: the effect
                of item similarity without optimal transport
+agreement      neighbors by what PMD-agreement adds to PMD: agreement on co-rated items and overlap, without
+               optimal transport and without item similarity
 =============  ==========================================================================================
 
-The last two are a :class:`~prefmover.KNNRecommender` with a special measure.
+The last three are a :class:`~prefmover.KNNRecommender` with a special measure.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -27,13 +30,14 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
+from prefmover.measures.agreement import disagreement
 from prefmover.measures.pairs import Pairs
-from prefmover.measures.table import PUBLISHED, Convention, Measure
+from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
 from prefmover.predict.base import clip
 from prefmover.predict.centering import Centering, CenteringName
 
-__all__ = ["ControlRecommender", "mean_vector", "uniform"]
+__all__ = ["ControlRecommender", "agreement", "mean_vector", "uniform"]
 
 CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
@@ -76,6 +80,12 @@ def mean_vector(**parameters: Any) -> KNNRecommender:
     return KNNRecommender(_measure("mean-vector", _mean_vectors, True, True), **parameters)
 
 
+def agreement(**parameters: Any) -> KNNRecommender:
+    """Return a neighbor average with neighbors by agreement alone, weighted as by PMD-agreement."""
+    weight = find_measure("pmd-agreement").weight
+    return KNNRecommender(_measure("agreement", disagreement, False, False), weight=weight, **parameters)
+
+
 def _measure(name: str, kernel: Any, larger_is_closer: bool, needs_geometry: bool) -> Measure:
     only = Convention("a control")
     return Measure(
@@ -84,8 +94,8 @@ def _measure(name: str, kernel: Any, larger_is_closer: bool, needs_geometry: boo
         summary="a control",
         kernel=kernel,
         larger_is_closer=larger_is_closer,
-        range=(-1.0, 1.0),
-        symmetric=larger_is_closer,
+        range=(-inf, inf),
+        symmetric=name != "uniform",
         needs_geometry=needs_geometry,
         conventions=MappingProxyType({PUBLISHED: only, "table-1": only}),
     )

@@ -5,8 +5,8 @@ name                        recommender                                         
 ==========================  =====================================================================  =======
 default                     :class:`~prefmover.Recommender`, the model of the package              both
 knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neighbor average;      both
-                            ``all`` stands for every measure, or for every convention that
-                            differs. Ratings are predicted for every K
+                            ``all`` stands for every measure of the paper, or for every
+                            convention that differs. Ratings are predicted for every K
 kernel:DISTANCE             kernel ridge regression over users, the same for each distance         ranking
                             (:mod:`prefmover.evaluation.kernel_ridge`); ``kernels`` for all six
 kernel:MEASURE              ``Recommender(MEASURE)``, for the measures that are not such a         both
@@ -16,6 +16,8 @@ liked-popularity            these and bias
 bias                        a control: the biases of users and items                               both
 uniform, mean-vector,       controls, see :mod:`prefmover.evaluation.controls`; ``controls`` for   rating
 user-mean                   these and bias
+agreement                   a control: PMD-agreement without its transport; ``extensions`` for     rating
+                            this and the measures that are extensions
 ease, item-knn, user-knn    peers, see :mod:`prefmover.evaluation.list_peers`                      ranking
 implicit:als, implicit:bpr  peers of other packages, see :mod:`prefmover.evaluation.peers`;        ranking
 cornac:BPR, cornac:EASE     ``peers`` for all of these but cornac:EASE, which is ease again
@@ -61,6 +63,7 @@ __all__ = [
 ]
 
 CONTROLS = ("uniform", "mean-vector", "user-mean", "bias")
+AGREEMENT = "agreement"
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
 LIST_CONTROLS = ("popularity", "liked-popularity", "random")
@@ -71,6 +74,7 @@ GROUPS = {
     "kernels": tuple(f"kernel:{name}" for name in KERNELS),
     "peers": LIST_PEERS[:-1],
     "surprise": tuple(f"surprise:{name}" for name in PEERS),
+    "extensions": (*(f"knn:{name}" for name, row in MEASURES.items() if row.extension), AGREEMENT),
 }
 OBJECT = "object:"
 ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
@@ -123,7 +127,7 @@ class Method(NamedTuple):
             return cls(name, rest, rest, "model")
         if name == "default":
             return cls(name, name, name, "model")
-        if name in CONTROLS or name in LIST_CONTROLS:
+        if name in (*CONTROLS, AGREEMENT, *LIST_CONTROLS):
             return cls(name, name, name, "control")
         if name in LIST_PEERS:
             return cls(name, name, name, "peer")
@@ -155,7 +159,7 @@ class Method(NamedTuple):
             return None
         if self.family in ("default", "knn", "kernel", "bias"):
             return ("rating", "ranking")
-        return ("rating",) if self.family in (*CONTROLS, "surprise") else ("ranking",)
+        return ("rating",) if self.family in (*CONTROLS, AGREEMENT, "surprise") else ("ranking",)
 
 
 def _unknown(name: str) -> str:
@@ -164,7 +168,7 @@ def _unknown(name: str) -> str:
     known += [one for names in GROUPS.values() for one in names] + list(LIST_PEERS)
     close = close_names(name, list(dict.fromkeys(known)), n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    singles = dict.fromkeys((*CONTROLS, *LIST_CONTROLS, *LIST_PEERS))
+    singles = dict.fromkeys((*CONTROLS, AGREEMENT, *LIST_CONTROLS, *LIST_PEERS))
     return (
         f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, kernel:DISTANCE, "
         f"{', '.join(singles)}, or surprise:MODEL with {', '.join(PEERS)}"
@@ -214,11 +218,16 @@ def expand(names: Iterable[Any]) -> tuple[str, ...]:
         if name in GROUPS:
             full += GROUPS[name]
         elif head == "knn" and "all" in (measure, convention):
-            for row in MEASURES if measure == "all" else (measure,):
+            for row in _paper_and_own() if measure == "all" else (measure,):
                 full += _conventions(row) if convention == "all" else [f"knn:{row}:{convention}".rstrip(":")]
         else:
             full.append(name)
     return tuple(dict.fromkeys(Method.parse(name).recommender for name in full))
+
+
+def _paper_and_own() -> list[str]:
+    """Return the measures of the paper, and those that were registered."""
+    return [name for name, row in MEASURES.items() if not row.extension]
 
 
 def _conventions(measure: str) -> list[str]:
@@ -325,6 +334,8 @@ def create(
         return controls.uniform(seed, k=e.ks[-1], **average)
     if name == "mean-vector":
         return controls.mean_vector(k=e.ks[-1], **average)
+    if name == AGREEMENT:
+        return controls.agreement(k=e.ks[-1], **average)
     if name == "user-mean" or (name == "bias" and task == "rating"):
         return controls.ControlRecommender(name)
     lists: dict[str, Any] = {

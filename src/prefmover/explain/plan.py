@@ -17,7 +17,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain import text
-from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown
+from prefmover.measures.breakdown import WITHIN, Flow, PairBreakdown, breakdown
 from prefmover.measures.table import Measure, find_measure
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class UserExplanation(PairBreakdown):
             "factors": [f._asdict() | {"value": None if isnan(f.value) else f.value} for f in self.factors],
             "flows": [self._flow_dict(flow) for flow in self.flows[:n]],
             "certificate": proof and {"primal": proof.primal, "dual": proof.dual, "gap": proof.gap},
+            "agreement": [self._flow_dict(flow) for flow in self.agreement],
         }
 
     def _flow_dict(self, flow: Flow) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def explain_rows(
 def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:
     values = {one.name: getattr(pair, one.name) for one in fields(pair)}
     values["flows"] = flows = tuple(_shared_first(pair))
-    ids = {item for flow in flows for item in (flow.source, flow.target)}
+    ids = {item for flow in (*flows, *pair.agreement) for item in (flow.source, flow.target)}
     labels = {item: data.items.label(data.ratings.item_position(item)) for item in ids}
     return UserExplanation(**values, labels=labels)
 
@@ -163,6 +164,11 @@ def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:
 def _shared_first(pair: PairBreakdown) -> Iterable[Flow]:
     """Return the flows of a breakdown in the order of a :class:`UserExplanation`."""
     if any(flow.mass is not None for flow in pair.flows):
-        return sorted(pair.flows, key=lambda flow: -(flow.mass or 0.0) * (flow.similarity or 0.0))
+        return sorted(pair.flows, key=_apartness)
     largest = pair.flows[:MAX_TERMS]
     return largest if pair.larger_is_closer else reversed(largest)
+
+
+def _apartness(flow: Flow) -> float:
+    """Return the sort key of a flow of a plan: much mass between similar items of two users comes first."""
+    return 0.0 if flow.kind in WITHIN else -(flow.mass or 0.0) * (flow.similarity or 0.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefmover.execution.format import counted
 from prefmover.measures import MEASURES
+from prefmover.measures.breakdown import WITHIN
 
 if TYPE_CHECKING:
     from prefmover.explain.plan import UserExplanation
@@ -36,6 +37,8 @@ __all__ = [
 
 Label = Callable[[Any], str]
 
+_VERBS = {"likes": "like", "dislikes": "dislike"}  # by the kind of a flow
+
 
 def user_title(explanation: UserExplanation) -> str:
     """Return the users, the value, and how much they have in common."""
@@ -47,9 +50,36 @@ def user_title(explanation: UserExplanation) -> str:
     if explanation.reason:
         return f"{head} ({explanation.reason})"
     share = explanation.common_share
-    if share is None:
+    if share is None or explanation.agreement:
         return f"{head}, {counted(explanation.n_common, 'item')} in common"
     return f"{head}, {share:.0%} of the preference in common"
+
+
+def agreement_lines(explanation: UserExplanation, n: int = 3) -> list[str]:
+    """Return the two parts of a measure of taste and agreement, with the ``n`` items that decide most.
+
+    Two users agree on an item if both rated it above their means, or both below.
+    """
+    if "P" not in {factor.name for factor in explanation.factors}:
+        return []
+    taste, share = explanation.factor("D"), explanation.common_share or 0.0
+    lines = [f"  taste: PMD {taste:.4f}, {share:.0%} of the preference in common"]
+    flows = explanation.agreement
+    agreed = [flow for flow in flows if flow.value > 0]
+    opposed = [flow for flow in reversed(flows) if flow.value < 0]
+    if not flows:
+        return [*lines, "  agreement: unknown, since no item is rated by both"]
+    head = f"  agreement: they agree on {len(agreed)} of {counted(len(flows), 'item')} that both rated"
+    lines.append(f"{head} (correlation {explanation.factor('P'):+.2f}, shrunk)")
+    for name, some in (("most", agreed[:n]), ("least", opposed[:n])):
+        if some:
+            items = (f"{explanation.label(f.source)}, {_two_ratings(f)}" for f in some)
+            lines.append(f"    {name}: {'; '.join(items)}")
+    return lines
+
+
+def _two_ratings(flow: Flow) -> str:
+    return f"{flow.source_rating:g} and {flow.target_rating:g}"
 
 
 def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
@@ -63,6 +93,7 @@ def user_lines(explanation: UserExplanation, n: int = 12) -> list[str]:
         width = max((len(factor.name) for factor in explanation.factors), default=0)
         lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in explanation.factors]
         return [*lines, *(f"  {_flow_line(flow, explanation)}" for flow in flows[:n])]
+    lines += agreement_lines(explanation)
     n_apart = 0 if len(flows) <= n else max(1, n // 4)
     lines += [f"  {_flow_line(flow, explanation)}" for flow in flows[: n - n_apart]]
     if n_apart:
@@ -77,7 +108,15 @@ def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
     source, target = explanation.label(flow.source), explanation.label(flow.target)
     items = f"{source}, {flow.source_rating:g} ↔ {target}, {flow.target_rating:g}"
     if flow.source == flow.target:
-        items = f"both rated {source}, {flow.source_rating:g} and {flow.target_rating:g}"
+        items = f"both {_VERBS.get(flow.kind, 'rated')} {source}, {_two_ratings(flow)}"
+    elif flow.kind in _VERBS:
+        items = f"both {_VERBS[flow.kind]} {items}"
+    elif flow.kind == "first":
+        liked, other = f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
+        items = f"{explanation.user} likes {liked}, not {other}"
+    elif flow.kind == "second":
+        liked, other = f"{target}, {flow.target_rating:g}", f"{source}, {flow.source_rating:g}"
+        items = f"{explanation.other} likes {liked}, not {other}"
     if flow.mass is None:
         return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
     return f"{flow.mass:6.1%}  {items}" + (f": {flow.share:.1%} of the distance" if flow.value else "")
@@ -89,13 +128,14 @@ def user_html(explanation: UserExplanation, n: int = 15) -> str:
     sizes = ("mass", "share of the distance") if plan else ("term", "share of the sum")
     head = (f"{explanation.user}'s item", f"{explanation.other}'s item", "similarity", *sizes)
     rows = []
-    for flow in explanation.flows[:n]:
+    for flow in [flow for flow in explanation.flows if flow.kind not in WITHIN][:n]:
         source, target = explanation.label(flow.source), explanation.label(flow.target)
         similarity = "" if flow.similarity is None else f"{flow.similarity:.2f}"
         size = f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}"
         items = f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
         rows.append((*items, similarity, size, f"{flow.share:.1%}"))
-    return _html_table(user_title(explanation), head, rows)
+    parts = "".join(f"<p>{escape(line.strip())}</p>" for line in agreement_lines(explanation))
+    return parts + _html_table(user_title(explanation), head, rows)
 
 
 def proof_text(certificate: Certificate) -> str:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from prefmover.ot import Certificate
 
 
+WITHIN = ("first", "second")
+"""Kinds of flows between two items of one user."""
+
+
 class Flow(NamedTuple):
     """One term of the sum that a measure consists of: a rating of the first user meets one of the second.
 
@@ -39,6 +43,9 @@ class Flow(NamedTuple):
         The term itself; for PMD mass times distance.
     share
         Share of |value| in the sum of all |values|; for PMD, share of the whole distance.
+    kind
+        For PMD-signed: ``"likes"`` or ``"dislikes"`` of both users, or ``"first"`` or ``"second"`` if both
+        items are from that user. Empty for other measures.
     """
 
     source: Any
@@ -50,6 +57,7 @@ class Flow(NamedTuple):
     distance: float | None
     value: float
     share: float
+    kind: str = ""
 
 
 class Factor(NamedTuple):
@@ -68,6 +76,7 @@ class PairTerms(NamedTuple):
     flows: "list[Flow]"
     reason: str | None = None
     certificate: "Certificate | None" = None
+    agreement: "list[Flow]" = []  # noqa: RUF012 - a field of a tuple, never changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,8 @@ class PairBreakdown:
         The terms of the sum, largest first.
     certificate
         For PMD: the proof that the plan is optimal.
+    agreement
+        For a measure of taste and agreement: a term for each co-rated item, positive where the two agree.
     """
 
     user: Any
@@ -101,6 +112,7 @@ class PairBreakdown:
     flows: tuple[Flow, ...]
     reason: str | None = None
     certificate: "Certificate | None" = None
+    agreement: tuple[Flow, ...] = ()
 
     @property
     def value_name(self) -> str:
@@ -251,6 +263,7 @@ def breakdown(
         flows=tuple(sorted(terms.flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))),
         reason=terms.reason if isnan(terms.value) else None,
         certificate=terms.certificate,
+        agreement=tuple(sorted(terms.agreement, key=lambda flow: -flow.value)),
     )
 
 

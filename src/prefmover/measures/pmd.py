@@ -23,9 +23,9 @@ from prefmover.data.preferences import Preferences, undefined_because
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows, compute, entries_of_rows
+from prefmover.measures.space import Ground, Space, item_space
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
@@ -54,7 +54,7 @@ class UserTransport:
     def transport(self) -> Transport:
         """The solved problem, with plan, potentials and certificate."""
         geometry, p = self._data.require_geometry("PMD"), self._data.preferences
-        (i, mass_u, total_u), (j, mass_v, total_v) = (_distribution(p, user) for user in (self._u, self._v))
+        (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (self._u, self._v))
         _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
         same, costs = (at_i, at_j) if geometry.is_metric else None, geometry.grid_block(i, j)
         return solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, geometry.unit, same=same))
@@ -65,21 +65,32 @@ class UserTransport:
 
         The masses sum to 1 and the shares to 1 (all shares are 0 for users at distance 0).
         """
-        data, plan = self._data, self.transport.plan
-        p, geometry = data.preferences, data.require_geometry("PMD")
-        sources = _distribution(p, self._u)[0][plan.rows]
-        targets = _distribution(p, self._v)[0][plan.columns]
-        d = self.transport.problem.costs[plan.rows, plan.columns]
-        work = plan.mass * d
-        share = work / work.sum() if work.any() else work
-        order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
-        ids = data.ratings.items[sources], data.ratings.items[targets]
-        ratings = _ratings_of(data, self._u, sources), _ratings_of(data, self._v, targets)
-        columns = *ids, *ratings, geometry.similarity_at(d), plan.mass, d, work, share
-        return [Flow(*fields) for fields in zip(*(x[order].tolist() for x in columns), strict=True)]
+        p, users = self._data.preferences, (self._u, self._v)
+        sources, targets = (distribution(p, user)[0] for user in users)
+        return plan_flows(self._data, users, self.transport, sources, targets)
 
     def __repr__(self) -> str:
         return f"UserTransport({self.user!r} → {self.other!r}: distance {self.distance:.6f})"
+
+
+def plan_flows(
+    data: Dataset, users: tuple[int, int], transport: Transport, sources: Ints, targets: Ints
+) -> list[Flow]:
+    """Return the flows of a plan, largest share of the distance first; mass that stays put comes last.
+
+    ``sources`` and ``targets`` are the items, by position, of the rows and columns of the problem: items of
+    the first and of the second of the two users.
+    """
+    geometry, plan = data.require_geometry("PMD"), transport.plan
+    i, j = sources[plan.rows], targets[plan.columns]
+    d = transport.problem.costs[plan.rows, plan.columns]
+    work = plan.mass * d
+    share = work / work.sum() if work.any() else work
+    order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
+    similarity = geometry.similarity(sources, targets)[plan.rows, plan.columns]
+    ratings = _ratings_of(data, users[0], i), _ratings_of(data, users[1], j)
+    columns = data.ratings.items[i], data.ratings.items[j], *ratings, similarity, plan.mass, d, work, share
+    return [Flow(*fields) for fields in zip(*(x[order].tolist() for x in columns), strict=True)]
 
 
 def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
@@ -197,21 +208,29 @@ def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
     Sinkhorn's plan at ε = .05 with costs 1 - s, which the paper's Table 1 turns out to show.
     """
     data, others = pairs.data, pairs.others
-    geometry = data.require_geometry("PMD")
-    column = {u: k for k, u in enumerate(others.tolist())} if pairs.upper else {}
-
-    def exact_rows(users: Ints) -> Floats:
-        out = np.empty((len(users), len(others)))
-        for k, u in enumerate(users.tolist()):
-            first = column.get(u, 0)
-            out[k, first:] = distances_from(data.preferences, geometry, u, others[first:])
-        return out
+    if transport == "exact":
+        return transport_rows(pairs, item_space(data))
 
     def entropic_rows(users: Ints) -> Floats:
         out = [[_entropic_cost(data, u, v) for v in others.tolist()] for u in users.tolist()]
         return on_grid(np.array(out).reshape(len(users), len(others)))
 
-    return entropic_rows if transport == "entropic" else exact_rows
+    return entropic_rows
+
+
+def transport_rows(pairs: Pairs, space: Space) -> Rows:
+    """Return a function from users to their exact distances to others, in a space of points."""
+    others = pairs.others
+    column = {u: k for k, u in enumerate(others.tolist())} if pairs.upper else {}
+
+    def rows(users: Ints) -> Floats:
+        out = np.empty((len(users), len(others)))
+        for k, u in enumerate(users.tolist()):
+            first = column.get(u, 0)
+            out[k, first:] = distances_from(*space, u, others[first:])
+        return out
+
+    return rows
 
 
 def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
@@ -236,7 +255,7 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
     return PairTerms(answer.distance, factors, answer.flows, certificate=answer.transport.certificate)
 
 
-def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others: Ints) -> Floats:
+def distances_from(everyone: Preferences, geometry: Ground, u: int, others: Ints) -> Floats:
     """Return the distances between the user at position u and those at positions ``others``."""
     from prefmover.execution.jit import for_work
     from prefmover.measures import _pmd as kernels
@@ -245,7 +264,7 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
     out = np.empty(others.size)
     if not others.size:
         return out
-    items = _distribution(everyone, u)[0]
+    items = distribution(everyone, u)[0]
     longest = int((everyone.indptr[others + 1] - everyone.indptr[others]).max())
     if geometry.grid is not None and others.size < FEW:
         distance, columns = geometry.grid, items
@@ -262,7 +281,7 @@ def distances_from(everyone: Preferences, geometry: ItemGeometry, u: int, others
 
 
 def query_major(
-    geometry: ItemGeometry, items: npt.NDArray[Any], needed: npt.NDArray[Any] | None
+    geometry: Ground, items: npt.NDArray[Any], needed: npt.NDArray[Any] | None
 ) -> npt.NDArray[np.int32]:
     """Return the (n_items, len(items)) distances from every item to ``items``, contiguous.
 
@@ -279,10 +298,10 @@ def query_major(
 
 
 def wide_distance(
-    preferences_u: Preferences, preferences_v: Preferences, geometry: ItemGeometry, u: int, v: int
+    preferences_u: Preferences, preferences_v: Preferences, geometry: Ground, u: int, v: int
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
-    (i, p, total_p), (j, q, total_q) = _distribution(preferences_u, u), _distribution(preferences_v, v)
+    (i, p, total_p), (j, q, total_q) = distribution(preferences_u, u), distribution(preferences_v, v)
     whole = geometry.grid_block(i, j).astype(np.int64)
     result = solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit))
     if result.status != "optimal":
@@ -307,7 +326,7 @@ def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
     return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
-def _distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int]:
+def distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int]:
     """Return a user's items, masses and total mass."""
     row = slice(p.indptr[user], p.indptr[user + 1])
     return p.indices[row], p.mass[row], p.total[user]

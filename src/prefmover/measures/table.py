@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from math import exp, inf, pi
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,14 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.errors import InputError, close_names
-from prefmover.measures import corated, distribution, item_aware, overlap
+from prefmover.measures import agreement, corated, distribution, item_aware, opinions, overlap, signed
 from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
 from prefmover.measures.pairs import Kernel, Pairs, Rows
+from prefmover.measures.space import Space, item_space
+
+if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
 
 PUBLISHED = "published"
 TABLE_1 = "table-1"
@@ -97,6 +101,12 @@ class Measure:
     weight
         The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`. By
         default ``"as-is"`` for a similarity and ``"exponential(1)"`` for a distance.
+    extension
+        Whether it is an extension of this package, and not a measure of the paper. ``"all"`` measures are
+        those of the paper.
+    space, term
+        For the search by bounds: a function from a data set to the space of its transports, and a kernel for
+        what the measure adds to them.
     """
 
     name: str
@@ -119,6 +129,9 @@ class Measure:
     halves: bool = False
     task_rows: int = 64
     weight: str = ""
+    extension: bool = False
+    space: Callable[["Dataset"], Space] | None = None
+    term: Kernel | None = None
 
     def __post_init__(self) -> None:
         """Check the name, and add the conventions and the weight that every measure has."""
@@ -144,6 +157,11 @@ class Measure:
     def value_name(self) -> Literal["distance", "similarity"]:
         """Whether a value is a ``"distance"`` or a ``"similarity"``."""
         return "similarity" if self.larger_is_closer else "distance"
+
+    @property
+    def is_zero_for_itself(self) -> bool:
+        """Whether the value of a user and itself is 0: so for all distances without a term."""
+        return not self.larger_is_closer and self.term is None
 
     def searches_by_bounds(self, convention: str | None = None) -> bool:
         """Whether the search can skip most pairs by lower bounds."""
@@ -384,6 +402,7 @@ BOBADILLA = (
 )
 PATRA = "Patra, Launonen, Ollikainen, Nandi: A new similarity measure, Knowledge-Based Systems 82, 2015"
 WANG = "Wang, Deng, Gao, Zhang: A hybrid user similarity model, Information Sciences 418, 2017"
+PREFMOVER = "prefmover, an extension (docs/measures.md)"
 MENG = "Meng, Liu, Liao, Guo, Chen: PMD: a new user distance for recommender systems"
 
 _SIG_1 = 1 / (1 + exp(-1))
@@ -467,9 +486,28 @@ _ROWS = [
             ),
         },
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
-        search="cascade", halves=True, task_rows=1,
+        search="cascade", halves=True, task_rows=1, space=item_space,
+    ),
+    Measure(
+        "pmd-agreement", "PMD-agreement", "PMD plus disagreement on the items that both rated.",
+        agreement.agreement, agreement.agreement_breakdown, (0, inf), Style(PURPLE, "-", "D"), PREFMOVER,
+        larger_is_closer=False, needs_geometry=True, weight="exponential(2)",
+        search="cascade", halves=True, task_rows=1, extension=True,
+        space=item_space, term=agreement.agreement_term,
+    ),
+    Measure(
+        "pmd-opinions", "PMD-opinions", "PMD between items with their ratings: a fan is not a critic.",
+        opinions.opinions, opinions.opinions_breakdown, (0, 5 * pi / 8), Style(GREEN, "-", "s"), PREFMOVER,
+        larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
+        search="cascade", halves=True, task_rows=1, extension=True, space=opinions.opinion_space,
+    ),
+    Measure(
+        "pmd-signed", "PMD-signed", "The least cost of moving likes and dislikes onto each other.",
+        signed.signed, signed.signed_breakdown, (0, pi / 2), Style(SKY, "-", "^"), PREFMOVER,
+        larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
+        halves=True, task_rows=1, extension=True,
     ),
 ]  # fmt: skip
 
 MEASURES: dict[str, Measure] = {row.name: row for row in _ROWS}
-"""All measures by name, in the order of the paper's Table 1."""
+"""All measures by name: the paper's twelve in the order of its Table 1, then extensions, then your own."""

@@ -21,9 +21,10 @@ from prefmover.measures.calibration import (
     estimate,
     estimate_to_landmarks,
 )
-from prefmover.measures.pairs import entries_of_rows
+from prefmover.measures.pairs import Pairs, compute, entries_of_rows
 from prefmover.measures.pairwise import value_blocks, values
 from prefmover.measures.pmd import distances_from
+from prefmover.measures.space import item_space
 from prefmover.search import NeighborIndex
 from prefmover.search.nearest import nearest_positions, raters_positions
 from prefmover.search.result import NeighborPositions, SearchStats
@@ -89,11 +90,17 @@ class UserSimilarity:
     def calibrated(self, seed: int = 0) -> UserSimilarity:
         """Return the measure with a calibration for these data, if it takes one.
 
-        Only PMD is estimated, and only if there are more than :data:`EXACT_PAIRS` pairs of users.
+        Only PMD is estimated, alone or as part of a measure, and only if there are more than
+        :data:`EXACT_PAIRS` pairs of users.
         """
-        if not self.searches_by_bounds or self.data.n_users * (self.data.n_users - 1) // 2 <= EXACT_PAIRS:
+        if not self._has_pmd or self.data.n_users * (self.data.n_users - 1) // 2 <= EXACT_PAIRS:
             return replace(self, calibration=None)
         return replace(self, calibration=calibrate(self.data, seed=seed, n_threads=self.n_threads))
+
+    @property
+    def _has_pmd(self) -> bool:
+        """Whether the measure is exact PMD, or PMD plus a term."""
+        return self.searches_by_bounds and self.measure.space is item_space
 
     @property
     def searches_by_bounds(self) -> bool:
@@ -103,7 +110,7 @@ class UserSimilarity:
     @cached_property
     def _index(self) -> NeighborIndex | None:
         """The search index; None for measures that are searched without one."""
-        return NeighborIndex(self.data) if self.searches_by_bounds else None
+        return NeighborIndex(self.data, self.measure) if self.searches_by_bounds else None
 
     def values(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
@@ -117,6 +124,9 @@ class UserSimilarity:
         same = np.array_equal(users, others)
         out = self._estimated(rows, rows if same else self._rows(others))
         out[users[:, None] == others[None, :]] = 0.0
+        if self.measure.term is not None:
+            pairs = Pairs(self.data, users, others)
+            out += compute(self.measure.term(pairs), pairs, task_rows=BLOCK_USERS, n_threads=self.n_threads)
         return out
 
     def landmark_estimates(self, guest: Ratings, landmarks: Ints) -> tuple[Floats, float]:
@@ -128,7 +138,20 @@ class UserSimilarity:
         if key not in self.prepared:
             rows = UserRows.take(self.landmark_data.preferences, geometry, landmarks)
             self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads)
-        return estimate_to_landmarks(self.calibration, geometry, one, self.prepared[key])[0], 0.0
+        estimates = estimate_to_landmarks(self.calibration, geometry, one, self.prepared[key])[0]
+        if self.measure.term is None:
+            return estimates, 0.0
+        terms, itself = self._guest_terms(self.landmark_data, guest, landmarks)
+        return estimates + terms, itself
+
+    def _guest_terms(self, data: Dataset, guest: Ratings, others: Ints) -> tuple[Floats, float]:
+        """Return the term that the measure adds to PMD, between a guest and others, and the guest itself."""
+        assert self.measure.term is not None
+        some = data.ratings.take(users=others)
+        whole = Dataset(some.stack(_renamed(guest, some)), data.geometry, data.items)
+        query = np.array([len(others)])
+        row = self.measure.term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
+        return row[:-1], float(row[-1])
 
     def _rows(self, users: Ints) -> UserRows:
         return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
@@ -149,15 +172,19 @@ class UserSimilarity:
 
     def self_values(self, users: Ints) -> Floats:
         """Return the measure between each user and itself."""
-        if not self.measure.larger_is_closer:
+        if self.measure.is_zero_for_itself:
             return np.zeros(len(users))
         parts = np.split(users, range(BLOCK_USERS, len(users), BLOCK_USERS))
         return np.concatenate([np.diagonal(self.values(some, some)) for some in parts])
 
     def guest_values(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
         """Return the measure between a guest and ``others``, and between the guest and itself."""
-        if self.searches_by_bounds:
-            return self._guest_distances(guest, others), 0.0
+        if self._has_pmd:
+            distances = self._guest_distances(guest, others)
+            if self.measure.term is None:
+                return distances, 0.0
+            terms, itself = self._guest_terms(self.data, guest, others)
+            return distances + terms, itself
         # Some measures use the means of items, which depend on all ratings.
         ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
         columns = others if self.measure.uses_others else np.arange(len(others))
@@ -166,7 +193,7 @@ class UserSimilarity:
         query = np.array([ratings.n_users])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]
-        return row[:-1], float(row[-1]) if self.measure.larger_is_closer else 0.0
+        return row[:-1], 0.0 if self.measure.is_zero_for_itself else float(row[-1])
 
     def _guest_distances(self, guest: Ratings, others: Ints) -> Floats:
         """Return exact distances from a guest; the masses of the data's users are prepared once for all."""

@@ -38,6 +38,7 @@ STYLES = {
     "default": ("#009E73", "-", "d"),
     "uniform": (GRAY, ":", "s"),
     "mean-vector": (GRAY, "-.", "D"),
+    "agreement": (GRAY, "--", "s"),
     "user-mean": (GRAY, ":", ""),
     "bias": (GRAY, "-.", ""),
     "SVD": ("#009E73", ":", "1"),

@@ -3,6 +3,9 @@
 Everything is in units of the item grid. A user is skipped only if a lower bound, less a margin for the
 rounding of its sum, exceeds the distance that can still enter a list. So the lists are those of exhaustive
 search.
+
+A measure may add a term to the transport of a pair. The term is known, so it is added to every bound, and the
+transport itself has what is left of the limit.
 """
 
 from typing import NamedTuple
@@ -96,6 +99,7 @@ class Scratch(NamedTuple):
     bound: npt.NDArray[np.float64]
     other: npt.NDArray[np.float64]
     known: npt.NDArray[np.float64]  # distances solved from the other side; negative if none
+    term: npt.NDArray[np.float64]  # what a measure adds to the transport with a user; 0 for PMD
     alive: npt.NDArray[np.int64]
     f: npt.NDArray[np.int16]
     crowd: npt.NDArray[np.float64]
@@ -133,6 +137,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         bound=np.empty(n_users),
         other=np.empty(n_users),
         known=np.full(n_users, -1.0),
+        term=np.zeros(n_users),
         alive=np.empty(n_users, np.int64),
         f=np.empty(n_items, np.int16),
         crowd=np.empty(n_items),
@@ -214,7 +219,7 @@ def exceeds(bound, limit):
 
 @kernel
 def bound_all(query, users, s):
-    """Set s.bound to RWMD, the larger of the two one-sided bounds."""
+    """Set s.bound to RWMD, the larger of the two one-sided bounds, plus the term of each pair."""
     m = query.items.size
     for j in range(m):
         s.g[j] = 0
@@ -230,6 +235,8 @@ def bound_all(query, users, s):
                     query.coarse, query.mass, query.total, users.indptr, users.items, v, s.best_g
                 )
                 s.bound[v] = max(s.bound[v], other)
+    for v in range(users.total.size):
+        s.bound[v] += s.term[v] / query.unit
 
 
 @kernel
@@ -290,7 +297,7 @@ def apply_prices(query, users, s, n):
     for k in range(n):
         v = s.alive[k]
         value = base + priced(s.f, users.indptr, users.items, users.mass, users.total, v)
-        s.bound[v] = max(s.bound[v], value)
+        s.bound[v] = max(s.bound[v], value + s.term[v] / query.unit)
 
 
 @kernel
@@ -311,13 +318,14 @@ def visit(query, users, lists, n, solved, s, stats):
     while n > 0:
         v = s.alive[0]  # sorted, and thereby a heap
         limit = reach_of(v, lists, query.radius) / query.unit
+        term = s.term[v] / query.unit
         row = s.row[v]
         prices = s.g if row == NO_ROW else s.prices[row]
         waits = False
         if exceeds(s.bound[v], limit):
             stats[ABANDONED if s.raised[v] else PRICES] += 1
         elif limit < np.inf and not s.raised[v]:
-            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS, limit, query, users, s))
+            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS, limit - term, query, users, s) + term)
             s.raised[v] = True
             waits = True
             if row == NO_ROW and free > 0:
@@ -326,7 +334,7 @@ def visit(query, users, lists, n, solved, s, stats):
             if row != NO_ROW:
                 copy(s.best_g, query.coarse.shape[1], s.prices[row])
         else:
-            solved = solve_one(v, limit, prices, query, users, lists, solved, s, stats)
+            solved = solve_one(v, limit - term, prices, query, users, lists, solved, s, stats)
             if solved < 0:
                 return solved
         if not waits:
@@ -376,6 +384,7 @@ def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
         if status != OPTIMAL:
             return -1 - v
         distance = as_distance(high, low, query.total * users.total[v], query.unit)
+    distance += s.term[v]
     stats[SOLVED] += 1
     s.solved_users[solved] = v
     s.solved_distances[solved] = distance

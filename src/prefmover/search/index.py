@@ -1,4 +1,4 @@
-"""An index for exact search by PMD: prepared once, searched many times.
+"""An index for exact search by PMD, or by a measure that is made of it: prepared once, searched many times.
 
 Queries run on threads, one query per thread at a time, heavy ones first. Distances are computed from exact
 integers, so the result does not depend on the number of threads or on the side from which a pair was solved.
@@ -7,7 +7,7 @@ Only the counts in the statistics do.
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from prefmover._typing import Ints, Progress
-from prefmover.data.preferences import preferences
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, opened
+from prefmover.measures import Measure, find_measure
+from prefmover.measures.pairs import Pairs
+from prefmover.measures.space import Ground, item_space
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors, SearchStats
 from prefmover.search.shard import (
@@ -45,6 +48,8 @@ class NeighborIndex:
     ----------
     data
         The users to search, and the distances between items.
+    measure
+        PMD, or another measure that is searched by bounds on a transport.
     table_budget
         Bytes for a table of distances between items and users (2 n_items n_users), which makes one of the
         bounds cheaper. It is built for searches with many queries. 0 means no table.
@@ -57,12 +62,18 @@ class NeighborIndex:
     [Neighbor('olga-r', distance 0.651934)]
     """
 
-    def __init__(self, data: Dataset, *, table_budget: int = TABLE_BUDGET) -> None:
+    def __init__(
+        self, data: Dataset, measure: str | Measure = "pmd", *, table_budget: int = TABLE_BUDGET
+    ) -> None:
         check_dataset(data)
-        self.data = data
-        self.geometry = data.require_geometry("PMD")
+        self.data, self.measure = data, find_measure(measure)
+        if self.measure.space is None:
+            raise InputError(f"{self.measure.label} has no bounds to search by; use prefmover.nearest")
+        self.geometry = data.require_geometry(self.measure.label)
+        space = self.measure.space(data)
+        self._ground = space.ground
         self.table_budget = table_budget
-        self._shard = Shard.from_preferences(data.preferences)
+        self._shard = Shard.from_preferences(space.preferences)
 
     def nearest(
         self,
@@ -76,7 +87,9 @@ class NeighborIndex:
         checkpoint: str | PathLike[str] | None = None,
     ) -> Neighbors:
         """Return the k nearest users of each query; see :func:`~prefmover.search.nearest`."""
-        request = Request.from_ids(self.data, users, new=new, k=k, n_threads=n_threads, progress=progress)
+        request = Request.from_ids(
+            self.data, users, self.measure, new=new, k=k, n_threads=n_threads, progress=progress
+        )
         return request.result(self.search(request, executor, checkpoint))
 
     def within(
@@ -90,7 +103,7 @@ class NeighborIndex:
     ) -> Neighbors:
         """Return all users within a distance of each query; see :func:`~prefmover.search.within`."""
         request = Request.from_ids(
-            self.data, users, new=new, radius=radius, n_threads=n_threads, progress=progress
+            self.data, users, self.measure, new=new, radius=radius, n_threads=n_threads, progress=progress
         )
         return request.result(self.search(request))
 
@@ -106,8 +119,9 @@ class NeighborIndex:
     ) -> Neighbors:
         """Return the k nearest raters of each pair; see :func:`~prefmover.search.nearest_raters`."""
         request = Request.from_ids(
-            self.data, users, items=items, new=new, k=k, n_threads=n_threads, progress=progress
-        )
+            self.data, users, self.measure, items=items, new=new, k=k,
+            n_threads=n_threads, progress=progress,
+        )  # fmt: skip
         return request.result(self.search(request))
 
     def search(
@@ -123,6 +137,9 @@ class NeighborIndex:
         announce_compilation()
         rows, k, new = np.unique(request.users), request.most, request.new
         if executor is not None or checkpoint is not None:
+            if self.measure.name != "pmd":
+                option = "executor" if checkpoint is None else "checkpoint"
+                raise InputError(f"{option} works with PMD only; search {self.measure.label} without it")
             if new is not None and checkpoint is not None:
                 raise InputError("checkpoint works with users of the data only; search new users without it")
             with opened(executor, request.n_threads) as runs:
@@ -130,13 +147,19 @@ class NeighborIndex:
                     self, request.users, k, runs, checkpoint, new=new, progress=request.progress
                 )
         start = time.perf_counter()
-        shard, queries = self.shard(rows.size >= MANY, request.n_threads), self.queries(new)
+        if new is None or self.measure.space is item_space:
+            ground, queries = self._ground, self.queries(new)
+            shard = self.shard(rows.size >= MANY, request.n_threads)
+        else:
+            ground, shard, queries = self._with_new_points(new)
         table = SearchStats(seconds={"table": time.perf_counter() - start})
         exchange = Exchange(shard, set(queries.positions[rows].tolist()) - {-1})
         radius = np.inf if request.radius is None else float(request.radius)
         numbers, lists_for = self._lists(request)
         solve_first = k if request.items is None else 2 * k
-        search = ShardSearch(shard, self.geometry, queries, lists_for, solve_first, radius, exchange)
+        search = ShardSearch(
+            shard, ground, queries, lists_for, solve_first, radius, exchange, self._term_for(new, rows)
+        )
         results, stats = search.run(rows, request.n_threads, request.progress)
         lists = zip(request.users.tolist(), numbers.tolist(), strict=True)
         return NeighborPositions.from_lists((results[u].row(number) for u, number in lists), table + stats)
@@ -144,8 +167,31 @@ class NeighborIndex:
     def queries(self, new: Ratings | None = None) -> Queries:
         """Return the possible queries: the users of the index, or new ones."""
         if new is None:
-            return Queries(self.data.preferences, np.arange(self.data.n_users))
+            return Queries(self._shard.preferences, np.arange(self.data.n_users))
         return Queries(preferences(new), np.full(new.n_users, -1))
+
+    def _with_new_points(self, new: Ratings) -> tuple[Ground, Shard, Queries]:
+        """Return the space of the users of the index and new ones, who may bring points of their own."""
+        assert self.measure.space is not None
+        p, ground = self.measure.space(self._with_new(new))
+        n = self.data.n_users
+        first = p.indptr[n]
+        theirs = Preferences(p.indptr[n:] - first, p.indices[first:], p.mass[first:], p.total[n:])
+        return ground, Shard.from_preferences(p, 0, n), Queries(theirs, np.full(new.n_users, -1))
+
+    def _with_new(self, new: Ratings) -> Dataset:
+        """Return the data with new users behind all others."""
+        geometry = self.data.require_geometry(self.measure.label)
+        return Dataset(self.data.ratings.stack(new), geometry, self.data.items)
+
+    def _term_for(self, new: Ratings | None, rows: Ints) -> Callable[[int], Floats] | None:
+        """Return a function from a query to what the measure adds to the transport with each user."""
+        if self.measure.term is None:
+            return None
+        data, first = (self.data, 0) if new is None else (self._with_new(new), self.data.n_users)
+        pairs = Pairs(data, rows + first, np.arange(self.data.n_users))
+        terms = self.measure.term(pairs)
+        return lambda row: terms(np.array([row + first]))[0]
 
     def shard(self, with_table: bool, n_threads: int | None = None) -> Shard:
         """Return all users as one shard: with a table if it is requested and fits, or exists already."""
@@ -157,7 +203,8 @@ class NeighborIndex:
 
     def has_room_for_table(self, n_users: int) -> bool:
         """Whether the table of a number of users fits the budget."""
-        return self.geometry.grid is not None and 2 * self.data.n_items * n_users <= self.table_budget
+        has_grid = self.measure.space is item_space and self.geometry.grid is not None
+        return has_grid and 2 * self.data.n_items * n_users <= self.table_budget
 
     def _lists(self, request: Request) -> tuple[Ints, ListsFor]:
         """Return, for each query, which of its user's lists it has; and a function that makes a user's lists.

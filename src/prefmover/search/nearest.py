@@ -298,7 +298,8 @@ def _search(
     few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
     alone = executor is None and checkpoint is None
     if request.measure.searches_by_bounds(request.convention) and not (few and alone):
-        return (index or NeighborIndex(request.data)).search(request, executor, checkpoint)
+        index = index or NeighborIndex(request.data, request.measure)
+        return index.search(request, executor, checkpoint)
     if checkpoint is not None or executor is not None:
         option = "executor" if checkpoint is None else "checkpoint"
         raise InputError(f"{option} works with PMD only; {request.measure.label} is computed for every pair")

@@ -23,6 +23,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import wide_distance
+from prefmover.measures.space import Ground
 from prefmover.search.result import NeighborPositions, SearchStats
 
 Table = npt.NDArray[np.int16]
@@ -181,15 +182,19 @@ class ShardSearch:
         fill, in rows of the shard.
     solve_first
         Number of users to solve before looking for better bounds.
+    term_for
+        Called with the row of a query. Returns what the measure adds to the transport with each user of the
+        shard; None if it adds nothing.
     """
 
     shard: Shard
-    geometry: ItemGeometry
+    geometry: Ground
     queries: Queries
     lists_for: ListsFor
     solve_first: int
     radius: float
     exchange: Exchange
+    term_for: Callable[[int], Floats] | None = None
 
     def run(
         self, rows: Ints, n_threads: int | None, progress: Progress | None
@@ -226,19 +231,21 @@ class ShardSearch:
         seconds = {"layout": time.perf_counter() - start}
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
         s.known[known] = distances
+        s.term[:] = 0.0 if self.term_for is None else self.term_for(row)
         while True:
             lists = self.lists_for(row, itself)
             try:
                 solved, counts, stages = cascade(query, shard.candidates(), lists, self.solve_first, s)
                 break
             except WidePairError as pair:  # beyond 32 bits: solved separately, then known
-                s.known[pair.v] = wide_distance(p, shard.preferences, geometry, row, pair.v)
+                transport = wide_distance(p, shard.preferences, geometry, row, pair.v)
+                s.known[pair.v] = transport + s.term[pair.v]
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
 
 
 def lay_out(
-    geometry: ItemGeometry, items: npt.NDArray[np.int32], mass: Ints, total: int, itself: int, radius: float
+    geometry: Ground, items: npt.NDArray[np.int32], mass: Ints, total: int, itself: int, radius: float
 ) -> Any:
     """Return a query as the kernels take it: with the distances between its items and all items."""
     from prefmover.search import _bounds, _cascade

@@ -445,6 +445,8 @@ class Handlers:
             everybody, first = self._with_ratings(ratings.stack(user)), ratings.n_users
         results = []
         for row in MEASURES.values():
+            if row.extension:
+                continue
             check_cancelled()
             data, u, v = (everybody, first, position) if row.uses_others else (pair, 1, 0)
             results.append(_measured(data, row, u, v))

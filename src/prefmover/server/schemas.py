@@ -475,6 +475,9 @@ class FlowOut(_Response):
     distance: float | None = Field(description="Between the items; null unless PMD.")
     value: float = Field(description="The part of the value: for PMD, mass times distance.")
     share: float = Field(description="The share of the value.")
+    kind: str = Field(
+        description="PMD-signed: likes or dislikes of both, or items of the first or second user alone."
+    )
 
 
 class GroupedItemOut(_Response):
@@ -497,6 +500,9 @@ class UserExplanationOut(_MeasureValue):
     factors: list[FactorOut]
     flows: list[FlowOut] = Field(description="What the two users share most first.")
     certificate: CertificateOut | None = Field(description="Null unless PMD.")
+    agreement: list[FlowOut] = Field(
+        description="PMD-agreement: the items that both rated, those that they agree on first."
+    )
     nearer_than: NearerThan
     items: list[GroupedItemOut] = Field(description="Groups of the items of the flows, to show many as few.")
 

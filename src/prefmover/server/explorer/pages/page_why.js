@@ -9,10 +9,12 @@ import {
   count,
   decimal,
   item as itemNoun,
+  items as itemsNoun,
   measured,
   nameOf,
   percent,
   rank,
+  rating,
   users as usersNoun,
   value,
 } from "../lib/format.js";
@@ -24,6 +26,8 @@ import { planTable } from "../parts/plan_table.js";
 import { empty, region } from "../parts/region.js";
 
 export const name = "Why";
+
+const MOST_AGREED = 5;
 
 export function title(route) {
   if (!route.other) return "How alike are two people?";
@@ -115,8 +119,10 @@ function drawExplanation(explanation, route, valueName) {
         explanation.n_common === 0 ? "nothing" : count(explanation.n_common, itemNoun()),
         commonNote(explanation),
       ),
+      explanation.agreement.length ? agreementFact(explanation.agreement) : null,
       explanation.certificate ? proof(explanation.certificate) : null,
     ),
+    explanation.agreement.length ? drawAgreement(explanation.agreement) : null,
     hasPlan(explanation) ? planCard(explanation, people) : drawFactors(explanation, people),
     h(
       "p",
@@ -129,6 +135,44 @@ function drawExplanation(explanation, route, valueName) {
 function commonNote({ n_common, common_share }) {
   if (common_share === null) return "";
   return n_common === 0 ? "and still comparable" : `${percent(common_share)} of the preference`;
+}
+
+const agreed = (agreement) => agreement.filter((flow) => flow.value > 0);
+
+function agreementFact(agreement) {
+  const n = agreed(agreement).length;
+  return fact("Agreement", `${n} of ${agreement.length}`, `${itemsNoun()} that both rated`);
+}
+
+/** What two people agree on most, and least: both rated it above their means, or both below, or not. */
+function drawAgreement(agreement) {
+  const opposed = agreement.filter((flow) => flow.value < 0).reverse();
+  const list = (term, flows) =>
+    h(
+      "div",
+      {},
+      h("dt", {}, term),
+      flows
+        .slice(0, MOST_AGREED)
+        .map((flow) =>
+          h(
+            "dd",
+            {},
+            `${flow.source_label}, ${rating(flow.source_rating)} and ${rating(flow.target_rating)}`,
+          ),
+        ),
+    );
+  return card(
+    "Do they agree?",
+    null,
+    `They agree if both rated the ${itemNoun()} above their own mean, or both below it.`,
+    h(
+      "dl",
+      { class: "factors" },
+      agreed(agreement).length ? list("agree most on", agreed(agreement)) : null,
+      opposed.length ? list("agree least on", opposed) : null,
+    ),
+  );
 }
 
 /** The factors of another measure. */

@@ -1,0 +1,150 @@
+r"""PMD-opinions: a transport between ratings, not items. A one-star fan is not a five-star fan.
+
+.. math:: D(u, v) = \min_W \sum_{ij} W_{ij} \left(d(i, j) + \beta\, |r_{ui} - r_{vj}|\right)
+
+with the masses of PMD. A point is an item with a rating, so preference for *Alien* at 5 that moves to *Alien*
+at 1 has a price. β is a quarter of the largest item distance, divided by the width of the scale: the two ends
+of the scale are as far apart as a quarter of a right angle. A metric whenever d is one.
+
+An extension of this package, not a measure of the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints
+from prefmover.data.preferences import Preferences
+from prefmover.dataset import Dataset
+from prefmover.items.geometry import GRID_BITS, ItemGeometry
+from prefmover.measures.agreement import farthest
+from prefmover.measures.breakdown import Factor, PairTerms, UserPair
+from prefmover.measures.pairs import Pairs, Rows
+from prefmover.measures.pmd import distribution, plan_flows, transport_rows, wide_distance
+from prefmover.measures.space import Space
+from prefmover.ot.problem import TransportProblem
+from prefmover.ot.solve import solve
+
+__all__ = ["PointGeometry", "opinion_space", "opinions", "opinions_breakdown"]
+
+SHARE = 0.25
+"""The distance between the two ends of the scale, as a share of the largest item distance."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointGeometry:
+    """The distances between points, d(i, j) + |x - y|, in whole units.
+
+    Attributes
+    ----------
+    geometry
+        The distances between items.
+    item, level
+        The item of each point, and its rating as a whole number of the geometry's units.
+    shift
+        Distances are rounded up to multiples of 2^shift of these units, so that the largest has 26 bits.
+        Rounding up keeps the triangle inequality.
+    """
+
+    geometry: ItemGeometry
+    item: Ints
+    level: npt.NDArray[np.int32]
+    shift: int
+
+    @property
+    def unit(self) -> float:
+        """The step of the grid of distances."""
+        return self.geometry.unit * 2.0**self.shift
+
+    @property
+    def is_metric(self) -> bool | None:
+        """Whether the triangle inequality holds: as for the items."""
+        return self.geometry.is_metric
+
+    @property
+    def grid(self) -> None:
+        """None: distances are computed on demand."""
+
+    @property
+    def n_items(self) -> int:
+        """The number of points."""
+        return len(self.item)
+
+    def grid_block(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
+        """Return distances in units as an int32 array (rows, columns); None means all points."""
+        r, c = (slice(None) if some is None else np.asarray(some) for some in (rows, columns))
+        out = self.geometry.grid_block(self.item[r], self.item[c])
+        out += np.abs(self.level[r][:, None] - self.level[c])
+        out += np.int32(2**self.shift - 1)
+        out >>= self.shift
+        return out
+
+
+def opinion_space(data: Dataset) -> Space:
+    """Return the masses of PMD on the points (item, rating) that occur, and the distances of these points."""
+    geometry, p, matrix = data.require_geometry("PMD-opinions"), data.preferences, data.ratings.matrix
+    owner = np.repeat(np.arange(data.n_users), np.diff(p.indptr))
+    keys = data.ratings.rows() * data.n_items + matrix.indices
+    values = matrix.data[np.searchsorted(keys, owner * data.n_items + p.indices)]
+    different, code = np.unique(values, return_inverse=True)
+    points, position = np.unique(p.indices.astype(np.int64) * len(different) + code, return_inverse=True)
+    steps = _steps(different, data)
+    largest = 2**GRID_BITS if geometry.grid is None else int(geometry.grid.max(initial=0))
+    if geometry.to_distance == "arccos":
+        largest = int(np.ceil(farthest(geometry) / geometry.unit)) + 1
+    most, shift = largest + int(np.ptp(steps)) if len(steps) else largest, 0
+    while most + 2**shift - 1 >> shift > 2**GRID_BITS:
+        shift += 1
+    item, level = points // max(len(different), 1), points % max(len(different), 1)
+    ground = PointGeometry(geometry, item, steps[level], shift)
+    return Space(Preferences(p.indptr, position.astype(p.indices.dtype), p.mass, p.total), ground)
+
+
+def _steps(ratings: Floats, data: Dataset) -> npt.NDArray[np.int32]:
+    """Return β r for some ratings, rounded to whole units of the geometry."""
+    geometry, scale = data.require_geometry("PMD-opinions"), data.ratings.scale
+    width = scale.highest - scale.lowest or 1.0
+    units = SHARE * farthest(geometry) / geometry.unit
+    return np.rint((ratings - scale.lowest) / width * units).astype(np.int32)
+
+
+def opinions(pairs: Pairs) -> Rows:
+    """PMD-opinions: the least cost of moving u's ratings onto v's, over items and ratings."""
+    return transport_rows(pairs, opinion_space(pairs.data))
+
+
+def opinions_breakdown(pair: UserPair) -> PairTerms:
+    """Break PMD-opinions down into the flows of its plan, and the flows into items and ratings."""
+    data = pair.data
+    p, ground = opinion_space(data)
+    assert isinstance(ground, PointGeometry)
+    for user in (pair.u, pair.v):
+        if p.total[user] == 0:
+            (name,) = data.ratings.users[[user]].tolist()
+            return PairTerms(nan, [], [], f"user {name!r} has no rating above 0")
+    (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (pair.u, pair.v))
+    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
+    same = (at_i, at_j) if ground.is_metric else None
+    costs = ground.grid_block(i, j)
+    result = solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, ground.unit, same=same))
+    flows = plan_flows(data, (pair.u, pair.v), result, ground.item[i], ground.item[j])
+    stays = sum(f.mass or 0.0 for f in flows if f.source == f.target and f.source_rating == f.target_rating)
+    by_items = sum(
+        (f.mass or 0.0) * float(data.require_geometry("PMD").block([a], [b])[0, 0])
+        for f in flows
+        for a, b in [(data.ratings.item_position(f.source), data.ratings.item_position(f.target))]
+    )
+    value = wide_distance(p, p, ground, pair.u, pair.v)
+    factors = [
+        pair.n_factor,
+        Factor("stays", stays, "share of the preference that stays on its item, at the same rating"),
+        Factor("Σ W d", by_items, "cost of moving between items"),
+        Factor("Σ W β|r-s|", max(0.0, value - by_items), "cost of moving between ratings"),
+        Factor("D", value, "both"),
+    ]
+    return PairTerms(value, factors, flows, certificate=result.certificate)
