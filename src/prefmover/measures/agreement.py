@@ -26,7 +26,7 @@ from prefmover.measures.ties import significant
 
 __all__ = ["agreement", "agreement_breakdown", "agreement_term", "disagreement", "farthest"]
 
-# Chosen on held-out ratings of goodbooks and of some users of MovieLens-1M (docs/measures.md), and fixed since.
+# Chosen once, on held-out ratings of goodbooks and of a part of MovieLens-1M: docs/measures.md.
 CORRELATION = 1.5
 """a: the weight of the correlation, in radians."""
 OVERLAP = 0.5
