@@ -251,3 +251,21 @@ def test_the_real_ones_have_the_published_numbers(real_data, name):
     rated = int((data.ratings_per_item > 0).sum())
     assert (data.ratings.n_ratings, data.n_users, rated) == counts
     assert len(data.items.titles) == data.n_items
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_lists_of_real_data_with_single_ratings_and_items_without_genres(real_data):
+    from prefmover import Dataset
+    from prefmover.evaluation import evaluate
+
+    data = datasets.load("movietweetings")
+    ratings = data.ratings.take(users=np.arange(0, data.n_users, data.n_users // 100))
+    items = np.flatnonzero(np.bincount(ratings.matrix.indices, minlength=data.n_items))[:300]
+    ratings = ratings.take(items=items)
+    part = Dataset(ratings, data.geometry.take(items), data.items.aligned(ratings.items))
+    options = {"train": 0.3, "repeats": 1, "trials": 1}
+    found = evaluate(part, task="ranking", recommenders="default,popularity,ease,user-knn", **options)
+    rows = found.summary("ranking").to_pylist()
+    assert len(rows) == 4
+    assert all(0 <= row["ndcg"] <= 1 for row in rows)

@@ -17,7 +17,7 @@ def _find_targets(monkeypatch):
 
 
 def test_every_reader_has_a_target():
-    assert len(TARGETS) == 11
+    assert len(TARGETS) == 12
     assert "fuzz_http" in TARGETS
 
 
