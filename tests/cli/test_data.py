@@ -64,6 +64,28 @@ def test_add_and_path(run, tmp_path, tags_folder):
     assert run("data", "get", "movie-tags")[2].count("already installed") == 1
 
 
+def test_terms_are_shown_before_data_are_used(run, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    source = replace(SOURCES["movietweetings"], counts=None)
+    monkeypatch.setitem(SOURCES, "movietweetings", source)
+    copy = tmp_path / "elsewhere" / "movietweetings-100k"
+    copy.mkdir(parents=True)
+    (copy / "ratings.dat").write_text("1::0111161::0::9\n1::1853728::7::9\n2::0111161::8::9\n")
+    (copy / "movies.dat").write_text("0111161::A (1994)::Crime\n1853728::B (2012)::Western\n")
+    monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path / "elsewhere"))
+    verb = ("neighbors", "--dataset", "movietweetings", "--user", "1", "-k", "1")
+    code, out, err = run(*verb)
+    assert code == 0
+    assert source.terms in err
+    monkeypatch.delenv("PREFMOVER_DATA")
+    code, out, err = run("data", "add", "movietweetings", "--from", str(copy))
+    assert code == 0
+    assert source.terms in err
+    assert source.citation in err
+    assert source.terms not in run(*verb)[2]  # shown when it was installed
+
+
 def test_errors_are_one_line(run, tmp_path):
     for args in (
         ("data", "get", "cinema"),

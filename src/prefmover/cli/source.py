@@ -98,8 +98,6 @@ class SourceOptions:
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
-        from prefmover import datasets
-
         self.check()
         with library_errors(), progress(f"reading {self.model or self.dataset or self.ratings}"):
             if self.model is not None:
@@ -107,7 +105,7 @@ class SourceOptions:
 
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
-            data = self._read_files() if self.dataset is None else datasets.load(self.dataset)
+            data = self._read_files() if self.dataset is None else _load(self.dataset)
             return data if self.half_life is None else data.with_half_life(self.half_life), None
 
     def check(self) -> None:
@@ -170,6 +168,20 @@ class SourceOptions:
         files, lines = self.items or (), self.on_bad_lines
         with library_errors():
             return ItemFiles.read(*files, columns=columns, encoding=self.encoding, on_bad_lines=lines)
+
+
+def _load(name: str) -> Dataset:
+    """Return a data set; the terms of a copy that `data get` and `data add` have not installed are shown."""
+    from prefmover import datasets
+    from prefmover.datasets import BUILT_IN, folders
+    from prefmover.datasets.registry import find_source
+
+    data = datasets.load(name)
+    if name.casefold() not in BUILT_IN:
+        path = folders.locate(find_source(name)).path
+        if not any((folder / "installed.json").exists() for folder in (path, path.parent)):
+            note(f"{data.name}: {data.terms}")
+    return data
 
 
 def describe(ratings: Ratings) -> str:
