@@ -79,7 +79,7 @@ def test_terms_are_shown_before_data_are_used(run, tmp_path, monkeypatch):
     assert code == 0
     assert source.terms in err
     monkeypatch.delenv("PREFMOVER_DATA")
-    code, out, err = run("data", "add", "movietweetings", "--from", str(copy))
+    code, _, err = run("data", "add", "movietweetings", "--from", str(copy))
     assert code == 0
     assert source.terms in err
     assert source.citation in err
