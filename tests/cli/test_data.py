@@ -75,7 +75,7 @@ def test_terms_are_shown_before_data_are_used(run, tmp_path, monkeypatch):
     (copy / "movies.dat").write_text("0111161::A (1994)::Crime\n1853728::B (2012)::Western\n")
     monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path / "elsewhere"))
     verb = ("neighbors", "--dataset", "movietweetings", "--user", "1", "-k", "1")
-    code, out, err = run(*verb)
+    code, _, err = run(*verb)
     assert code == 0
     assert source.terms in err
     monkeypatch.delenv("PREFMOVER_DATA")
