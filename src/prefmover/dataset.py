@@ -35,7 +35,9 @@ from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale
 from prefmover.data.splits import Split, known_times, rating_times
 from prefmover.data.times import duration, half_life_weights
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
+from prefmover.items.encoders import Encoder
 from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
@@ -178,6 +180,9 @@ class Dataset:
         tags: Sequence[str] = (),
         text: Sequence[str] = (),
         weights: Mapping[str, float] | None = None,
+        features: Sequence[FeatureSource] = (),
+        encoder: Encoder | str | None = None,
+        choose_weights: bool | None = None,
         on_bad_lines: OnBadLines = "error",
         user_noun: str = "user",
         item_noun: str = "item",
@@ -204,6 +209,18 @@ class Dataset:
             Name of the column of ids in the files of items; ``item`` by default.
         title, tags, text, weights
             Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
+            A block of ``features`` has the name of its file, without ``.npz``, or of its function.
+        features
+            Further vectors of items: ``.npz`` files (:func:`~prefmover.items.blocks.read_npz`),
+            :class:`~prefmover.items.features.ItemVectors`, or functions from n item ids to an array (n, d).
+            Items may lack some of them.
+        encoder
+            A sentence encoder for the columns of text, instead of tf-idf:
+            :func:`~prefmover.items.features.from_text`.
+        choose_weights
+            Whether the ratings choose the weights that are not given
+            (:mod:`prefmover.items.weighting`), by default if there are ``features`` or an ``encoder``. In an
+            experiment, the training ratings of each split do.
         user_noun, item_noun
             What a user and an item are called, in the singular.
         time
@@ -240,14 +257,15 @@ class Dataset:
             )  # fmt: skip
         chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
         columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
-        if not items:
-            for name, value in chosen.items():
+        if not items and not len(features):
+            for name, value in {**chosen, "encoder": encoder, "choose_weights": choose_weights}.items():
                 if value:
                     raise InputError(f"{name}= is about files of items, and there are none", argument=name)
             return cls(table, geometry_from_ratings, **about)
         files = ItemFiles.read(
-            *items, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines, rated=table.items
-        )
+            *items, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines, rated=table.items,
+            features=features, encoder=encoder, choose=choose_weights,
+        )  # fmt: skip
         index = IdIndex("item", files.ids)
         known = index.get(table.items) >= 0
         _refuse_another_catalog(table, files.ids, known, files.name)
@@ -433,13 +451,15 @@ class Dataset:
     @property
     def geometry_follows_ratings(self) -> bool:
         """Whether the geometry is made from the ratings, so that each split has a geometry of its own."""
-        return self._geometry is geometry_from_ratings
+        if self._geometry is geometry_from_ratings:
+            return True
+        return bool(getattr(self._geometry, "follows_ratings", False))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the geometry rather than a function of somebody that makes it; folds stay behind."""
-        later = self.geometry_follows_ratings and not self._has_made_geometry
+        # A geometry that follows the ratings is made again for other ratings, there as here.
+        kept = self._geometry if self.geometry_follows_ratings else self.geometry
         times = self._time_ratings() if self.half_life is not None else None
-        kept = self._geometry if later else self.geometry
         return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": times}
 
     def folds(self) -> list[Split]:
@@ -494,12 +514,16 @@ def _refuse_other_items(catalog: Catalog, present: Ids) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _FromFiles:
-    """The geometry of the items in files, made when it is first asked for; the ratings do not matter."""
+    """The geometry of the items in files, made when it is first asked for."""
 
     files: ItemFiles
 
-    def __call__(self, _: Ratings) -> ItemGeometry:
-        return self.files.geometry
+    @property
+    def follows_ratings(self) -> bool:
+        return self.files.follows_ratings
+
+    def __call__(self, ratings: Ratings) -> ItemGeometry:
+        return self.files.geometry_for(ratings)
 
 
 def _known_items(ratings: Ratings, known: Bools, where: str, missing: Missing, remedy: str) -> Ratings:

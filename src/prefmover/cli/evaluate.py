@@ -32,7 +32,7 @@ METAVARS |= dict.fromkeys(("ks", "ns"), "NUMBERS")
 METAVARS |= dict.fromkeys(
     (*(n for n in Experiment.model_fields if n.endswith("_column")), "encoding"), "NAME"
 )
-METAVARS["column_weight"] = "NAME=NUMBER"
+METAVARS |= {"column_weight": "NAME=NUMBER", "features": "FILE", "text_encoder": "NAME"}
 
 
 def _option(name: str) -> tuple[str, Any, Any]:

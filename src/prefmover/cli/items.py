@@ -61,7 +61,7 @@ def summary(source: SourceOptions) -> Output:
 
 def _open(source: SourceOptions) -> tuple[Catalog, Callable[[], ItemGeometry]]:
     """Return the items, and a function that returns their geometry."""
-    if source.items and not (source.model or source.dataset or source.ratings):
+    if (source.items or source.features) and not (source.model or source.dataset or source.ratings):
         files = source.read_items()
         return files.catalog, lambda: files.geometry
     data, _ = source.open()

@@ -40,6 +40,10 @@ class SourceOptions:
         list[str] | None,
         Option("--items", "-i", metavar="FILE", help="File of tags, genres, texts or vectors; repeatable."),
     ] = None
+    features: Annotated[
+        list[str] | None,
+        Option(metavar="FILE", help="Vectors of the items: .npz with ids and vectors; repeatable."),
+    ] = None
     user_column: Annotated[str | None, Option(metavar="NAME", help="Name of the user column.")] = None
     item_column: Annotated[str | None, Option(metavar="NAME", help="Name of the item column.")] = None
     rating_column: Annotated[str | None, Option(metavar="NAME", help="Name of the rating column.")] = None
@@ -86,7 +90,10 @@ class SourceOptions:
     ] = None
     column_weight: Annotated[
         list[str] | None,
-        Option(metavar="NAME=NUMBER", help="Weight of a column of --items; text .1, others 1; repeatable."),
+        Option(
+            metavar="NAME=NUMBER",
+            help="Weight of a column of --items, or of a file of --features; text .1, others 1; repeatable.",
+        ),
     ] = None
     time_column: Annotated[
         str | None, Option(metavar="NAME", help="Name of the column of times, in seconds, for --half-life.")
@@ -95,6 +102,21 @@ class SourceOptions:
         str | None,
         Option(metavar="TIME", help="Old ratings count less in PMD: half after this time, such as 180d."),
     ] = None
+    text_encoder: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Model of sentence-transformers for columns of text; tf-idf without."),
+    ] = None
+    choose_weights: Annotated[
+        bool | None,
+        Option(
+            "--choose-weights/--no-choose-weights",
+            help="Let the ratings choose weights that are not given; by default with --features.",
+        ),
+    ] = None
+    geometry: Annotated[
+        Literal["best", "tags+text"],
+        Option(help="Item distances of --dataset; tags+text needs a folder movie-text-vectors."),
+    ] = "best"
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -105,7 +127,7 @@ class SourceOptions:
 
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
-            data = self._read_files() if self.dataset is None else _load(self.dataset)
+            data = self._read_files() if self.dataset is None else _load(self.dataset, self.geometry)
             return data if self.half_life is None else data.with_half_life(self.half_life), None
 
     def check(self) -> None:
@@ -118,8 +140,12 @@ class SourceOptions:
             )
         if self.half_life is not None and self.model is not None:
             raise InputError("--half-life is an option for fitting; the model of --model is already fitted")
+        if self.geometry != "best" and self.dataset is None:
+            raise InputError(f"--geometry goes with --dataset, not with {chosen[0]}")
         for option in fields(self)[3:] if self.ratings is None else ():
-            if option.name != "half_life" and getattr(self, option.name) not in (option.default, []):
+            if option.name in ("half_life", "geometry"):
+                continue
+            if getattr(self, option.name) not in (option.default, []):
                 name = option.name.replace("_", "-")
                 raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
 
@@ -149,6 +175,9 @@ class SourceOptions:
             text=self.text_column or (),
             weights=parse_weights(self.column_weight or ()),
             time=self.time_column,
+            features=self.features or (),
+            encoder=self.text_encoder,
+            choose_weights=self.choose_weights,
         )
         note(f"{data.name}: {describe(data.ratings)}")
         return data
@@ -167,16 +196,19 @@ class SourceOptions:
         )
         files, lines = self.items or (), self.on_bad_lines
         with library_errors():
-            return ItemFiles.read(*files, columns=columns, encoding=self.encoding, on_bad_lines=lines)
+            return ItemFiles.read(
+                *files, columns=columns, encoding=self.encoding, on_bad_lines=lines,
+                features=self.features or (), encoder=self.text_encoder,
+            )  # fmt: skip
 
 
-def _load(name: str) -> Dataset:
+def _load(name: str, geometry: Literal["best", "tags+text"]) -> Dataset:
     """Return a data set; the terms of a copy that `data get` and `data add` have not installed are shown."""
     from prefmover import datasets
     from prefmover.datasets import BUILT_IN, folders
     from prefmover.datasets.registry import find_source
 
-    data = datasets.load(name)
+    data = datasets.load(name, geometry)
     if name.casefold() not in BUILT_IN:
         path = folders.locate(find_source(name)).path
         if not any((folder / "installed.json").exists() for folder in (path, path.parent)):
@@ -206,6 +238,7 @@ OPTIONS = {
     "item_id": "--id-column",
     "tags": "--tag-column",
     "weights": "--column-weight",
+    "encoder": "--text-encoder",
 }
 """Options that are not called like the argument they stand for."""
 

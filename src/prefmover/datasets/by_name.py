@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 from prefmover.dataset import Dataset
 from prefmover.datasets import cinema, folders, layouts
 from prefmover.datasets.assembly import check_counts
+from prefmover.datasets.geometry import tags_and_text
 from prefmover.datasets.registry import SOURCES, find_source
 from prefmover.datasets.synthetic import synthetic
+from prefmover.errors import InputError
 
 __all__ = ["load"]
 
 
-def load(name: str | PathLike[str]) -> Dataset:
+def load(name: str | PathLike[str], geometry: Literal["best", "tags+text"] = "best") -> Dataset:
     """Return a data set by name, or from a file of ratings.
 
     Parameters
@@ -25,6 +28,10 @@ def load(name: str | PathLike[str]) -> Dataset:
         ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``; another one: ``"goodbooks"`` (books),
         ``"lastfm"`` (plays of artists), ``"movietweetings"`` (films, few ratings per user); or the path of a
         file of ratings (:meth:`prefmover.Dataset.from_files` has options for such files).
+    geometry
+        ``"best"`` is the best geometry that needs neither ratings nor further files
+        (:mod:`prefmover.datasets.geometry`). ``"tags+text"``, for MovieLens, adds the vectors in a folder
+        ``movie-text-vectors`` beside the data sets; the ratings choose their weights.
 
     Raises
     ------
@@ -33,6 +40,12 @@ def load(name: str | PathLike[str]) -> Dataset:
         names ml-1m must be computed from ml-1m.
     """
     folded = str(name).casefold()
+    if geometry not in ("best", "tags+text"):
+        raise InputError(f"geometry is {geometry!r}; choose 'best' or 'tags+text'", argument="geometry")
+    if geometry != "best" and not folded.startswith("ml-"):
+        raise InputError(
+            f"the geometry {geometry} is for MovieLens data sets, not for {name}", argument="geometry"
+        )
     if folded == "cinema":
         return cinema.load()
     if folded == "synthetic":
@@ -40,6 +53,7 @@ def load(name: str | PathLike[str]) -> Dataset:
     if folded not in SOURCES and Path(name).exists():
         return Dataset.from_files(name)
     source = find_source(str(name), "data set or file")
-    data = layouts.read(source, folders.locate(source))
+    files = folders.locate(source)
+    data = layouts.read(source, files)
     check_counts(source, data)
-    return data
+    return data.with_geometry(tags_and_text(source, files, data.items)) if geometry == "tags+text" else data

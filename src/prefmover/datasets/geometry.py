@@ -8,6 +8,9 @@ In this order:
 3. **genres** alone.
 
 None of them uses ratings.
+
+``tags+text`` is a geometry that has to be asked for: tag profiles with further features, the vectors in a
+folder ``movie-text-vectors``. The ratings choose their weights (:mod:`prefmover.items.weighting`).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from prefmover._typing import Ints
+from prefmover.data.ids import IdIndex
 from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files
@@ -22,13 +26,20 @@ from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import Tags, read_items, read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES, Source
 from prefmover.datasets.tag_genome import has_genome, read_genome
+from prefmover.errors import InputError
 from prefmover.items import features
+from prefmover.items.blocks import read_npz
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.weighting import BlockSet, WeightedBlocks
 
-__all__ = ["best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry"]
+__all__ = [
+    "TEXT_VECTORS", "best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry",
+    "tags_and_text", "text_blocks",
+]  # fmt: skip
 
 COVERAGE = 0.9
+TEXT_VECTORS = "movie-text-vectors"  # a folder of .npz files by MovieLens id
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
 
 
@@ -69,6 +80,40 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     vectors = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
     name = f"{vectors.name} from {origin} and the genres of {source.name}"
     return ItemGeometry.from_features(vectors._replace(name=name))
+
+
+def tags_and_text(source: Source, files: Files, items: Catalog) -> WeightedBlocks:
+    """Return the geometry of tags, genres and text vectors as a function of the ratings."""
+    tags, origin = read_tags(source, files, items)
+    if tags is None:
+        raise InputError(f"{source.name} has no tags, so that there is no geometry of tags and text")
+    inputs = features.ProfileInputs.of_tags(*tags, items.ids, items.genres)
+    blocks = BlockSet((), inputs, tuple(text_blocks(source, items)))
+    return WeightedBlocks(blocks, f"{source.name}, tags from {origin}")
+
+
+def text_blocks(source: Source, items: Catalog) -> list[features.ItemVectors]:
+    """Return the vectors in the folder ``movie-text-vectors``, by the ids of a MovieLens data set."""
+    folder = next((one for home in folders.data_folders() if (one := home / TEXT_VECTORS).is_dir()), None)
+    paths = [] if folder is None else sorted(folder.glob("*.npz"))
+    if not paths:
+        searched = ", ".join(str(home / TEXT_VECTORS) for home in folders.data_folders())
+        raise InputError(
+            f"the geometry tags+text needs .npz files of vectors by MovieLens id (searched {searched}); put "
+            "them there, or choose the geometry best"
+        )
+    ids, _ = movielens_ids(source, items)
+    if ids is None:
+        raise InputError(
+            f"the MovieLens ids of {source.name} are unknown: install one of {', '.join(TITLE_SOURCES)}"
+        )
+    blocks = []
+    for path in paths:
+        name, known, vectors = read_npz(path)
+        at = IdIndex("item", known).get(ids)
+        X = np.where((at >= 0)[:, None], vectors[at], 0.0)
+        blocks.append(features.from_vectors(items.ids, X, name=name))
+    return blocks
 
 
 def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:

@@ -136,7 +136,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(
 Number = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 
-REPEATABLE = {"items", "tag_column", "text_column", "column_weight"}
+REPEATABLE = {"items", "features", "tag_column", "text_column", "column_weight"}
 """Settings that are options with one value each, as often as needed."""
 
 GROWING = {"recommenders", "task", "train", "repeats", "panels", "title"}
@@ -186,6 +186,7 @@ class Experiment(FrozenModel):
     dataset: str = Field(default="", description="Data set by name, such as cinema or ml-100k")
     ratings: str = Field(default="", description="Ratings file, instead of a data set")
     items: Files = Field(default=(), description="Files that describe the items of the ratings file")
+    features: Files = Field(default=(), description="Vectors of the items, .npz files of ids and vectors")
     user_column: str = Field(default="", description="Name of the user column")
     item_column: str = Field(default="", description="Name of the item column")
     rating_column: str = Field(default="", description="Name of the rating column")
@@ -210,10 +211,21 @@ class Experiment(FrozenModel):
     title_column: str = Field(default="", description="Title column of the items")
     tag_column: Columns = Field(default=(), description="Columns of the items that are tags too")
     text_column: Columns = Field(default=(), description="Columns of the items that are text to compare by")
-    column_weight: Columns = Field(default=(), description="Weights of columns of the items, NAME=NUMBER")
-    geometry: Literal["best", "genres", "ratings"] = Field(
+    column_weight: Columns = Field(
+        default=(), description="Weights of columns and features of the items, NAME=NUMBER"
+    )
+    text_encoder: str = Field(
+        default="", description="Model of sentence-transformers for the columns of text; tf-idf without one"
+    )
+    choose_weights: Literal["", "yes", "no"] = Field(
+        default="",
+        description="Whether training ratings choose the weights of columns and features that have none; yes "
+        "with features or an encoder",
+    )
+    geometry: Literal["best", "genres", "ratings", "tags+text"] = Field(
         default="best",
-        description="Item distances: the best available, from genres, or from the training ratings",
+        description="Item distances: the best available, from genres, from the training ratings, or, for "
+        "MovieLens, from tags and a folder movie-text-vectors",
     )
     recommenders: Names = Field(
         default=("default",),
@@ -386,16 +398,20 @@ class Experiment(FrozenModel):
         from prefmover.items.geometry import ItemGeometry
 
         if self.dataset:
-            data = datasets.load(self.dataset)
+            data = datasets.load(self.dataset, "tags+text" if self.geometry == "tags+text" else "best")
+        elif self.geometry == "tags+text":
+            raise InputError("the geometry tags+text is for MovieLens data sets; give features, .npz files")
         else:
             options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
             if self.scale:
                 options["scale"] = Scale.parse(self.scale)
             options["weights"] = parse_weights(self.column_weight)
+            if self.choose_weights:
+                options["choose_weights"] = self.choose_weights == "yes"
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
         if self.half_life:
             data = data.with_half_life(self.half_life)
-        if self.geometry == "best":
+        if self.geometry in ("best", "tags+text"):
             return data
         if self.geometry == "ratings":
             return data.with_geometry(geometry_from_ratings)
@@ -409,12 +425,17 @@ class Experiment(FrozenModel):
 
 
 FILE_SETTINGS = {
-    **{name: name for name in ("items", "separator", "encoding", "duplicates", "scale", "missing")},
+    **{
+        name: name
+        for name in ("items", "features", "separator", "encoding", "duplicates", "scale", "missing")
+    },
     **{name: name for name in ("feedback", "damping", "zeros", "on_bad_lines")},
     **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text", "time")},
     "id_column": "item_id",
     "tag_column": "tags",
     "column_weight": "weights",
+    "text_encoder": "encoder",
+    "choose_weights": "choose_weights",
 }
 """Settings that belong to a file of ratings, with the arguments of ``Dataset.from_files``."""
 

@@ -23,18 +23,22 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ids
 from prefmover.data.ids import IdIndex, as_ids, encode, frozen
 from prefmover.errors import InputError
+from prefmover.items.encoders import Encoder, encode_texts
+from prefmover.items.rows import finite_rows
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 # fmt: off
 __all__ = [
-    "ItemVectors", "combine", "from_genres", "from_ratings", "from_tags", "from_text", "tag_profiles",
-    "term_counts", "tf_idf", "truncated_svd",
+    "ItemVectors", "ProfileInputs", "aligned", "combine", "from_genres", "from_ratings", "from_tags",
+    "from_text", "from_vectors", "tag_profiles", "term_counts", "tf_idf", "truncated_svd",
 ]
 # fmt: on
 
 MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
+MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
+RIDGE = 0.025  # the penalty of regressions between blocks, per item
 
 
 class ItemVectors(NamedTuple):
@@ -121,28 +125,77 @@ def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVector
     return _result(ids, X, f"genres: {len(names)}")
 
 
-def from_text(items: Any, texts: Sequence[str], **options: Any) -> ItemVectors:
-    """Return item vectors from free text, one text per item: words as tags of :func:`from_tags`.
+def from_text(
+    items: Any,
+    texts: Sequence[str],
+    *,
+    encoder: Encoder | str | None = None,
+    name: str = "text",
+    **options: Any,
+) -> ItemVectors:
+    """Return item vectors from free text, one text per item.
 
-    Options are ``dimensions`` and ``min_items``. A word is two or more letters or digits, in any case. tf-idf
-    gives words that occur everywhere almost no weight, so there is no list of stop words, and no language is
-    preferred.
+    Without an encoder, words are tags of :func:`from_tags`: tf-idf, with its options ``dimensions`` and
+    ``min_items``. A word is two or more letters or digits, in any case. tf-idf gives words that occur
+    everywhere almost no weight, so there is no list of stop words, and no language is preferred.
 
+    An encoder compares texts by what they mean. It is any function from a list of n texts to an array
+    (n, d), or the name or folder of a model of the package sentence-transformers (the extra ``text``), such
+    as ``"all-MiniLM-L6-v2"``. Its vectors are centered (:func:`from_vectors`). An empty text is not encoded:
+    nothing is known about the item.
+
+    Examples
+    --------
     >>> plots = ["A robot learns to love.", "The robot revolts!", "They love, they part."]
     >>> v = from_text(["a", "b", "c"], plots, dimensions=None)
     >>> (v.vectors @ v.vectors.T).round(2) + 0.0
     array([[1.  , 0.71, 0.71],
            [0.71, 1.  , 0.  ],
            [0.71, 0.  , 1.  ]])
+    >>> by_length = lambda texts: [[len(text), 1] for text in texts]  # a poor encoder
+    >>> from_text(["a", "b"], ["short", "much longer"], encoder=by_length).name
+    'text: 2 numbers'
     """
     ids = as_ids(items, "item")
     if len(texts) != len(ids):
         raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one per item")
+    if encoder is not None:
+        if options:
+            raise InputError(f"{', '.join(options)} is an option of tf-idf, not of an encoder")
+        return from_vectors(ids, encode_texts(texts, encoder), name=name)
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
     if not word_items:
-        return _result(ids, np.zeros((len(ids), 1)), "text: no words")
-    return from_tags(word_items, [word for some in words for word in some], ids=ids, name="text", **options)
+        return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
+    return from_tags(word_items, [word for some in words for word in some], ids=ids, name=name, **options)
+
+
+def from_vectors(
+    items: Any, vectors: npt.ArrayLike, *, name: str = "vectors", centered: bool = True
+) -> ItemVectors:
+    """Return a feature block of vectors that were made elsewhere: embeddings of texts, images, sounds.
+
+    Embeddings have a part in common, so that the angles between them are all small. It is subtracted: the
+    mean of the rows, over the items that have one (``centered=False`` leaves them as they are). A row of
+    zeros means that the item has no vector.
+
+    Examples
+    --------
+    >>> v = from_vectors([1, 2, 3], [[5, 1], [5, -1], [0, 0]], name="sound")
+    >>> v.vectors.round(3) + 0.0
+    array([[ 0.,  1.],
+           [ 0., -1.],
+           [ 0.,  0.]])
+    """
+    ids = as_ids(items, "item")
+    X = finite_rows(name, vectors, ids)
+    if not X.shape[1]:
+        raise InputError(f"{name} has shape {X.shape}; expected one number or more for each item")
+    known = X.any(axis=1)
+    if centered and np.count_nonzero(known) > 1:
+        X[known] -= X[known].mean(axis=0)
+        X[np.abs(X).max(axis=1) < 1e-12 * np.abs(X).max()] = 0.0  # the mean itself has no direction
+    return _result(ids, X, f"{name}: {X.shape[1]} numbers")
 
 
 def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: bool = True) -> ItemVectors:
@@ -185,7 +238,14 @@ def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> Ite
     """Return several feature blocks side by side, each with a weight.
 
     The cosine of two items becomes the weighted mean of their cosines in each block,
-    ``Σ w_k cos_k / Σ w_k``, for items that have all blocks. Where a block is missing, the others count.
+    ``Σ w_k cos_k / Σ w_k``, for items that have all blocks.
+
+    An item that lacks a block (it is not listed there, or has a row of zeros) must be neither similar nor
+    dissimilar to others because of that. It gets what its other blocks predict of the missing one, by a ridge
+    regression over the items that have it: x̂ = m + (p - p̄)B, where m is the mean row of the block, p are the
+    other blocks of the item, and p̄ is their mean. What cannot be predicted is left out, so x̂ is short and
+    counts little. The result is a set of vectors, so their angles are a metric. Weights that are renormalized
+    for each pair of items would not give one: with tags alone, an item may equal two others which differ.
 
     Parameters
     ----------
@@ -206,19 +266,47 @@ def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> Ite
     """
     if len(blocks) < 2:
         raise InputError(f"combine needs two or more feature blocks, got {len(blocks)}")
-    w = [1.0] * len(blocks) if weights is None else [float(x) for x in weights]
-    if len(w) != len(blocks) or not all(0 < x < np.inf for x in w):
-        raise InputError(f"weights are {w} for {len(blocks)} blocks; expected one positive number per block")
+    w = _checked_weights(weights, len(blocks))
     if len({block.items.dtype for block in blocks}) > 1:
         raise InputError("some item ids are integers and some are strings; make them the same type")
     ids = as_ids(list(dict.fromkeys(item for block in blocks for item in block.items.tolist())), "item")
-    index, columns = IdIndex("item", ids), []
-    for block, weight in zip(blocks, w, strict=True):
-        X = np.zeros((len(ids), block.vectors.shape[1]))
-        X[index.positions(block.items)] = _unit_rows(block.vectors)
-        columns.append(np.sqrt(weight) * X)
+    parts = [np.sqrt(x) * aligned(block, ids) for x, block in zip(w, blocks, strict=True)]
     label = " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
-    return _result(ids, np.hstack(columns), label)
+    return _result(ids, np.hstack(_filled(parts)), label)
+
+
+def aligned(block: ItemVectors, ids: Ids) -> Floats:
+    """Return the unit rows of a block for some items, in their order; zeros for those that it lacks."""
+    if len(block.items) and len(ids) and block.items.dtype != ids.dtype:
+        raise InputError(f"item ids are integers or strings, but not both; those of {block.name!r} differ")
+    X = np.zeros((len(ids), block.vectors.shape[1]))
+    at = IdIndex("item", ids).get(block.items)
+    X[at[at >= 0]] = _unit_rows(block.vectors)[at >= 0]
+    return X
+
+
+def _filled(parts: list[Floats]) -> list[Floats]:
+    """Return feature blocks in which missing rows are those that the other blocks predict."""
+    from scipy import sparse
+
+    known = [X.any(axis=1) for X in parts]
+    filled = []
+    for k, X in enumerate(parts):
+        missing = ~known[k] & np.any(known[:k] + known[k + 1 :], axis=0)
+        if not (missing.any() and known[k].any()):
+            filled.append(X)
+            continue
+        P = np.hstack(parts[:k] + parts[k + 1 :])
+        if P.shape[1] > MAX_PREDICTORS:
+            P = truncated_svd(sparse.csr_array(P), MAX_PREDICTORS)
+        mean, center = X[known[k]].mean(axis=0), P[known[k]].mean(axis=0)
+        F = P[known[k]] - center
+        penalty = RIDGE * len(F) * np.eye(F.shape[1])
+        B = np.linalg.solve(F.T @ F + penalty, F.T @ (X[known[k]] - mean))
+        whole = X.copy()
+        whole[missing] = mean + (P[missing] - center) @ B
+        filled.append(whole)
+    return filled
 
 
 def tag_profiles(
@@ -231,23 +319,26 @@ def tag_profiles(
     dimensions: int = 50,
     min_items: int = 20,
     tag_weight: float = 1.5,
-    ridge: float = 0.025,
+    ridge: float = RIDGE,
     common: float = 0.4,
+    blocks: Sequence[ItemVectors] = (),
+    weights: Sequence[float] | None = None,
 ) -> ItemVectors:
     """Return vectors of predicted tags: a small, self-made tag genome.
 
     People give few tags, and most pairs of items have none in common, although genres and other tags
     suggest which ones they could have. So predict them:
 
-    1. Each item gets features f: its genres, and ``tag_weight`` times its latent tag vector
-       (:func:`from_tags`). They are centered.
+    1. Each item gets features f: its genres, ``tag_weight`` times its latent tag vector
+       (:func:`from_tags`), and its rows of further ``blocks``, if there are any, times their weights. They
+       are centered; an item that lacks a block has its mean there, which predicts nothing.
     2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
        items that have tags. The predicted profile of an item is fB; only its inner products matter,
        so the profile is stored as f(BBᵀ)^½, no longer than f.
     3. One more coordinate, the same for all items, represents what any two items have in common.
        Items with a weak profile are close to it, and so to each other.
 
-    Only tags and genres are used: no ratings, and nothing from the Tag Genome.
+    Only tags, genres and blocks are used: no ratings, and nothing from the Tag Genome.
 
     Parameters
     ----------
@@ -262,6 +353,9 @@ def tag_profiles(
     tag_weight, ridge, common : float
         Weight of tags against genres in the features; penalty of the regression, per item; size of the
         common coordinate, in units of the root mean square length of a profile.
+    blocks, weights
+        Further features of the items, such as :func:`from_vectors`, and the weight of each: 1 by default,
+        and 0 leaves it out. The regression decides which of their dimensions matter, and how much.
 
     Examples
     --------
@@ -271,29 +365,94 @@ def tag_profiles(
     >>> bool(cosines[3, 2] > cosines[3, 1]), v.vectors.any(axis=1)
     (True, array([ True,  True,  True,  True, False]))
     """
-    ids = as_ids(ids, "item")
-    names, G = _genre_matrix(len(ids), genres)
-    _, matrix, _ = term_counts(items, tags, counts, ids=ids)
-    latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
-    targets = tf_idf(matrix[: len(ids)], min_items=min_items)
-    tagged = np.diff(targets.indptr) > 0
-    if not tagged.any():
-        remedy = "lower min_items, or use from_genres"
-        raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
-    known = G.any(axis=1) | latent.any(axis=1)
-    features = np.hstack([G, tag_weight * latent])
-    features -= features[tagged].mean(axis=0)
-    F = features[tagged]
-    penalty = ridge * len(F) * np.eye(F.shape[1])
-    B = np.linalg.solve(F.T @ F + penalty, (targets[tagged].T @ F).T)
-    strengths, axes = np.linalg.eigh(B @ B.T)
-    keep = strengths > strengths[-1] * 1e-12
-    profiles = features @ _fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
-    size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
-    X = np.hstack([np.full((len(ids), 1), common * size), profiles])
-    X[~known] = 0.0
-    label = f"tag profiles ({len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]})"
-    return _result(ids, X, label)
+    inputs = ProfileInputs.of_tags(items, tags, counts, ids, genres, dimensions, min_items)
+    return inputs.vectors(blocks, weights, tag_weight=tag_weight, ridge=ridge, common=common)
+
+
+class ProfileInputs(NamedTuple):
+    """What tag profiles are computed from, whatever the weights: see :func:`tag_profiles`.
+
+    Attributes
+    ----------
+    genres, latent
+        (n_items, n_genres) and (n_items, d) features: genres as 0 and 1, latent tag vectors.
+    targets
+        (n_items, n_tags) unit rows of frequent tags.
+    """
+
+    ids: Ids
+    genres: Floats
+    n_genres: int
+    latent: Floats
+    targets: sparse.csr_array
+
+    @classmethod
+    def of_tags(
+        cls,
+        items: Any,
+        tags: Sequence[str],
+        counts: npt.ArrayLike | None,
+        ids: Any,
+        genres: Sequence[str | Sequence[str]],
+        dimensions: int = 50,
+        min_items: int = 20,
+    ) -> ProfileInputs:
+        """Return the inputs for tags in rows: items, tags, counts."""
+        ids = as_ids(ids, "item")
+        names, G = _genre_matrix(len(ids), genres)
+        _, matrix, _ = term_counts(items, tags, counts, ids=ids)
+        latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
+        targets = tf_idf(matrix[: len(ids)], min_items=min_items)
+        if not targets.nnz:
+            remedy = "lower min_items, or use from_genres"
+            raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
+        return cls(ids, G, len(names), latent, targets)
+
+    def vectors(
+        self,
+        blocks: Sequence[ItemVectors] = (),
+        weights: Sequence[float] | None = None,
+        *,
+        tag_weight: float = 1.5,
+        ridge: float = RIDGE,
+        common: float = 0.4,
+    ) -> ItemVectors:
+        """Return the profiles, given weights of the features."""
+        w = _checked_weights(weights, len(blocks), zero=True)
+        tagged = np.diff(self.targets.indptr) > 0
+        known = self.genres.any(axis=1) | self.latent.any(axis=1)
+        parts, used = [self.genres, tag_weight * self.latent], []
+        for block, weight in zip(blocks, w, strict=True):
+            X = aligned(block, self.ids)
+            has = X.any(axis=1)
+            if weight and (has & tagged).any():
+                X[~has] = X[has & tagged].mean(axis=0)
+                parts.append(weight * X)
+                used.append(f" + {weight:g} x {block.name}")
+                known |= has
+        features = np.hstack(parts)
+        features -= features[tagged].mean(axis=0)
+        F = features[tagged]
+        penalty = ridge * len(F) * np.eye(F.shape[1])
+        B = np.linalg.solve(F.T @ F + penalty, (self.targets[tagged].T @ F).T)
+        strengths, axes = np.linalg.eigh(B @ B.T)
+        keep = strengths > strengths[-1] * 1e-12
+        profiles = features @ _fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
+        size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
+        X = np.hstack([np.full((len(self.ids), 1), common * size), profiles])
+        X[~known] = 0.0
+        n_tags, d = self.targets.shape[1], self.latent.shape[1]
+        label = f"tag profiles ({self.n_genres} genres, {n_tags:,} tags, SVD to {d}{''.join(used)})"
+        return _result(self.ids, X, label)
+
+
+def _checked_weights(weights: Sequence[float] | None, n_blocks: int, *, zero: bool = False) -> list[float]:
+    """Return one weight for each block, 1 by default; ``zero`` allows 0."""
+    w = [1.0] * n_blocks if weights is None else [float(x) for x in weights]
+    if len(w) != n_blocks or not all(0 < x < np.inf or (zero and x == 0) for x in w):
+        kind = "number from 0" if zero else "positive number"
+        raise InputError(f"weights are {w} for {n_blocks} blocks; expected one {kind} per block")
+    return w
 
 
 def term_counts(

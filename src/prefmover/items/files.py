@@ -73,8 +73,8 @@ class ItemColumns:
                     f"the weight of {name!r} is {weight!r}; give a number from 0", argument="weights"
                 )
 
-    def check(self, files: Sequence[ItemFile]) -> None:
-        """Raise an error for a column that no file has."""
+    def check(self, files: Sequence[ItemFile], blocks: Sequence[str] = ()) -> None:
+        """Raise an error for a column that no file has; ``blocks`` are names that may have a weight too."""
         names = list(dict.fromkeys(name for file in files for name in file.names))
         ids, title = ([] if name is None else [name] for name in (self.item_id, self.title))
         chosen = {
@@ -86,8 +86,12 @@ class ItemColumns:
         }
         for argument, columns in chosen.items():
             for column in columns:
-                if column not in names and not (argument == "weights" and column == NUMBERS):
-                    find_column(column, names, argument, " and ".join(file.origin.file for file in files))
+                if column in names or (argument == "weights" and column in (NUMBERS, *blocks)):
+                    continue
+                if argument == "item_id" and blocks and not files:
+                    continue  # it names an array
+                where = " and ".join(file.origin.file for file in files) or "the features"
+                find_column(column, [*names, *(blocks if argument == "weights" else ())], argument, where)
 
 
 def parse_weights(texts: Sequence[str]) -> dict[str, float]:

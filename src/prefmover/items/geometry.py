@@ -21,6 +21,8 @@ from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
+from prefmover.items.contribution import Contribution
+from prefmover.items.rows import finite_rows
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
@@ -65,6 +67,8 @@ class ItemGeometry:
         (n, n) int32 distances in units, or None if they are computed from ``vectors`` on demand.
     vectors
         (n, d) unit vectors whose angles are the distances, or None if the distances came without vectors.
+    blocks
+        The feature blocks of the vectors with their weights, if there are several.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class ItemGeometry:
     unit: float
     grid: npt.NDArray[np.int32] | None = None
     vectors: Floats | None = None
+    blocks: tuple[Contribution, ...] = ()
     _index: IdIndex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +151,7 @@ class ItemGeometry:
         if zero not in ("error", "far"):
             raise InputError(f'zero is {zero!r}; choose "error" or "far"')
         ids = as_ids(items, "item")
-        X = _finite("vectors", vectors, ids)
+        X = finite_rows("vectors", vectors, ids)
         # Scaling by the largest entry first keeps the squares of very large and very small numbers in range.
         peak = np.abs(X).max(axis=1, initial=0.0)
         empty = peak == 0
@@ -409,6 +414,7 @@ class ItemGeometry:
             "median to the nearest item": float(np.median(D.min(axis=1))),
             "share at zero": float((pairs == 0).mean()),
             "share at the largest distance": float((pairs >= pairs.max()).mean()),
+            **{f"weight of {one.name}": str(one) for one in self.blocks},
         }
 
     def positions(self, items: Ids) -> Ints:
@@ -472,20 +478,6 @@ def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
     )
 
 
-def _finite(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{what} must be real numbers, not {array.dtype}")
-    array = array.astype(np.float64)
-    if array.ndim != 2 or len(array) != len(ids):
-        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row per item")
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        row = f"{what}: the row of item {show(ids[bad][0])}"
-        raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
-    return array
-
-
 def _square(
     what: str, values: npt.ArrayLike, ids: Ids, *, diagonal: float, highest: float, slack: float
 ) -> Floats:
@@ -493,7 +485,7 @@ def _square(
     n = len(ids)
     remedy = "leave out items, or make the geometry from vectors"
     require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} items", remedy)
-    M = _finite(what, values, ids)
+    M = finite_rows(what, values, ids)
     if M.shape[1] != n:
         raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} items")
     outside = (-slack > M) | (highest + slack < M)

@@ -14,6 +14,9 @@ What is found becomes blocks of features, each with a weight (:func:`prefmover.i
 genres and tags together; every further column that the caller names as tags, such as authors; numbers; and
 text. All weigh 1, apart from text. It is left out unless it is asked for, or nothing else is there, and then
 weighs .1 (docs/guide/data.md has the figures).
+
+Vectors from outside (``features``) and texts with an encoder are blocks, too. With them, ratings choose the
+weights (:mod:`prefmover.items.weighting`).
 """
 
 from __future__ import annotations
@@ -32,11 +35,15 @@ import numpy as np
 from prefmover._typing import Floats, Ids
 from prefmover.data.bad_lines import BadLines, OnBadLines
 from prefmover.data.ids import CANONICAL_INTEGER, as_ids
+from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
+from prefmover.items.blocks import FeatureSource, NamedRows, rows_of
 from prefmover.items.catalog import Catalog
+from prefmover.items.encoders import Encoder
 from prefmover.items.files import NUMBERS, ItemColumns, ItemFile
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.weighting import BlockSet, WeightedBlocks
 
 __all__ = ["ItemFiles", "ItemTable", "read_item_table"]
 
@@ -93,6 +100,7 @@ class ItemFiles:
     table: ItemTable
     ids: Ids
     name: str
+    choose: bool = False  # whether ratings choose the weights of the blocks
 
     @classmethod
     def read(
@@ -102,17 +110,21 @@ class ItemFiles:
         encoding: str = "utf-8",
         on_bad_lines: OnBadLines = "error",
         rated: Ids | None = None,
+        features: Sequence[FeatureSource] = (),
+        encoder: Encoder | str | None = None,
+        choose: bool | None = None,
     ) -> ItemFiles:
         """Read files; ids get the type (integers or strings) of the rated ones.
 
         If no rated id is here but the titles are, titles are the ids.
         """
-        if not paths:
+        if not paths and not features:
             raise InputError("read_item_table needs at least one file")
         columns = columns or ItemColumns()
         files = [ItemFile.read(path, columns, encoding, on_bad_lines) for path in paths]
-        columns.check(files)
-        table = ItemTable.from_files(files, columns)
+        outside = _outside(features, files, rated, columns.item_id)
+        columns.check(files, [one.name for one in outside])
+        table = ItemTable.from_files(files, columns, outside, rated, encoder)
         if not table.is_descriptive:
             names = ", ".join(map(repr, files[0].names))
             needs = "a column genres, tags or text, or columns of numbers, to tell items apart"
@@ -121,16 +133,17 @@ class ItemFiles:
                 f"{files[0].origin.file} needs {needs}; it has {names}; {remedy}", argument="tags"
             )
         if rated is not None and not any(str(i) in table.order for i in rated.tolist()):
-            table = _by_title(files, columns, rated) or table
-        name = " and ".join(os.path.basename(os.fspath(path)) for path in paths)
+            table = _by_title(files, columns, outside, rated, encoder) or table
+        name = " and ".join([*(os.path.basename(os.fspath(path)) for path in paths), *table.outside])
         bad = BadLines(name, on_bad_lines)
         ids = _typed(list(table.order), rated, bad)
         bad.report()
-        return cls(table, ids, name)
+        asked = bool(outside) or encoder is not None
+        return cls(table, ids, name, asked if choose is None else choose)
 
     def with_ids(self, ids: Ids) -> ItemFiles:
         """Return the same descriptions over other ids, in their order; those that are new have none."""
-        return ItemFiles(self.table, ids, self.name)
+        return replace(self, ids=ids)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -138,18 +151,60 @@ class ItemFiles:
         return self.table.catalog(self.ids)
 
     @cached_property
+    def blocks(self) -> WeightedBlocks:
+        """The feature blocks: the geometry as a function of the ratings."""
+        return WeightedBlocks(self.table.block_set(self.ids, self.name), self.name, self.choose)
+
+    @property
+    def follows_ratings(self) -> bool:
+        """Whether other ratings may give other distances."""
+        return self.choose and self.blocks.follows_ratings
+
+    @cached_property
     def geometry(self) -> ItemGeometry:
-        """The distances between the items."""
-        geometry = self.table.geometry(self.ids, self.name)
+        """The distances between the items, by the default weights."""
+        return self._checked(replace(self.blocks, choose=False), None)
+
+    def geometry_for(self, ratings: Ratings) -> ItemGeometry:
+        """Return the distances between the items; if weights are chosen, by these ratings."""
+        return self._checked(self.blocks, ratings) if self.follows_ratings else self.geometry
+
+    def _checked(self, blocks: WeightedBlocks, ratings: Ratings | None) -> ItemGeometry:
+        """Return a geometry, with a warning if it says little."""
+        geometry = blocks(ratings)
         LOG.info("items are compared by %s", geometry.name)
         if share := _share_far(geometry):
             warnings.warn(
                 f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so that "
                 f"they say little: {self.table.why_flat(self.ids)}",
                 FlatGeometryWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         return geometry
+
+
+def _outside(
+    sources: Sequence[FeatureSource], files: Sequence[ItemFile], rated: Ids | None, item_id: str | None
+) -> list[NamedRows]:
+    """Return the blocks of features that do not come from tables; functions are called with all items."""
+    if isinstance(sources, str | os.PathLike) or not isinstance(sources, Sequence):
+        raise InputError("features is not a list; give a list of .npz files, vectors or functions")
+    read = {
+        k: rows_of(one, np.empty(0), item_id=item_id, k=k)
+        for k, one in enumerate(sources)
+        if not callable(one)
+    }
+    keys = dict.fromkeys(str(i) for i in ([] if rated is None else rated.tolist()))
+    keys.update(dict.fromkeys(key for file in files for key in file.ids))
+    if not files:
+        keys.update(dict.fromkeys(str(i) for one in read.values() for i in one.ids.tolist()))
+    ids = _typed(list(keys), rated, BadLines("features", "skip"))
+    rows = [read[k] if k in read else rows_of(one, ids, k=k) for k, one in enumerate(sources)]
+    names = [one.name for one in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two blocks of features are called {name!r}; rename one of the files")
+    return rows
 
 
 def _share_far(geometry: ItemGeometry) -> float:
@@ -175,31 +230,44 @@ class ItemTable:
     texts: dict[str, dict[str, str]] = field(default_factory=dict)  # by column
     vectors: list[tuple[list[str], Floats]] = field(default_factory=list)
     order: dict[str, None] = field(default_factory=dict)
+    outside: dict[str, tuple[list[str], Floats]] = field(
+        default_factory=dict
+    )  # vectors from outside, by name
+    encoder: Encoder | str | None = None
     is_descriptive: bool = False  # whether a column tells items apart
 
     @classmethod
-    def from_files(cls, files: Sequence[ItemFile], columns: ItemColumns) -> ItemTable:
-        """Merge the contents of files."""
-        table = cls(columns.weights)
+    def from_files(
+        cls,
+        files: Sequence[ItemFile],
+        columns: ItemColumns,
+        outside: Sequence[NamedRows] = (),
+        rated: Ids | None = None,
+        encoder: Encoder | str | None = None,
+    ) -> ItemTable:
+        """Merge the contents of files, and vectors from outside.
+
+        If there are files, vectors of items that are neither listed nor rated are left out.
+        """
+        table = cls(columns.weights, encoder=encoder)
         for file in files:
             file.add_to(table, columns)
-        if not columns.text and (table.tags or table.genres or table.vectors):
+        known = {str(i) for i in ([] if rated is None else rated.tolist())}
+        for name, ids, vectors in outside:
+            keys = [str(i) for i in ids.tolist()]
+            table.outside[name] = keys, vectors
+            described = [keys[k] for k in np.flatnonzero(np.any(vectors, axis=1)).tolist()]
+            table.order.update(dict.fromkeys(key for key in described if not files or key in known))
+            table.is_descriptive = True
+        if encoder is not None and not table.texts:
+            raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
+        if not columns.text and encoder is None and (table.tags or table.genres or table.vectors or outside):
             for name in [name for name in table.texts if name not in columns.weights]:
                 LOG.info(
                     "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
                 )
                 del table.texts[name]
         return table
-
-    def geometry(self, ids: Ids, name: str) -> ItemGeometry:
-        """Return the geometry of all that is known; items without any description are far from all others."""
-        blocks = self._blocks(ids)
-        if not blocks:
-            raise InputError(f"{name}: genres, tags and text are empty for every item")
-        vectors = blocks[0][0]
-        if len(blocks) > 1:
-            vectors = features.combine(*(block for block, _ in blocks), weights=[w for _, w in blocks])
-        return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
 
     def catalog(self, ids: Ids) -> Catalog:
         """Return titles, years and genres."""
@@ -211,9 +279,8 @@ class ItemTable:
         """Return the likeliest reason why most items have nothing in common."""
         tagged = {item for some in self.tags.values() for item, _, _ in some}
         keys = {*tagged, *(key for key, some in self.genres.items() if some)}
-        keys |= {key for some in self.texts.values() for key in some} | {
-            k for ks, _ in self.vectors for k in ks
-        }
+        keys |= {key for some in self.texts.values() for key in some}
+        keys |= {k for ks, _ in (*self.vectors, *self.outside.values()) for k in ks}
         n_bare = sum(str(i) not in keys for i in ids.tolist())
         if 2 * n_bare > len(ids):
             return f"{n_bare:,} of {len(ids):,} items are not described at all"
@@ -229,33 +296,58 @@ class ItemTable:
             )
         return "most items have no genre, tag or word in common"
 
-    def _blocks(self, ids: Ids) -> list[tuple[features.ItemVectors, float]]:
-        """Return the feature blocks and their weights: numbers, tags and genres, further tags, text."""
+    def block_set(self, ids: Ids, name: str) -> BlockSet:
+        """Return the feature blocks and their weights; items without any description are far from all others.
+
+        Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
+        text are features of the tag profiles, if there are any.
+        """
         positions = {str(item): k for k, item in enumerate(ids.tolist())}
-        blocks: list[tuple[features.ItemVectors, float]] = []
+        blocks: list[tuple[features.ItemVectors, str, float]] = []
         for keys, X in self.vectors:
-            whole = np.zeros((len(ids), X.shape[1]))
-            here = [k for k, key in enumerate(keys) if key in positions]
-            whole[[positions[keys[k]] for k in here]] = X[here]
-            block = features.ItemVectors(ids, whole, f"{X.shape[1]} numbers")
-            blocks.append((block, self.weights.get(NUMBERS, 1.0)))
+            block = features.ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers")
+            blocks.append((block, NUMBERS, 1.0))
         genres = [self.genres.get(key, []) for key in positions]
-        together = self._rows("", ids, positions)
+        together, profiles = self._rows("", ids, positions), None
         if any(genres) and _largest_tag(together) >= PROFILE_ITEMS:
-            blocks.append((features.tag_profiles(*together, ids=ids, genres=genres), 1.0))
+            profiles = features.ProfileInputs.of_tags(*together, ids, genres)
         else:
             if any(genres):
-                blocks.append((features.from_genres(ids, genres), 1.0))
+                blocks.append((features.from_genres(ids, genres), "", 1.0))
             blocks += self._tag_blocks("", together, ids)
-        for name in self.tags:
-            if name:
-                blocks += self._tag_blocks(name, self._rows(name, ids, positions), ids)
-        for name, some in self.texts.items():
+        for column in self.tags:
+            if column:
+                blocks += self._tag_blocks(column, self._rows(column, ids, positions), ids)
+        dense = [
+            (features.from_vectors(ids, _placed(keys, X, positions), name=one), one, 1.0)
+            for one, (keys, X) in self.outside.items()
+        ]
+        for column, some in self.texts.items():
             texts = [some.get(key, "") for key in positions]
-            if any(texts):
-                block = features.from_text(ids, texts, min_items=1)
-                blocks.append((block, self.weights.get(name, TEXT_WEIGHT)))
-        return [(block, weight) for block, weight in blocks if weight]
+            if not any(texts):
+                continue
+            if self.encoder is None:
+                blocks.append((features.from_text(ids, texts, min_items=1), column, TEXT_WEIGHT))
+            else:
+                block = features.from_text(ids, texts, encoder=self.encoder, name=column)
+                dense.append((block, column, 1.0))
+        inner = [] if profiles is None else dense
+        outer = blocks if inner else [*blocks, *dense]
+        kept = [[row for row in some if self.weights.get(row[1], row[2])] for some in (inner, outer)]
+        first = [] if profiles is None else [(1.0, False)]
+        weights = [
+            *first,
+            *((self.weights.get(c, w), c in self.weights) for some in kept for _, c, w in some),
+        ]
+        if not weights:
+            raise InputError(f"{name}: genres, tags and text are empty for every item")
+        return BlockSet(
+            tuple(block for block, _, _ in kept[1]),
+            profiles,
+            tuple(block for block, _, _ in kept[0]),
+            tuple(weight for weight, _ in weights),
+            tuple(given for _, given in weights),
+        )
 
     def _rows(self, name: str, ids: Ids, positions: dict[str, int]) -> tuple[Ids, list[str], list[float]]:
         """Return items, tags and counts of a block, for items that have an id."""
@@ -265,7 +357,7 @@ class ItemTable:
 
     def _tag_blocks(
         self, name: str, rows: tuple[Ids, list[str], list[float]], ids: Ids
-    ) -> list[tuple[features.ItemVectors, float]]:
+    ) -> list[tuple[features.ItemVectors, str, float]]:
         """Return tags as a block: exact if their matrix is small, perhaps without those of a single item."""
         items, tags, counts = rows
         if not tags:
@@ -276,7 +368,15 @@ class ItemTable:
             if len(ids) * sum(len(some) >= least for some in sizes.values()) <= DENSE:
                 options = {"dimensions": None, "min_items": least}
         block = features.from_tags(items, tags, counts, ids=ids, name=name or "tags", **options)
-        return [(block, self.weights.get(name, 1.0))]
+        return [(block, name, 1.0)]
+
+
+def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Floats:
+    """Return rows in the order of the items; zeros for items that have none."""
+    whole = np.zeros((len(positions), X.shape[1]))
+    here = [k for k, key in enumerate(keys) if key in positions]
+    whole[[positions[keys[k]] for k in here]] = X[here]
+    return whole
 
 
 def _items_by_tag(rows: tuple[Ids, list[str], list[float]]) -> dict[str, set[Any]]:
@@ -291,9 +391,15 @@ def _largest_tag(rows: tuple[Ids, list[str], list[float]]) -> int:
     return max(map(len, _items_by_tag(rows).values()), default=0)
 
 
-def _by_title(files: Sequence[ItemFile], columns: ItemColumns, rated: Ids) -> ItemTable | None:
+def _by_title(
+    files: Sequence[ItemFile],
+    columns: ItemColumns,
+    outside: Sequence[NamedRows],
+    rated: Ids,
+    encoder: Encoder | str | None,
+) -> ItemTable | None:
     """Return the table with titles as ids, if ratings are by title, or None."""
-    titled = []
+    titled: list[ItemFile] = []
     for file in files:
         position = file.position("title", columns.title)
         if position is None:
@@ -301,7 +407,9 @@ def _by_title(files: Sequence[ItemFile], columns: ItemColumns, rated: Ids) -> It
         titled.append(replace(file, id_column=position))
         if len(set(titled[-1].ids)) < len(file.rows):
             return None  # two items of one title
-    table = ItemTable.from_files(titled, columns)
+    if not titled:
+        return None
+    table = ItemTable.from_files(titled, columns, outside, rated, encoder)
     if not any(str(i) in table.order for i in rated.tolist()):
         return None
     LOG.info("ratings are by title: titles are the ids of the items")

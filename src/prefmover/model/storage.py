@@ -13,6 +13,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import ABOUT, Dataset
 from prefmover.errors import InputError
+from prefmover.items.contribution import Contribution
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.model.folder import StoredModel, read, write
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit")
+GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit", "blocks")
 GEOMETRY_ARRAYS = ("grid", "vectors")
 
 
@@ -110,7 +111,8 @@ def _restored_data(stored: StoredModel) -> Dataset:
     geometry = None
     if facts["geometry"] is not None:
         grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
-        geometry = ItemGeometry(items, **facts["geometry"], grid=grid, vectors=vectors)
+        blocks = tuple(Contribution(*one) for one in facts["geometry"].get("blocks", ()))
+        geometry = ItemGeometry(items, **{**facts["geometry"], "blocks": blocks}, grid=grid, vectors=vectors)
     about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
     data = Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
     if facts.get("half_life") is None:  # older models have none

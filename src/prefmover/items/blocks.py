@@ -1,0 +1,151 @@
+"""Feature blocks from outside: a ``.npz`` of ids and vectors, an array, or a function of the ids."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from prefmover._typing import Floats, Ids
+from prefmover.data.ids import as_ids
+from prefmover.data.names import find_usual, plain_name
+from prefmover.errors import InputError
+from prefmover.items.features import ItemVectors
+from prefmover.items.rows import finite_rows
+
+__all__ = ["FeatureSource", "NamedRows", "read_npz", "rows_of"]
+
+FeatureSource: TypeAlias = "str | os.PathLike[str] | ItemVectors | Callable[[list[Any]], Any]"
+"""A block of features: a ``.npz`` file, vectors, or a function from n item ids to an array (n, d)."""
+
+ID_NAMES = ("ids", "items", "itemids", "id", "keys")
+VECTOR_NAMES = ("vectors", "embeddings", "features", "x", "vecs")
+
+
+class NamedRows(NamedTuple):
+    """Rows of numbers by item; rows of zeros are of items without a vector."""
+
+    name: str
+    ids: Ids
+    vectors: Floats
+
+
+def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRows:
+    """Return the ids and vectors in a ``.npz`` file, as :func:`numpy.savez` writes it.
+
+    Parameters
+    ----------
+    path
+        The file. It has one array of n item ids (``ids``, ``movieId``, ``book_id``, ...), and one of vectors,
+        (n, d) (``vectors``, ``embeddings``, or the only array of two dimensions). Items for which an array
+        ``has_...`` of n booleans is False have no vector.
+    ids
+        Name of the array of ids, if there are several.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sound.npz")
+    ...     np.savez(path, song_id=["x", "y"], vectors=[[1.0, 2.0], [0.5, 0.0]])
+    ...     sound = read_npz(path)
+    >>> sound.name, sound.ids.tolist(), sound.vectors.shape
+    ('sound', ['x', 'y'], (2, 2))
+    """
+    file = os.fspath(path)
+    arrays = _arrays(file)
+    shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
+    vectors = _vectors_key(arrays)
+    if vectors is None:
+        raise InputError(f"{file} has no array 'vectors' of one row per item (arrays: {shapes})")
+    n = len(arrays[vectors])
+    listed = [key for key, a in arrays.items() if a.ndim == 1 and len(a) == n and a.dtype.kind in "iuUS"]
+    found = ids if ids in arrays else _ids_key(listed)
+    if found is None or found not in listed:
+        raise InputError(
+            f"{file}: which array has the item ids? Call it 'ids', with one id for each of the {n:,} rows of "
+            f"{vectors!r}, or pass item_id= with its name (arrays: {shapes})",
+            argument="item_id",
+        )
+    keys = arrays[found]
+    items = as_ids(keys.astype(str) if keys.dtype.kind in "US" else keys, "item")
+    X = finite_rows(f"{file}: {vectors}", arrays[vectors], items)
+    for key, flags in arrays.items():
+        if flags.dtype == bool and flags.shape == (n,) and plain_name(key).startswith("has"):
+            X[~flags] = 0.0
+    if not X.any():
+        raise InputError(f"{file}: every vector is zero; there is nothing to compare items by")
+    return NamedRows(Path(file).stem, items, X)
+
+
+def _arrays(file: str) -> dict[str, Any]:
+    """Return the arrays of a file; what is not one, or would run code, is an error."""
+    try:
+        with np.load(file, allow_pickle=False) as loaded:
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise InputError(
+                    f"{file} is a single array; save ids too: numpy.savez(path, ids=..., vectors=...)"
+                )
+            return {key: loaded[key] for key in loaded.files}
+    except OSError as error:
+        reason = error.strerror or "it is not a .npz file"
+        raise InputError(f"{file} cannot be read: {reason}; give a file that numpy.savez wrote") from None
+    except (ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError, TypeError) as error:
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise InputError(
+            f"{file} is not a .npz file of plain arrays ({reason}); write it with numpy.savez(path, ids=..., "
+            "vectors=...), with ids that are whole numbers or text"
+        ) from None
+
+
+def _vectors_key(arrays: dict[str, Any]) -> str | None:
+    tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiu"]
+    usual = [key for name in VECTOR_NAMES for key in tables if plain_name(key) == name]
+    return usual[0] if usual else tables[0] if len(tables) == 1 else None
+
+
+def _ids_key(listed: Sequence[str]) -> str | None:
+    usual = [key for name in ID_NAMES for key in listed if plain_name(key) == name]
+    if usual:
+        return usual[0]
+    position = find_usual("item", listed)
+    if position is not None:
+        return listed[position]
+    return listed[0] if len(listed) == 1 else None
+
+
+def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: int = 0) -> NamedRows:
+    """Return a block of features by item, from any source.
+
+    Parameters
+    ----------
+    source
+        A ``.npz`` file, vectors, or a function, which is called with the ids.
+    ids
+        The items of the data.
+    item_id
+        Name of the array of ids in files that have it.
+    k
+        The position of the source, which names a function without a name.
+    """
+    if isinstance(source, ItemVectors):
+        return NamedRows(source.name, source.items, finite_rows(source.name, source.vectors, source.items))
+    if isinstance(source, str | os.PathLike):
+        return read_npz(source, ids=item_id)
+    if not callable(source):
+        raise InputError(
+            f"features has an entry of type {type(source).__name__}; give a .npz file, ItemVectors, or a "
+            "function from item ids to an array"
+        )
+    name = getattr(source, "__name__", "").strip("<>") or f"features {k + 1}"
+    found = np.asarray(source(ids.tolist()))
+    if found.ndim != 2 or len(found) != len(ids) or not found.shape[1]:
+        raise InputError(
+            f"the function {name!r} returned an array of shape {found.shape} for {len(ids):,} items; "
+            f"expected ({len(ids)}, d), one row for each item"
+        )
+    return NamedRows(name, ids, finite_rows(f"the result of {name!r}", found, ids))

@@ -1,0 +1,209 @@
+"""Weights of feature blocks, chosen by what the blocks are worth on the user's own ratings.
+
+One weight is changed at a time, from the defaults, and the change is kept if held-out ratings are predicted
+better (:class:`~prefmover.items.held_out.HeldOut`). The search is the same every time and takes some seconds.
+It sees only the ratings that it is given: in an experiment, the training part of each split.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from prefmover.data.ratings import Ratings
+from prefmover.errors import InputError
+from prefmover.items import features
+from prefmover.items.contribution import Contribution
+from prefmover.items.features import ItemVectors, ProfileInputs
+from prefmover.items.geometry import ItemGeometry
+from prefmover.items.held_out import HeldOut
+
+__all__ = ["BlockSet", "WeightedBlocks", "choose_weights"]
+
+LOG = logging.getLogger(__name__)
+
+GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+PASSES = 2
+GAIN = 2e-4  # of the error, relative: smaller gains are noise
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSet:
+    """Feature blocks, and how they become one set of vectors.
+
+    If there are tag profiles, they come first, and blocks of dense vectors are features of them
+    (:func:`~prefmover.items.features.tag_profiles`). Other blocks are side by side
+    (:func:`~prefmover.items.features.combine`).
+
+    Parameters
+    ----------
+    blocks
+        Blocks that are side by side.
+    profiles, inner
+        Inputs of tag profiles, and further features of them.
+    weights
+        Weights to begin with: the profiles', those of ``inner``, and those of ``blocks``; all 1 by default.
+    given
+        Which of these weights were given, and stay as they are.
+    """
+
+    blocks: tuple[ItemVectors, ...]
+    profiles: ProfileInputs | None = None
+    inner: tuple[ItemVectors, ...] = ()
+    weights: tuple[float, ...] = ()
+    given: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.inner and self.profiles is None:
+            raise InputError("inner blocks are features of tag profiles, and there are none")
+        n = (self.profiles is not None) + len(self.inner) + len(self.blocks)
+        object.__setattr__(self, "weights", self.weights or (1.0,) * n)
+        object.__setattr__(self, "given", self.given or (False,) * n)
+        if not n or len(self.weights) != n or len(self.given) != n:
+            raise InputError(f"{len(self.weights)} weights for {n} feature blocks; expected one for each")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A short name for each block."""
+        first = () if self.profiles is None else ("tag profiles",)
+        return (*first, *(block.name for block in (*self.inner, *self.blocks)))
+
+    @property
+    def free(self) -> list[int]:
+        """The blocks whose weights can be chosen: a weight without another one to compare it with cannot."""
+        lone = self.profiles is not None and not self.blocks
+        return [k for k, given in enumerate(self.given) if not given and not (lone and k == 0)]
+
+    @property
+    def can_choose(self) -> bool:
+        """Whether there is a choice."""
+        return len(self.weights) > 1 and bool(self.free)
+
+    def vectors(self, weights: Sequence[float] | None = None) -> ItemVectors:
+        """Return the vectors for some weights; a block of weight 0 is left out."""
+        w = list(self.weights if weights is None else weights)
+        blocks = list(self.blocks)
+        if self.profiles is not None:
+            n = 1 + len(self.inner)
+            blocks.insert(0, self.profiles.vectors(self.inner, w[1:n]))
+            w[:n] = w[:1]
+        used = [(block, x) for block, x in zip(blocks, w, strict=True) if x]
+        if not used:
+            raise InputError("every feature block has weight 0; give one of them a weight")
+        if len(used) == 1:
+            return used[0][0]
+        return features.combine(*(block for block, _ in used), weights=[x for _, x in used])
+
+    def n_items(self) -> list[int]:
+        """Return the number of items that have each block."""
+        first = []
+        if self.profiles is not None:
+            first = [self.profiles.genres.any(axis=1) | self.profiles.latent.any(axis=1)]
+        known = [*first, *(block.vectors.any(axis=1) for block in (*self.inner, *self.blocks))]
+        return [int(np.count_nonzero(some)) for some in known]
+
+
+def choose_weights(
+    blocks: BlockSet, ratings: Ratings, *, seed: int = 0
+) -> tuple[BlockSet, list[Contribution]]:
+    """Return the blocks with chosen weights, and what each contributes.
+
+    Parameters
+    ----------
+    blocks
+        The blocks. Weights that were given stay.
+    ratings
+        **Training** ratings: some of them are held out to judge the weights.
+    seed
+        Seed of the users and of the ratings that are held out.
+
+    With too few ratings to hold some out, the weights stay as they are.
+    """
+    held_out = HeldOut.of(ratings, seed) if blocks.can_choose else None
+    if held_out is None:
+        if blocks.can_choose:
+            LOG.info("too few ratings to choose the weights of feature blocks; they are %s", blocks.weights)
+        rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
+        return blocks, [Contribution(*row) for row in rows]
+    known: dict[tuple[float, ...], float] = {}
+
+    def error(weights: tuple[float, ...]) -> float:
+        if weights not in known:
+            known[weights] = held_out.error(features.aligned(blocks.vectors(weights), ratings.items))
+        return known[weights]
+
+    best = blocks.weights
+    least = error(best)
+    for _ in range(PASSES):
+        before = best
+        for k in blocks.free:
+            trials = {x: _with(best, k, x) for x in GRID if any(_with(best, k, x))}
+            x = min(trials, key=lambda x: (error(trials[x]), x))
+            if error(trials[x]) < least * (1 - GAIN):
+                best, least = trials[x], error(trials[x])
+        if best == before:
+            break
+    # A block that gains nothing is left out: the simplest geometry that is as good.
+    for k in blocks.free:
+        without = _with(best, k, 0.0)
+        if best[k] and any(without) and error(without) <= least * (1 + GAIN):
+            best, least = without, error(without)
+    chosen = replace(blocks, weights=best)
+    contributions = []
+    for k, (name, n) in enumerate(zip(blocks.names, blocks.n_items(), strict=True)):
+        other = _with(best, k, 0.0) if best[k] else _with(best, k, blocks.weights[k] or 1.0)
+        possible = any(other) and not (k == 0 and blocks.profiles is not None and not blocks.blocks)
+        rival = error(other) if possible else None
+        errors = (least, rival) if best[k] else (rival, least)
+        contributions.append(Contribution(name, best[k], n, *errors))
+    return chosen, contributions
+
+
+def _with(weights: tuple[float, ...], k: int, weight: float) -> tuple[float, ...]:
+    return (*weights[:k], weight, *weights[k + 1 :])
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedBlocks:
+    """The geometry of feature blocks as a function of ratings, which choose their weights.
+
+    It is a ``geometry`` for :class:`~prefmover.Dataset`. Experiments call it with the training ratings of
+    each split.
+
+    Parameters
+    ----------
+    blocks
+        The feature blocks.
+    origin
+        What the blocks come from, for the name of the geometry.
+    choose
+        Whether to choose weights; otherwise those of the blocks are used.
+    """
+
+    blocks: BlockSet
+    origin: str = ""
+    choose: bool = True
+
+    @property
+    def follows_ratings(self) -> bool:
+        """Whether other ratings may give other distances."""
+        return self.choose and self.blocks.can_choose
+
+    def __call__(self, ratings: Ratings | None) -> ItemGeometry:
+        """Return the geometry; ratings choose the weights, if there are any."""
+        blocks, contributions = self.blocks, list[Contribution]()
+        if self.follows_ratings and ratings is not None:
+            blocks, contributions = choose_weights(blocks, ratings)
+            for one in contributions:
+                LOG.info("weight of %s: %s", one.name, one)
+        elif len(blocks.weights) > 1:
+            rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
+            contributions = [Contribution(*row) for row in rows]
+        found = blocks.vectors()
+        name = f"{found.name} of {self.origin}" if self.origin else found.name
+        if any(one.error is not None for one in contributions):
+            name += ", weights chosen on held-out ratings"
+        return replace(ItemGeometry.from_features(found._replace(name=name)), blocks=tuple(contributions))
