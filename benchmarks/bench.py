@@ -54,18 +54,18 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-def publish(key: str, title: str, parts: list[str], options: argparse.Namespace) -> None:
-    """Print a section; with ``--write``, put it into docs/benchmarks.md."""
+def publish(key: str, title: str, parts: list[str], options: argparse.Namespace, path: Path = PAGE) -> None:
+    """Print a section; with ``--write``, put it into docs/benchmarks.md, or another page."""
     today = datetime.date.today().isoformat()
     body = "\n\n".join([f"## {title}", f"*{today}. {machine()}.*", *parts])
     print(body)
     if not options.write:
         return
     begin, end = f"<!-- {key}:begin -->", f"<!-- {key}:end -->"
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
+    page = path.read_text(encoding="utf-8") if path.exists() else "# Benchmarks\n"
     section = f"{begin}\n{body}\n{end}"
     if begin in page:
         page = page[: page.index(begin)] + section + page[page.index(end) + len(end) :]
     else:
         page = page.rstrip() + f"\n\n{section}\n"
-    PAGE.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8")

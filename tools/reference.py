@@ -43,7 +43,14 @@ PAGES = {
     "data": Page("Ratings", ("data.ratings", "data.scale", "data.splits", "data.preferences")),
     "items": Page(
         "Items",
-        ("items.geometry", "items.features", "items.catalog"),
+        (
+            "items.geometry",
+            "items.features",
+            "items.blocks",
+            "items.weighting",
+            "items.contribution",
+            "items.catalog",
+        ),
         "[Use your own item geometry](../howto/own-geometry.md) shows how to choose one.",
     ),
     "dataset": Page("Dataset", ("dataset",)),

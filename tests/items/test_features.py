@@ -133,14 +133,82 @@ def test_combine_takes_weighted_means_of_cosines():
     assert np.allclose(cosines(both), expected)
 
 
+def test_a_missing_block_is_predicted_by_hand():
+    genres = features.from_genres(["a", "b", "c"], ["Horror", "Comedy", "Horror"])
+    text = features.ItemVectors(np.array(["a", "b"], object), np.eye(2), "text")
+    # Genres are (1, 0), (0, 1), so centered ±(1/2, -1/2), whose squares sum to 1: the ridge of .025 for each
+    # of two items shrinks by 1.05. So c gets the mean (1/2, 1/2) plus (1/2, -1/2) / 1.05.
+    x = np.array([0.5 + 0.5 / 1.05, 0.5 - 0.5 / 1.05])
+    length = np.sqrt(1 + x @ x)
+    both = cosines(features.combine(genres, text))
+    assert np.isclose(both[2, 0], (1 + x[0]) / (length * np.sqrt(2)))
+    assert np.isclose(both[2, 1], x[1] / (length * np.sqrt(2)))
+    assert np.isclose(both[0, 1], 0)
+
+
+def test_an_item_without_text_is_between_those_that_it_equals_otherwise():
+    genres = features.from_genres(["a", "b", "c"], ["Horror"] * 3)
+    text = features.ItemVectors(np.array(["a", "b"], object), np.eye(2), "text")
+    geometry = ItemGeometry.combine(genres, text)
+    degrees = np.degrees(geometry.block()).round(3)
+    assert degrees[0, 1] == 60  # half of the cosine, by the genre
+    assert degrees[0, 2] == degrees[1, 2] == 30  # weights by pair would give 0 and 0, which is no metric
+
+
+@given(st.integers(0, 10_000))
+def test_missing_blocks_leave_a_metric_and_complete_items_alone(seed):
+    random = np.random.default_rng(seed)
+    X, Y = random.normal(size=(12, 3)), random.normal(size=(12, 2))
+    whole = [features.from_vectors(range(12), Z, centered=False) for Z in (X, Y)]
+    has = random.random((2, 12)) < 0.6
+    has[:, :2] = True
+    parts = [
+        block._replace(vectors=block.vectors * some[:, None]) for block, some in zip(whole, has, strict=True)
+    ]
+    full, holes = (features.combine(*some, weights=[1, 2]) for some in (whole, parts))
+    complete = has.all(axis=0)
+    assert np.allclose(cosines(holes)[np.ix_(complete, complete)], cosines(full)[np.ix_(complete, complete)])
+    assert (holes.vectors.any(axis=1) == has.any(axis=0)).all()
+    assert ItemGeometry.from_features(holes).check_metric().is_metric
+
+
+def test_tag_profiles_with_further_blocks():
+    items = list(range(60))
+    tags = ["war" if i % 3 else "love" for i in items]
+    text = features.from_vectors(
+        items[:50], [[1.0, 0.1] if i % 3 else [0.0, 1.0] for i in items[:50]], name="text"
+    )
+    plain = features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60)
+    same = features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[0])
+    assert same.vectors.tobytes() == plain.vectors.tobytes()
+    # Items 40 to 59 have no tags: text tells those below 50 apart, and those above have the mean.
+    few = [tags[i] for i in items[:40]]
+    v = features.tag_profiles(items[:40], few, ids=items, genres=["Drama"] * 60, min_items=5, blocks=[text])
+    near = cosines(v)
+    assert near[40, 1] > near[40, 0]
+    assert near[42, 0] > near[42, 1]
+    assert np.allclose(v.vectors[50:], v.vectors[50])
+    with pytest.raises(InputError, match=names(2, 1)):
+        features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[1, 2])
+
+
+def test_centered_vectors_by_hand():
+    v = features.from_vectors(["a", "b", "c"], [[4, 3], [0, 3], [0, 0]])
+    assert np.allclose(v.vectors, [[1, 0], [-1, 0], [0, 0]])
+    plain = features.from_vectors(["a", "b", "c"], [[4, 3], [0, 3], [0, 0]], centered=False)
+    assert np.allclose(plain.vectors, [[0.8, 0.6], [0, 1], [0, 0]])
+    with pytest.raises(InputError, match=names("b")):
+        features.from_vectors(["a", "b"], [[1.0], [np.nan]])
+
+
 def test_combine_where_a_kind_is_missing():
     one = features.from_genres([1, 2], [["a"], ["a"]])
     two = features.from_tags([2, 3], ["x", "x"], dimensions=None, min_items=1)
     both = features.combine(one, two)
     assert both.items.tolist() == [1, 2, 3]
     assert both.vectors.any(axis=1).all()
-    assert np.isclose(cosines(both)[0, 1], np.sqrt(0.5))
-    assert np.isclose(cosines(both)[0, 2], 0)
+    # Whatever has a genre has this one, and whatever has a tag has this one: there is no reason to differ.
+    assert np.allclose(cosines(both), 1)
     with pytest.raises(InputError):
         features.combine(one)
     with pytest.raises(InputError):

@@ -85,7 +85,7 @@ def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRo
 def _arrays(file: str) -> dict[str, Any]:
     """Return the arrays of a file; what is not one, or would run code, is an error."""
     try:
-        with np.load(file, allow_pickle=False) as loaded:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as loaded:
             if not isinstance(loaded, np.lib.npyio.NpzFile):
                 raise InputError(
                     f"{file} is a single array; save ids too: numpy.savez(path, ids=..., vectors=...)"

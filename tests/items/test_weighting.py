@@ -1,0 +1,160 @@
+"""Weights chosen by held-out ratings: a planted block is found, noise is left out, tests are not seen."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from prefmover import Dataset, Ratings, Recommender, evaluate
+from prefmover.errors import InputError
+from prefmover.items import features
+from prefmover.items.held_out import HeldOut
+from prefmover.items.weighting import BlockSet, WeightedBlocks, choose_weights
+from prefmover.model import storage
+
+N_USERS, N_ITEMS = 120, 60
+
+
+def planted(implicit: bool = False):
+    """Return ratings that follow item vectors, a block of these vectors, and a block of noise."""
+    random = np.random.default_rng(0)
+    items, tastes = random.normal(size=(N_ITEMS, 3)), random.normal(size=(N_USERS, 3))
+    rated = random.permuted(np.tile(np.arange(N_ITEMS), (N_USERS, 1)), axis=1)[:, :25]
+    likes = tastes @ items.T
+    if implicit:
+        rated = np.argsort(-likes - random.gumbel(size=likes.shape), axis=1)[:, :15]
+    users = np.repeat(np.arange(N_USERS), rated.shape[1])
+    values = 3 + likes[users, rated.ravel()] + 0.3 * random.normal(size=rated.size)
+    values = np.clip(values.round(), 1, 5)
+    ratings = (
+        Ratings.from_arrays(users, rated.ravel(), np.ones(rated.size), feedback="implicit")
+        if implicit
+        else Ratings.from_arrays(users, rated.ravel(), values)
+    )
+    blocks = [
+        features.from_vectors(np.arange(N_ITEMS), items, name="signal"),
+        features.from_vectors(np.arange(N_ITEMS), random.normal(size=(N_ITEMS, 3)), name="noise"),
+    ]
+    return ratings, blocks
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_planted_block_is_found_and_noise_is_left_out(implicit, reverse):
+    ratings, blocks = planted(implicit)
+    chosen, contributions = choose_weights(BlockSet(tuple(blocks[:: -1 if reverse else 1])), ratings)
+    found = {one.name.split(":")[0]: one for one in contributions}
+    assert found["signal"].weight > 0
+    assert found["noise"].weight == 0
+    assert found["noise"].error > found["noise"].error_without  # with it the error is larger
+    assert chosen.vectors().vectors.tobytes() == blocks[0].vectors.tobytes()
+
+
+def test_without_a_useful_block_the_error_is_larger():
+    ratings, blocks = planted()
+    half = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, :2], name="half")
+    rest = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, 2:] + [[0.0]], name="rest")
+    _, contributions = choose_weights(BlockSet((half, rest)), ratings)
+    assert all(one.weight > 0 and one.error < one.error_without for one in contributions)
+    assert len({one.error for one in contributions}) == 1
+
+
+def test_given_weights_stay_and_the_choice_is_the_same_every_time():
+    ratings, blocks = planted()
+    fixed = BlockSet(tuple(blocks), weights=(1.0, 0.5), given=(False, True))
+    chosen, _ = choose_weights(fixed, ratings)
+    assert chosen.weights[1] == 0.5
+    assert choose_weights(fixed, ratings)[1] == choose_weights(fixed, ratings)[1]
+    all_given = BlockSet(tuple(blocks), weights=(1.0, 0.5), given=(True, True))
+    assert not all_given.can_choose
+    assert choose_weights(all_given, ratings)[0].weights == (1.0, 0.5)
+
+
+def test_too_few_ratings_leave_the_weights():
+    ratings, blocks = planted()
+    few = ratings.take(users=range(3))
+    assert HeldOut.of(few) is None
+    chosen, contributions = choose_weights(BlockSet(tuple(blocks)), few)
+    assert chosen.weights == (1.0, 1.0)
+    assert [one.error for one in contributions] == [None, None]
+
+
+def test_held_out_ratings_do_not_shape_the_offsets():
+    """The items' sums and counts are those of the other ratings."""
+    ratings, _ = planted()
+    held_out = HeldOut.of(ratings)
+    assert held_out.n_held_out == sum(len(one.held) for one in held_out._users)
+    assert held_out._counts.sum() == ratings.n_ratings - held_out.n_held_out
+    for one in held_out._users:
+        assert not set(one.known) & set(one.held)
+
+
+def test_bad_sets():
+    _, blocks = planted()
+    with pytest.raises(InputError):
+        BlockSet(())
+    with pytest.raises(InputError):
+        BlockSet(tuple(blocks), weights=(1.0,))
+    with pytest.raises(InputError):
+        BlockSet(tuple(blocks), inner=(blocks[0],))
+    with pytest.raises(InputError):
+        BlockSet(tuple(blocks)).vectors([0, 0])
+
+
+class Spy(WeightedBlocks):
+    """Blocks that remember the ratings they were given."""
+
+    def __call__(self, ratings):
+        SEEN.append(ratings)
+        return super().__call__(ratings)
+
+
+SEEN: list[Ratings] = []
+
+
+class Mean:
+    """A recommender that looks at the geometry."""
+
+    def fit(self, data):
+        self.mean = data.ratings.matrix.data.mean()
+        assert data.geometry.blocks[1].weight == 0
+
+    def predict(self, pairs):
+        return [self.mean] * len(pairs)
+
+
+def test_experiments_choose_weights_on_training_ratings_only():
+    from prefmover.data.splits import random_split
+
+    ratings, blocks = planted()
+    SEEN.clear()
+    data = Dataset(ratings, Spy(BlockSet(tuple(blocks))))
+    evaluation = evaluate(data, {"mean": Mean()}, train=(0.5,), repeats=2)
+    assert evaluation.data.geometry == "from each split's training ratings"
+    train = [random_split(data.ratings, 0.5, seed).train.matrix for seed in (0, 1)]
+    assert len(SEEN) == 2
+    for seen, expected in zip(SEEN, train, strict=True):
+        assert (seen.matrix != expected).nnz == 0
+        assert seen.n_ratings == ratings.n_ratings // 2
+    assert all("1 x signal" in one.geometry or "signal" in one.geometry for one in evaluation)
+
+
+def test_a_data_set_keeps_its_function_when_it_is_pickled():
+    ratings, blocks = planted()
+    data = Dataset(ratings, WeightedBlocks(BlockSet(tuple(blocks))))
+    _ = data.geometry
+    again = pickle.loads(pickle.dumps(data))
+    assert again.geometry_follows_ratings
+    few = data.ratings.take(users=range(80))
+    assert again.with_ratings(few).geometry.blocks == data.with_ratings(few).geometry.blocks
+
+
+def test_models_and_summaries_have_the_contributions(tmp_path):
+    ratings, blocks = planted()
+    data = Dataset(ratings, WeightedBlocks(BlockSet(tuple(blocks)), "made up"))
+    model = Recommender().fit(data)
+    storage.save(model, tmp_path / "model")
+    loaded = storage.load(tmp_path / "model").data_.geometry
+    assert loaded.blocks == data.geometry.blocks
+    assert "made up" in loaded.name
+    assert set(loaded.summary()) >= {"weight of signal: 3 numbers", "weight of noise: 3 numbers"}
