@@ -88,7 +88,7 @@ def test_mypy_knows_the_kernels():
     assert set(*listed) == kernels
 
 
-RUNTIME_EXTRAS = ("plot", "server", "peers", "ray")
+RUNTIME_EXTRAS = ("plot", "server", "peers", "ray", "text")
 DISTRIBUTION = {"ot": "pot", "surprise": "scikit-surprise", "sklearn": "scikit-learn"}  # others: as imported
 
 
