@@ -97,6 +97,16 @@ class BlockSet:
             return used[0][0]
         return features.combine(*(block for block, _ in used), weights=[x for _, x in used])
 
+    def scaled(self, weights: tuple[float, ...]) -> tuple[float, ...]:
+        """Return weights that mean the same, in which the largest of blocks side by side is 1."""
+        side = [
+            k for k in range(len(weights)) if not (self.profiles is not None and 1 <= k <= len(self.inner))
+        ]
+        if any(self.given[k] for k in side):
+            return weights
+        largest = max(weights[k] for k in side)
+        return tuple(x / largest if k in side else x for k, x in enumerate(weights))
+
     def n_items(self) -> list[int]:
         """Return the number of items that have each block."""
         first = []
@@ -151,14 +161,14 @@ def choose_weights(
         without = _with(best, k, 0.0)
         if best[k] and any(without) and error(without) <= least * (1 + GAIN):
             best, least = without, error(without)
-    chosen = replace(blocks, weights=best)
+    chosen = replace(blocks, weights=blocks.scaled(best))
     contributions = []
     for k, (name, n) in enumerate(zip(blocks.names, blocks.n_items(), strict=True)):
         other = _with(best, k, 0.0) if best[k] else _with(best, k, blocks.weights[k] or 1.0)
         possible = any(other) and not (k == 0 and blocks.profiles is not None and not blocks.blocks)
         rival = error(other) if possible else None
         errors = (least, rival) if best[k] else (rival, least)
-        contributions.append(Contribution(name, best[k], n, *errors))
+        contributions.append(Contribution(name, chosen.weights[k], n, *errors))
     return chosen, contributions
 
 
