@@ -223,3 +223,5 @@ def test_bad_input():
     for measure in EXTENSIONS:
         with pytest.raises(InputError, match=MEASURES[measure].label):
             similarities(Dataset(data.ratings), measure)
+        with pytest.raises(InputError, match=names("candidates", MEASURES[measure].label)):
+            nearest(data, 1, measure=measure, method="candidates")

@@ -231,10 +231,10 @@ def _by_candidates(request: Request, method: str, recall: float | None, seed: in
         return False
     if method != "candidates":
         raise InputError(f'method is {method!r}; choose "exact" or "candidates"', argument="method")
-    if not request.measure.searches_by_bounds(request.convention):
+    if request.measure.name != "pmd" or not request.measure.searches_by_bounds(request.convention):
         raise InputError(
-            f'method="candidates" is for PMD, whose bounds it needs; {request.measure.label} is computed '
-            'for every pair: pass method="exact"',
+            f'method="candidates" is for PMD, whose estimates it needs; search {request.measure.label} with '
+            'method="exact"',
             argument="method",
         )
     if request.new is not None:
