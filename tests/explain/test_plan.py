@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from prefmover import MEASURES, Measure, pmd, similarities
+from prefmover import MEASURES, Dataset, ItemGeometry, Measure, Ratings, pmd, similarities
 from prefmover.errors import InputError
 from prefmover.explain import explain_rows, explain_users
 from tests.messages import names, unnamed
@@ -106,3 +106,42 @@ def test_what_is_shared_most_comes_first(data):
     assert differences == sorted(differences)
     products = [abs(flow.value) for flow in explain_users(data, 0, 1, "bcf").flows]
     assert products == sorted(products, reverse=True)
+
+
+def test_taste_and_agreement_are_both_explained():
+    ratings = Ratings.from_arrays(
+        ["ann"] * 4 + ["bob"] * 4 + ["cid"],
+        ["Alien", "Emma", "Heat", "Up", "Alien", "Emma", "Heat", "Jaws", "Jaws"],
+        [5, 1, 4, 3, 4, 2, 1, 5, 4],
+    )
+    data = Dataset(ratings, ItemGeometry.from_vectors(ratings.items, np.eye(5) + 0.5))
+    why = explain_users(data, 0, 1, "pmd-agreement")
+    assert [flow.source for flow in why.agreement] == ["Emma", "Alien", "Heat"]
+    assert [flow.value > 0 for flow in why.agreement] == [True, True, False]
+    content = why.to_dict()
+    assert [one["source_label"] for one in content["agreement"]] == ["Emma", "Alien", "Heat"]
+    assert {"D", "P", "J"} <= {factor["name"] for factor in content["factors"]}
+    assert sum(flow.value for flow in why.flows) == pytest.approx(why.factor("D"))
+    assert not unnamed(str(why), "2 of 3 items", "Alien, 5 and 4", "Heat, 4 and 1")
+    assert not unnamed(why._repr_html_(), "2 of 3 items", "Alien, 5 and 4")
+    strangers = explain_users(data, 0, 2, "pmd-agreement")
+    assert strangers.agreement == ()
+    assert strangers.factor("P") == 0
+    assert str(strangers)
+    assert explain_users(data, 0, 1).to_dict()["agreement"] == []
+
+
+def test_likes_and_dislikes_are_told_apart():
+    pytest.importorskip("matplotlib")
+    ratings = Ratings.from_arrays(
+        ["ann"] * 3 + ["bob"] * 3, ["Alien", "Emma", "Up", "Alien", "Heat", "Jaws"], [5, 1, 2, 4, 1, 5]
+    )
+    data = Dataset(ratings, ItemGeometry.from_vectors(ratings.items, np.eye(5) + 0.5))
+    why = explain_users(data, 0, 1, "pmd-signed")
+    assert sum(flow.mass for flow in why.flows) == pytest.approx(1)
+    shares = [why.factor(kind) for kind in ("likes", "dislikes", "first", "second")]
+    assert sum(shares) == pytest.approx(1)
+    assert why.factor("first") == pytest.approx(why.factor("second"))
+    between = [flow.kind in ("likes", "dislikes") for flow in why.flows]
+    assert between == sorted(between, reverse=True)  # what the two share comes first
+    assert why.plot()

@@ -1,9 +1,12 @@
 """A measure bound to a data set gives the values of the measures, for users and guests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from prefmover.measures import MEASURES, similarities
+from prefmover.measures.calibration import calibrate
 from prefmover.predict.similarity import UserSimilarity
 
 
@@ -16,7 +19,7 @@ def test_values(data, name):
     rows = np.concatenate([rows for _, rows in similarity.blocks(everyone)])
     assert rows == pytest.approx(expected, nan_ok=True)
     self_values = similarity.self_values(everyone)
-    if MEASURES[name].larger_is_closer:
+    if not MEASURES[name].is_zero_for_itself:
         assert self_values == pytest.approx(np.diagonal(expected), nan_ok=True)
     else:
         assert not self_values.any()
@@ -31,11 +34,27 @@ def test_a_guest_is_one_more_user(data, name):
     others = np.array([3, 0, 17])
     values, to_self = UserSimilarity(fewer, MEASURES[name]).guest_values(guest, others)
     assert values == pytest.approx(expected[others], nan_ok=True)
-    if MEASURES[name].larger_is_closer:
+    if not MEASURES[name].is_zero_for_itself:
         assert to_self == pytest.approx(expected[-1], nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["pmd", "jmsd"])
+def test_only_the_transport_of_a_sum_is_estimated(data):
+    pmd, both = (UserSimilarity(data, MEASURES[name]) for name in ("pmd", "pmd-agreement"))
+    calibration = calibrate(data)
+    everyone = np.arange(data.n_users)
+    term = similarities(data, "pmd-agreement") - similarities(data, "pmd")
+    estimates = [replace(one, calibration=calibration).estimates(everyone, everyone) for one in (pmd, both)]
+    assert estimates[1] == pytest.approx(estimates[0] + term)
+    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    landmarks = np.array([0, 3, 5])
+    found = [
+        replace(one, calibration=calibration).landmark_estimates(guest, landmarks) for one in (pmd, both)
+    ]
+    assert found[1][0] == pytest.approx(found[0][0] + term[5, landmarks])
+    assert found[1][1] == pytest.approx(term[5, 5])
+
+
+@pytest.mark.parametrize("name", ["pmd", "pmd-agreement", "pmd-opinions", "jmsd"])
 def test_neighbors_of_users_and_guests(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
     nearest = similarity.nearest(np.array([5]), 4)

@@ -175,6 +175,9 @@ class UserSimilarity:
         if self.measure.is_zero_for_itself:
             return np.zeros(len(users))
         parts = np.split(users, range(BLOCK_USERS, len(users), BLOCK_USERS))
+        if self.measure.term is not None:  # the transport from a user to itself costs nothing
+            term = self.measure.term
+            return np.concatenate([np.diagonal(term(Pairs(self.data, some, some))(some)) for some in parts])
         return np.concatenate([np.diagonal(self.values(some, some)) for some in parts])
 
     def guest_values(self, guest: Ratings, others: Ints) -> tuple[Floats, float]:
