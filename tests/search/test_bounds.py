@@ -1,9 +1,11 @@
 """Every bound is at most the exact distance; sorted lists are sorted lists."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.measures.pmd import distances
 from prefmover.search import NeighborIndex
 from prefmover.search import _bounds as bounds
@@ -18,7 +20,7 @@ TINY = 1e-9
 
 
 def prepare(data, u):
-    """Return the query of a user, the candidates, scratch, and all exact distances in grid units."""
+    """Return the query of a user, the candidates twice, scratch, and all exact distances in grid units."""
     index = NeighborIndex(data)
     p, geometry = data.preferences, data.geometry
     mine = slice(p.indptr[u], p.indptr[u + 1])
@@ -26,7 +28,8 @@ def prepare(data, u):
     query = lay_out(geometry, items, p.mass[mine], int(p.total[u]), u, np.inf)
     exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
     shard = index.shard(with_table=True, n_threads=1)
-    return query, shard.candidates(), Scratches().get(shard, geometry.n_items, items.size), exact
+    s = Scratches().get(shard, geometry.n_items, items.size)
+    return query, shard.candidates(), shard.light(), s, exact
 
 
 @settings(max_examples=60)
@@ -35,14 +38,14 @@ def test_bounds_are_bounds(data, u):
     u %= data.n_users
     if data.preferences.total[u] == 0:
         return
-    query, users, s, exact = prepare(data, u)
-    cascade.bound_all(query, users, s)
+    query, users, light, s, exact = prepare(data, u)
+    cascade.bound_all(query, users, light, s)
     alive = np.flatnonzero(data.preferences.total > 0)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
     _shape_prices(query, users, s, alive)
-    cascade.apply_prices(query, users, s, alive.size)
+    cascade.apply_prices(query, light, s, alive.size)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
     assert (s.bound >= before).all()
     for v in alive:
@@ -60,11 +63,11 @@ def test_table_and_direct_bound_agree(data, u):
     u %= data.n_users
     if data.preferences.total[u] == 0:
         return
-    query, users, s, _ = prepare(data, u)
-    cascade.bound_all(query, users, s)
+    query, users, light, s, _ = prepare(data, u)
+    cascade.bound_all(query, users, light, s)
     with_table = s.bound.copy()
     without = users._replace(table=NO_TABLE)
-    cascade.bound_all(query, without, s)
+    cascade.bound_all(query, without, light, s)
     np.testing.assert_allclose(s.bound, with_table, rtol=1e-12)
 
 
@@ -86,3 +89,17 @@ def test_a_list_keeps_the_first_k(offers, k):
         count = offer(users, values, count, k, user, float(distance))
     expected = sorted((distance, user) for user, distance in distinct.items())[:k]
     assert [(values[a], users[a]) for a in range(count)] == expected
+
+
+@pytest.mark.parametrize(("most", "kind"), [(5, np.uint8), (1000, np.int64)])
+def test_masses_are_kept_in_few_bytes_where_they_fit(most, kind):
+    """The bounds are the same in both types."""
+    ratings = Ratings.from_arrays([1, 1, 2, 3, 3], list("xyyxz"), [most, 1, 3, 2, 1], feedback="explicit")
+    data = Dataset(ratings, ItemGeometry.from_vectors(list("xyz"), [[1, 0], [1, 1], [0, 1]]))
+    query, users, light, s, exact = prepare(data, 0)
+    assert (light.items.dtype, light.mass.dtype) == (np.uint16, kind)
+    cascade.bound_all(query, users, light, s)
+    narrow = s.bound.copy()
+    cascade.bound_all(query, users, light._replace(items=users.items, mass=users.mass), s)
+    assert (s.bound == narrow).all()
+    assert (narrow <= exact * (1 + TINY)).all()

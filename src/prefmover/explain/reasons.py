@@ -33,6 +33,7 @@ from prefmover.explain.recommendation import (
 from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import likes_among
 from prefmover.predict.ranker import Ranker
+from prefmover.predict.ranking import SideScores
 from prefmover.predict.selection import n_ratings
 
 __all__ = ["explain_items"]
@@ -63,7 +64,11 @@ FEW = 2
 
 
 def explain_items(
-    ranker: Ranker, state: UserState, items: Ints, ratings: Sequence[float | None]
+    ranker: Ranker,
+    state: UserState,
+    items: Ints,
+    ratings: Sequence[float | None],
+    scores: SideScores | None = None,
 ) -> list[RecommendationExplanation]:
     """Return the reasons to recommend items to a user, in one pass.
 
@@ -75,8 +80,11 @@ def explain_items(
         The user. About somebody of whom nothing is known there are no reasons, only a score.
     items, ratings
         Positions of the items, and their predicted ratings.
+    scores
+        The user's scores of all items, if they are there.
     """
-    data, scores = ranker.similarity.data, ranker.scores(state)
+    data = ranker.similarity.data
+    scores = ranker.scores(state) if scores is None else scores
     own, people = _OwnRatings.of(ranker, state, items), _People.of(ranker, state, items)
     if len(state.items):
         parts = ranker.parts(state, items, people.positions)
@@ -215,10 +223,14 @@ class _People:
         positions, values = np.empty(0, np.int64), np.empty(0)
         if len(state.items) and n_others:
             k = min(LIKE_MINDED, -(-n_others // 4))
-            user = np.array([state.position])
-            positions, values = similarity.nearest(user, k, state.guest).row(0)
+            if state.guest is None:
+                positions, values = similarity.nearest_to(state.position, k)
+            else:
+                positions, values = similarity.nearest(None, k, state.guest).row(0)
+        rated = np.zeros(ratings.n_items, bool)
+        rated[state.items] = True
         rows = [ratings.row(v)[0] for v in positions.tolist()]
-        common = [row[np.isin(row, state.items, assume_unique=True)] for row in rows]
+        common = [row[rated[row]] for row in rows]
         return cls(ranker, state, positions, values, ratings.matrix[positions][:, items].tocsc(), common)
 
     def named(self, k: int, item: int, parts: Floats) -> tuple[NeighborRating, ...]:

@@ -36,6 +36,7 @@ from prefmover.predict.base import (
 )
 from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
+from prefmover.predict.ranking import SideScores
 from prefmover.predict.recommendations import Recommendations, RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
@@ -277,15 +278,19 @@ class BaseRecommender(Estimator, ABC):
         )
         many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
         states = [self._state(one, known=one is not None) for one in (user if many else [user])]
-        table = self._recommended(states, by, selection)
+        one_scored = list[SideScores]()
+        table = self._recommended(states, by, selection, None if many else one_scored)
         if (not many) if reasons is None else reasons:
-            table = replace(table, why=[self._why(*one) for one in zip(states, table, strict=True)])
+            scores = [None] * len(states) if many or by == "rating" else one_scored
+            table = replace(table, why=[self._why(*one) for one in zip(states, table, scores, strict=True)])
         return table if many else table[0]
 
-    def _why(self, state: UserState, best: Recommendations) -> list[RecommendationExplanation]:
+    def _why(
+        self, state: UserState, best: Recommendations, scores: SideScores | None
+    ) -> list[RecommendationExplanation]:
         """Return the reasons for the items of a list."""
         items = self.data_.ratings.item_positions([one.item for one in best])
-        return explain_items(self.ranker_, state, items, [one.rating for one in best])
+        return explain_items(self.ranker_, state, items, [one.rating for one in best], scores)
 
     def recommend_group(
         self,
@@ -381,14 +386,22 @@ class BaseRecommender(Estimator, ABC):
         with opened(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
 
-    def _recommended(self, states: list[UserState], by: By, selection: Selection) -> RecommendationTable:
-        """Return the table of recommendations of some users."""
+    def _recommended(
+        self,
+        states: list[UserState],
+        by: By,
+        selection: Selection,
+        scored: list[SideScores] | None = None,
+    ) -> RecommendationTable:
+        """Return the table of recommendations of some users; their scores are added to ``scored``."""
         data, shape = self.data_, (len(states), selection.n)
         positions, how = np.full(shape, -1, np.int64), np.zeros(shape, np.int8)
         scores, ratings = np.full(shape, np.nan), np.full(shape, np.nan)
         for first in range(0, len(states), BLOCK_USERS):
             block = states[first : first + BLOCK_USERS]
-            for row, (state, values) in enumerate(zip(block, self._scores(block, by), strict=True), first):
+            for row, (state, values) in enumerate(
+                zip(block, self._scores(block, by, scored), strict=True), first
+            ):
                 chosen = selection.best(values, state.items)
                 positions[row, : len(chosen)], scores[row, : len(chosen)] = chosen, values[chosen]
         if not data.ratings.scale.implicit:
@@ -396,11 +409,18 @@ class BaseRecommender(Estimator, ABC):
         names = [state.name for state in states]
         return RecommendationTable(names, positions, scores, ratings, how, data, n_ratings(data))
 
-    def _scores(self, states: list[UserState], by: By) -> Iterator[Floats]:
+    def _scores(
+        self, states: list[UserState], by: By, scored: list[SideScores] | None = None
+    ) -> Iterator[Floats]:
         """Yield the scores of all items for each user."""
         if by == "rating":
             everything = np.arange(self.data_.n_items)
             yield from (self.predictor_.scores(state, everything).values for state in states)
+            return
+        if scored is not None:
+            for state in states:
+                scored.append(self.ranker_.scores(state))
+                yield scored[-1].total[0]
             return
         known = [state.position for state in states if state.position >= 0]
         rows = iter(self.ranker_.block(np.array(known)).total if known else ())

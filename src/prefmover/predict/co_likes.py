@@ -88,7 +88,7 @@ class CoLikes:
     def together(self, items: Ints, others: Ints) -> tuple[Ints, Floats]:
         """Return how many users like both of two items, and the lift: (items, others) each."""
         a, b = self.liked[:, items], self.liked[:, others]
-        n_both = np.asarray((a.T @ b).toarray(), np.int64)
+        n_both = np.ascontiguousarray((b.T @ a.toarray()).T)  # a few items: dense columns are faster
         n_likes = (np.diff(part.indptr).astype(np.float64) for part in (a, b))
         expected = np.outer(*n_likes) * self.by_chance
         return n_both, n_both / np.where(expected > 0, expected, 1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -79,10 +80,15 @@ class SimilarItems:
             return None
         return cls.fit(rated, geometry)
 
-    @property
+    @cached_property
     def unrated(self) -> Ints:
         """Positions of the items that had no ratings."""
         return np.flatnonzero(np.diff(self.weights.indptr) > 1)
+
+    @cached_property
+    def _mixtures(self) -> Any:
+        """(n_items, unrated) the weights of the items that had no ratings, as columns."""
+        return self.weights[self.unrated].T.astype(np.float32)
 
     def with_items(self, geometry: ItemGeometry) -> Self:
         """Return the mixtures with more items, the last of the geometry."""
@@ -91,8 +97,7 @@ class SimilarItems:
 
     def filled(self, scores: Singles) -> Singles:
         """Return scores (users, n_items), which are changed in place, with those of unrated items added."""
-        unrated = self.unrated
-        scores[:, unrated] = scores @ self.weights[unrated].T.astype(np.float32)
+        scores[:, self.unrated] = scores @ self._mixtures
         return scores
 
     def columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:

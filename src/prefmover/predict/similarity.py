@@ -33,6 +33,9 @@ __all__ = ["UserSimilarity"]
 
 BLOCK_USERS = 256
 
+REMEMBERED = 10_000
+"""Users whose nearest users are remembered, some 700 bytes each."""
+
 EXACT_PAIRS = 10_000
 """Up to this number of pairs of users, nothing is estimated: exact distances take a second or two."""
 
@@ -57,6 +60,8 @@ class UserSimilarity:
         The data as they were fitted, if ratings have changed since: landmarks keep their places.
     prepared
         Landmarks, prepared for estimates, by their positions.
+    remembered
+        For users who were asked for lately: how many nearest users were searched, these users, and values.
     """
 
     data: Dataset
@@ -66,21 +71,22 @@ class UserSimilarity:
     calibration: Calibration | None = None
     fitted: Dataset | None = None
     prepared: dict[bytes, Landmarks] = field(default_factory=dict)
+    remembered: dict[int, tuple[int, Ints, Floats]] = field(default_factory=dict)
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return replace(self, data=data, fitted=None, prepared={})
+        return replace(self, data=data, fitted=None, prepared={}, remembered={})
 
     def updated(self, data: Dataset) -> UserSimilarity:
         """Return the measure after an update of the data; landmarks are those of the fit."""
-        return replace(self, data=data, fitted=self.landmark_data)
+        return replace(self, data=data, fitted=self.landmark_data, remembered={})
 
     def with_items(self, data: Dataset) -> UserSimilarity:
         """Return the measure on data with more items, which nobody has rated."""
         fitted = self.fitted
         if fitted is not None:
             fitted = data.with_ratings(fitted.ratings)
-        return replace(self, data=data, fitted=fitted, prepared={})
+        return replace(self, data=data, fitted=fitted, prepared={}, remembered={})
 
     @property
     def landmark_data(self) -> Dataset:
@@ -221,6 +227,19 @@ class UserSimilarity:
         return nearest_positions(
             self.data, self.measure, self.convention, queries, guest, k, self.n_threads, progress, self._index
         )
+
+    def nearest_to(self, user: int, k: int) -> tuple[Ints, Floats]:
+        """Return the k nearest users of one user, and the values.
+
+        A list is remembered: its first are the nearest, whatever their number.
+        """
+        found = self.remembered.get(user)
+        if found is None or found[0] < k:
+            found = k, *self.nearest(np.array([user]), k).row(0)
+            while len(self.remembered) >= REMEMBERED:
+                self.remembered.pop(next(iter(self.remembered)), None)  # the first that was asked for
+            self.remembered[user] = found
+        return found[1][:k], found[2][:k]
 
     def nearest_strangers(
         self,

@@ -115,8 +115,9 @@ def priced(f, indptr, items, mass, total, v):
 
 
 @kernel
-def forward_bounds(f, indptr, items, mass, total, out):
+def forward_bounds(f, users, out):
     """Set out[v] = Σ_x p_v(x) f(x) for every user; infinite for users without a distribution."""
+    indptr, items, mass, total = users
     for v in range(total.size):
         out[v] = priced(f, indptr, items, mass, total, v) if total[v] > 0 else np.inf
 

@@ -64,6 +64,15 @@ class Candidates(NamedTuple):
     table: npt.NDArray[np.int16]  # (n_items, n_users) coarse distance to the nearest item of a user; or empty
 
 
+class Light(NamedTuple):
+    """The preferences again, in few bytes: a pass over all users is a pass over memory."""
+
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[np.uint16] | npt.NDArray[np.int32]
+    mass: npt.NDArray[np.uint8] | npt.NDArray[np.int64]
+    total: npt.NDArray[np.int64]
+
+
 class Query(NamedTuple):
     """The query: its preferences, and the distances between its items and every item.
 
@@ -101,7 +110,7 @@ class Scratch(NamedTuple):
     known: npt.NDArray[np.float64]  # distances solved from the other side; negative if none
     term: npt.NDArray[np.float64]  # what a measure adds to the transport with a user; 0 for PMD
     alive: npt.NDArray[np.int64]
-    f: npt.NDArray[np.int16]
+    f: npt.NDArray[np.float64]  # whole numbers of 16 bits
     crowd: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int32]
     columns: npt.NDArray[np.int32]
@@ -117,6 +126,7 @@ class Scratch(NamedTuple):
     q: npt.NDArray[np.int64]
     share_v: npt.NDArray[np.float64]
     share_u: npt.NDArray[np.float64]
+    inverse: npt.NDArray[np.float64]  # 1 / share_v
     excess: npt.NDArray[np.float64]
     way: npt.NDArray[np.float64]  # the direction of the last dual step
     raised: npt.NDArray[np.bool_]  # whether a user's bound was raised by steps on the pair
@@ -139,7 +149,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         known=np.full(n_users, -1.0),
         term=np.zeros(n_users),
         alive=np.empty(n_users, np.int64),
-        f=np.empty(n_items, np.int16),
+        f=np.empty(n_items),
         crowd=np.empty(n_items),
         rows=np.empty(L, np.int32),
         columns=np.empty(L, np.int32),
@@ -155,6 +165,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         q=np.empty(L, np.int64),
         share_v=np.empty(L),
         share_u=np.empty(L),
+        inverse=np.empty(L),
         excess=np.empty(L),
         way=np.empty(L),
         raised=np.empty(n_users, np.bool_),
@@ -218,14 +229,14 @@ def exceeds(bound, limit):
 
 
 @kernel
-def bound_all(query, users, s):
+def bound_all(query, users, light, s):
     """Set s.bound to RWMD, the larger of the two one-sided bounds, plus the term of each pair."""
     m = query.items.size
     for j in range(m):
         s.g[j] = 0
     fill_up(s.g, m, query.coarse.shape[1])
     extend(query.coarse, s.g, s.f)
-    forward_bounds(s.f, users.indptr, users.items, users.mass, users.total, s.bound)
+    forward_bounds(s.f, light, s.bound)
     if users.table.size:
         backward_bounds(users.table, query.items, query.mass, query.total, s.bound, s.other)
     else:
@@ -288,7 +299,7 @@ def shape_prices(query, items, counts, s):
 
 
 @kernel
-def apply_prices(query, users, s, n):
+def apply_prices(query, light, s, n):
     """Raise the bounds of the first n alive by the prices s.g and s.f."""
     sold = np.int64(0)
     for j in range(query.items.size):
@@ -296,7 +307,7 @@ def apply_prices(query, users, s, n):
     base = np.float64(sold) * COARSE / np.float64(query.total)
     for k in range(n):
         v = s.alive[k]
-        value = base + priced(s.f, users.indptr, users.items, users.mass, users.total, v)
+        value = base + priced(s.f, light.indptr, light.items, light.mass, light.total, v)
         s.bound[v] = max(s.bound[v], value + s.term[v] / query.unit)
 
 

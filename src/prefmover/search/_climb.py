@@ -63,7 +63,7 @@ def climb(v, prices, steps, limit, query, users, s):
             s.excess[s.nearest[j]] -= q[j]
         along = 0.0
         for i in range(n):
-            s.excess[i] = max(LEAST_IMBALANCE, s.excess[i] / p[i])
+            s.excess[i] = max(LEAST_IMBALANCE, s.excess[i] * s.inverse[i])
             along += p[i] * s.excess[i] * way[i]
         turn = max(0.0, -1.5 * along / length) if length > 0.0 else 0.0
         length = 0.0
@@ -92,6 +92,7 @@ def prepare(v, query, users, s):
     inverse = 1.0 / (np.float64(users.total[v]) * np.float64(query.total))
     for i in range(n):
         s.share_v[i] = s.p[i] * inverse
+        s.inverse[i] = 1.0 / s.share_v[i]
     for j in range(query.items.size):
         s.share_u[j] = 0.0
     for j in range(m):

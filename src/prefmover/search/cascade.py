@@ -18,7 +18,7 @@ import numpy as np
 
 from prefmover._typing import Ints
 from prefmover.search import _cascade as kernels
-from prefmover.search._cascade import Candidates, Query, Scratch, TopLists
+from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopLists
 
 CROWD = 256  # likeliest users that form the crowd
 SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
@@ -34,7 +34,7 @@ class WidePairError(Exception):
 
 
 def cascade(
-    query: Query, users: Candidates, lists: TopLists, solve_first: int, s: Scratch
+    query: Query, users: Candidates, light: Light, lists: TopLists, solve_first: int, s: Scratch
 ) -> tuple[int, list[int], dict[str, float]]:
     """Fill the lists with the query's nearest users; solve some pairs before the survivors are counted.
 
@@ -43,14 +43,14 @@ def cascade(
     """
     begin = time.perf_counter()
     counts = np.zeros(kernels.PIVOTS + 1, np.int64)
-    kernels.bound_all(query, users, s)
+    kernels.bound_all(query, users, light, s)
     n = kernels.enlist(query, users, lists, s, counts)
     n = kernels.drop(query, lists, s, n, kernels.RWMD, counts)
-    _sort(s, n)
+    front = min(n, max(2 * CROWD, solve_first))
+    _bring_forward(s, n, front)
     if n > FEW:
         _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
-        front = min(n, 2 * CROWD)
-        kernels.apply_prices(query, users, s, front)
+        kernels.apply_prices(query, light, s, front)
         _sort(s, front)
     bounded = time.perf_counter()
     head = min(n, solve_first)
@@ -58,13 +58,13 @@ def cascade(
     s.alive[: n - head] = s.alive[head:n].copy()
     n = kernels.drop(query, lists, s, n - head, kernels.RWMD, counts)
     if n > FEW:
-        kernels.apply_prices(query, users, s, n)
+        kernels.apply_prices(query, light, s, n)
         n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
     dropped = PAYS
     while n > FEW and dropped >= PAYS:
-        _sort(s, n)
+        _bring_forward(s, n, min(n, CROWD))
         _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
-        kernels.apply_prices(query, users, s, n)
+        kernels.apply_prices(query, light, s, n)
         left = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
         n, dropped = left, n - left
     _sort(s, n)
@@ -77,6 +77,17 @@ def _sort(s: Scratch, n: int) -> None:
     """Sort the alive by bound; equal bounds stay in user order."""
     alive = np.sort(s.alive[:n])
     s.alive[:n] = alive[np.argsort(s.bound[alive], kind="stable")]
+
+
+def _bring_forward(s: Scratch, n: int, front: int) -> None:
+    """Put the alive with the least bounds in front, sorted; the others stay in their order."""
+    if front < n:
+        alive = s.alive[:n]
+        nearest = np.argpartition(s.bound[alive], front)[:front]
+        others = np.ones(n, np.bool_)
+        others[nearest] = False
+        s.alive[:n] = np.concatenate([alive[nearest], alive[others]])
+    _sort(s, front)
 
 
 def _shape_prices(query: Query, users: Candidates, s: Scratch, crowd: Ints) -> None:

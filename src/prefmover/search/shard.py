@@ -37,14 +37,17 @@ ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 class Shard:
     """The users at positions ``first`` and following.
 
-    ``items`` are the indices of ``preferences`` in four bytes, and ``longest`` is the largest number of
-    ratings of a user. ``table`` has the (n_items, n_users) distances from an item to the nearest of a user's,
+    ``items`` are the indices of ``preferences`` in four bytes, ``light_items`` and ``light_mass`` items and
+    masses again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user.
+    ``table`` has the (n_items, n_users) distances from an item to the nearest of a user's,
     in units; or it is empty.
     """
 
     first: int
     preferences: Preferences
     items: npt.NDArray[np.int32]
+    light_items: npt.NDArray[Any]
+    light_mass: npt.NDArray[Any]
     longest: int
     table: Table = field(default_factory=lambda: NO_TABLE)
 
@@ -57,7 +60,8 @@ class Shard:
         items.flags.writeable = False  # as arrays of an object store are: one type, one compiled kernel
         indptr = everyone.indptr[start : stop + 1] - everyone.indptr[start]
         some = Preferences(indptr, items, everyone.mass[part], everyone.total[start:stop])
-        return cls(start, some, items, int(np.diff(indptr).max(initial=0)))
+        light = _narrowed(items, np.uint16), _narrowed(some.mass, np.uint8)
+        return cls(start, some, items, *light, int(np.diff(indptr).max(initial=0)))
 
     @property
     def n_users(self) -> int:
@@ -70,6 +74,20 @@ class Shard:
 
         p = self.preferences
         return kernels.Candidates(p.indptr, self.items, p.mass, p.total, self.table)
+
+    def light(self) -> Any:
+        """Return the users in few bytes, as the kernels take them."""
+        from prefmover.search import _cascade as kernels
+
+        p = self.preferences
+        return kernels.Light(p.indptr, self.light_items, self.light_mass, p.total)
+
+
+def _narrowed(whole: npt.NDArray[Any], kind: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
+    """Return integers in a narrower type if all fit, else themselves; read-only."""
+    if whole.max(initial=0) > np.iinfo(kind).max:
+        return whole
+    return frozen(whole.astype(kind))
 
 
 class Queries(NamedTuple):
@@ -232,10 +250,11 @@ class ShardSearch:
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
         s.known[known] = distances
         s.term[:] = 0.0 if self.term_for is None else self.term_for(row)
+        users, light = shard.candidates(), shard.light()
         while True:
             lists = self.lists_for(row, itself)
             try:
-                solved, counts, stages = cascade(query, shard.candidates(), lists, self.solve_first, s)
+                solved, counts, stages = cascade(query, users, light, lists, self.solve_first, s)
                 break
             except WidePairError as pair:  # beyond 32 bits: solved separately, then known
                 transport = wide_distance(p, shard.preferences, geometry, row, pair.v)
