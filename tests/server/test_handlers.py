@@ -333,6 +333,26 @@ def test_recommendations_for_several_users(client, user, other):
     assert response.json() == {"users": single}
 
 
+def test_recommendations_for_a_group(client, model, user, other):
+    for combine in ("mean", "least"):
+        body = {"users": [str(user), str(other)], "n": 3, "combine": combine}
+        found = client.post("/api/v1/group/recommendations", json=body).json()
+        expected = model.recommend_group([user, other], 3, combine=combine).to_dict()
+        assert [one["item"] for one in found["recommendations"]] == [
+            str(one["item"]) for one in expected["recommendations"]
+        ]
+        assert [one["reasons"] for one in found["recommendations"]] == [
+            one["reasons"] for one in expected["recommendations"]
+        ]
+        assert [member["user"] for member in found["recommendations"][0]["members"]] == [
+            str(user),
+            str(other),
+        ]
+    for users, status in (([str(user), "nobody"], 404), ([str(user)], 422), ([str(user)] * 2, 422)):
+        answer = client.post("/api/v1/group/recommendations", json={"users": users})
+        assert answer.status_code == status
+
+
 def test_one_unknown_user_of_several(client, user):
     response = client.post("/api/v1/recommendations", json={"users": [user, "nobody"]})
     assert "'nobody'" in is_problem(response, 404)

@@ -157,9 +157,10 @@ def group_ids(group: Any) -> list[Any]:
     members = list(group)
     if len(members) < 2:
         raise InputError(f"a group of {len(members)}; give two or more users", argument="group")
-    for k, one in enumerate(members):
-        if any(one is other or one == other for other in members[:k]):
-            raise InputError(f"{show(one)} is in the group twice; name each member once", argument="group")
+    names = [getattr(one, "name", one) for one in members]  # guests have names
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise InputError(f"{show(name)} is in the group twice; name each member once", argument="group")
     return members
 
 

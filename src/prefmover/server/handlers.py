@@ -380,6 +380,14 @@ class Handlers:
             answers.append(self.recommendations(state, options))
         return schemas.UsersRecommendationsOut(users=answers)
 
+    def group_recommendations(
+        self, users: Sequence[str], options: schemas.Group
+    ) -> schemas.GroupRecommendationsOut:
+        """Return the recommendations for several users together."""
+        states = [self.user(user) for user in users]
+        best = self.model.recommend_group(states, combine=options.combine, **self._arguments(options))
+        return schemas.GroupRecommendationsOut(**best.to_dict())
+
     def predictions(self, state: UserState, items: Sequence[str]) -> schemas.PredictionsOut:
         """Return predicted ratings of items."""
         positions = [self._item(item) for item in items]

@@ -293,6 +293,19 @@ async def recommend_to_users(
     )
 
 
+@_post(
+    "/group/recommendations",
+    "users",
+    schemas.GroupRecommendationsOut,
+    "Recommendations for several users together",
+)
+async def recommend_to_group(request: Request, service: Served, body: schemas.Group) -> Response:
+    """Return what suits several users together, each of whom has the same say, with reasons for each."""
+    return await service.respond(
+        request, ("group", body), lambda h: h.group_recommendations(body.users, body), "large"
+    )
+
+
 @_get("/explanations", "pairs", schemas.UserExplanationOut, "Why two users are near")
 async def explain_users(request: Request, service: Served, user: UserQuery, other: UserQuery) -> Response:
     """Return the value of the model's measure for two users, part by part; for PMD, the plan and a proof."""

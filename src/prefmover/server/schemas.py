@@ -21,6 +21,7 @@ MOST_ITEMS = 200
 MOST_NEIGHBORS = 100
 MOST_RECOMMENDATIONS = 50
 MOST_USERS = 100
+MOST_MEMBERS = 20  # of a group
 
 Id = Annotated[
     str, Field(min_length=1, description="Id; integers are written as text.", examples=["alien-1979"])
@@ -37,6 +38,9 @@ UserId = Annotated[str, Field(description="Id of a user, or `guest`.", examples=
 Title = Annotated[str, Field(description="Title and year of an item.", examples=["Alien (1979)"])]
 ValueName = Literal["distance", "similarity"]
 How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
+
+
+Combine = Literal["mean", "least"]
 
 
 class _Response(BaseModel):
@@ -402,6 +406,37 @@ class UsersRecommendationsOut(_Response):
     users: list[RecommendationsOut]
 
 
+class MemberScoreOut(_Response):
+    """A recommended item for one member of a group."""
+
+    user: UserId
+    score: float = Field(description="The member's score, standardized over all items.")
+    rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
+    reason: str = Field(
+        description="The member's strongest reason; may be empty.", examples=["ada-b gave Aliens (1986) 5"]
+    )
+
+
+class GroupRecommendationOut(_Response):
+    """An item that no member of a group has rated."""
+
+    item: ItemId
+    title: Title
+    score: float = Field(description="What items are ranked by: the members' scores, combined.")
+    rating: float | None = Field(description="The mean of the predicted ratings; null for implicit feedback.")
+    n_ratings: Count = Field(description="How many users have rated the item.")
+    members: list[MemberScoreOut]
+    reasons: list[str] = Field(description="The reasons of the members as sentences.")
+
+
+class GroupRecommendationsOut(_Response):
+    """The items with the highest scores for several users together, highest first."""
+
+    group: list[UserId]
+    combine: Combine
+    recommendations: list[GroupRecommendationOut]
+
+
 class PredictionOut(_Response):
     """A predicted rating."""
 
@@ -725,6 +760,15 @@ class UsersRecommendations(_Request, RecommendationOptions):
     users: list[Id] = Field(
         min_length=1, max_length=MOST_USERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
     )
+
+
+class Group(_Request, RecommendationOptions):
+    """Several users, to whom the same items are recommended."""
+
+    users: list[Id] = Field(
+        min_length=2, max_length=MOST_MEMBERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
+    )
+    combine: Combine = Field(default="mean", description="The mean of the members' scores, or the least.")
 
 
 class GuestPredictions(Guest):
