@@ -87,6 +87,12 @@ def test_item_knn_by_hand(data):
         assert found[:, i] == pytest.approx(X @ s, abs=1e-3)
 
 
+def test_item_knn_in_blocks(data, monkeypatch):
+    whole = scores_of(ItemKNN(k=5), data)
+    monkeypatch.setattr("prefmover.evaluation.list_peers.BLOCK_ITEMS", 7)
+    assert scores_of(ItemKNN(k=5), data) == pytest.approx(whole, abs=1e-4)
+
+
 def test_user_knn_by_hand(data):
     X = data.ratings.matrix.toarray()
     length = np.sqrt((X**2).sum(axis=1))

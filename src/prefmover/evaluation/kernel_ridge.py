@@ -156,7 +156,9 @@ def _total_variation(data: Dataset, n_threads: int | None) -> Floats:
 
 def _cosine(data: Dataset, n_threads: int | None) -> Floats:
     X = interactions(data.ratings, "ratings")
-    return _without(np.arccos(np.clip(_cosines(X).astype(np.float64), -1, 1)), X)
+    cosines = _cosines(X, np.arange(X.shape[0])).astype(np.float64)
+    np.fill_diagonal(cosines, 0.0)
+    return _without(np.arccos(np.clip(cosines, -1, 1)), X)
 
 
 def _jaccard(data: Dataset, n_threads: int | None) -> Floats:

@@ -33,6 +33,8 @@ from prefmover.execution.memory import require
 from prefmover.predict.centering import Centering
 from prefmover.predict.item_side import ItemSide
 
+BLOCK_ITEMS = 1000  # that item-knn compares with all at a time
+
 __all__ = ["EASE", "ItemBias", "ItemKNN", "Popularity", "RandomOrder", "UserKNN"]
 
 
@@ -108,17 +110,25 @@ class ItemKNN(ScoringRecommender):
     values: Values = "ratings"
 
     def _learn(self, data: Dataset, prepared: Any) -> None:
-        require(24 * data.n_items**2, f"item-knn of {data.n_items:,} items", LEAVE_OUT)
+        from scipy.sparse import csr_array, vstack
+
+        n_stored, what = min(self.k, data.n_items) * data.n_items, f"item-knn of {data.n_items:,} items"
+        require(24 * (BLOCK_ITEMS * data.n_items + n_stored), what, LEAVE_OUT)
         X, seen = interactions(data.ratings, self.values), interactions(data.ratings, "seen")
-        S = _cosines(X.T.tocsr())
-        if self.shrinkage:
-            common = (seen.T @ seen).toarray()
-            S *= common / (common + self.shrinkage)
-        self.weights_ = _strongest(S, self.k).T.copy()  # column i has the neighbors of item i
+        items, raters, blocks = X.T.tocsr(), seen.T.tocsr(), []
+        for first in range(0, data.n_items, BLOCK_ITEMS):
+            some = np.arange(first, min(first + BLOCK_ITEMS, data.n_items))
+            S = _cosines(items, some)
+            S[np.arange(len(some)), some] = 0.0
+            if self.shrinkage:
+                common = (raters[some] @ seen).toarray()
+                S *= common / (common + self.shrinkage)
+            blocks.append(csr_array(_strongest(S, self.k)))
+        self.weights_ = vstack(blocks).T.tocsr()  # column i has the neighbors of item i
         self.rows_ = X.astype(np.float32)
 
     def _scores(self, users: Ints) -> Scores:
-        return np.asarray(self.rows_[users] @ self.weights_)
+        return np.asarray((self.rows_[users] @ self.weights_).toarray())
 
 
 @dataclass
@@ -138,16 +148,13 @@ class UserKNN(ScoringRecommender):
         return np.ascontiguousarray((X.T @ _strongest(S, self.k).T).T)
 
 
-def _cosines(X: Any, rows: Ints | None = None) -> npt.NDArray[np.float32]:
-    """Return cosines between rows of a sparse matrix, 0 with a zero row; of all rows, 0 on the diagonal."""
+def _cosines(X: Any, rows: Ints) -> npt.NDArray[np.float32]:
+    """Return cosines between some rows of a sparse matrix and all; 0 with a zero row."""
     length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     length[length == 0] = 1.0
-    some = X if rows is None else X[rows]
-    S = (some @ X.T).toarray().astype(np.float32)
-    S /= (length if rows is None else length[rows])[:, None]
+    S = (X[rows] @ X.T).toarray().astype(np.float32)
+    S /= length[rows][:, None]
     S /= length
-    if rows is None:
-        np.fill_diagonal(S, 0.0)
     cosines: npt.NDArray[np.float32] = S
     return cosines
 
