@@ -29,7 +29,7 @@ from prefmover.server.workers import ClientLeftError, stopping
 __all__ = ["CSP", "OPENAPI", "Guard"]
 
 OPENAPI = "/api/v1/openapi.json"
-TAKE_BODIES = ("/api/v1/guest/", "/api/v1/recommendations")
+TAKE_BODIES = ("/api/v1/guest/", "/api/v1/recommendations", "/api/v1/group/")
 HEALTH = frozenset({"/healthz", "/readyz"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
