@@ -23,6 +23,7 @@ TOLERANCE = 1e-9
 LARGEST_WHOLE = 2.0**52  # floats up to this have all their whole numbers
 ROUNDING = 2.0**-49  # of a difference of three floats, each rounded: relative to their sizes, and in addition
 LEAST = 2.0**-1070
+AT_A_TIME = 2**16  # costs that are compared at once
 
 
 class Prices(NamedTuple):
@@ -175,11 +176,13 @@ def _marginal_error(mass: Ints, at: Ints, units: Ints) -> int:
 
 def may_exceed(cost: Floats, f: Floats, g: Floats) -> Bools:
     """Return where f_i + g_j may exceed c_ij, as far as floats can tell."""
-    near = np.empty(cost.shape, bool)
+    near, rows = np.empty(cost.shape, bool), max(1, AT_A_TIME // cost.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, (row, price) in enumerate(zip(cost, f, strict=True)):
-            slack = ROUNDING * (row + abs(price) + np.abs(g)) + LEAST
-            near[k] = ~(row - price - g > slack)
+        for first in range(0, len(cost), rows):
+            some = slice(first, first + rows)
+            part, price = cost[some], f[some, None]
+            slack = ROUNDING * (part + np.abs(price) + np.abs(g)) + LEAST
+            near[some] = ~(part - price - g > slack)
     return near
 
 
