@@ -29,6 +29,17 @@ MODEL = ("-m", "my-model")
         # who and what
         (("neighbors", *FILES), names("--user", "--rated", "--all")),
         (("neighbors", *FILES, "-u", 42, "--all"), names("--user", "--rated", "--all")),
+        (("neighbors", *FILES, "-u", 42, "--method", "candidates"), names("--method", "--all")),
+        (("neighbors", *FILES, "--all", "-o", "all.csv", "--recall", 0.9), names("--recall", "--method")),
+        (("neighbors", *FILES, "--all", "-o", "all.csv", "--seed", 1), names("--seed", "--method")),
+        (
+            ("neighbors", *FILES, "--all", "-o", "all.csv", "--method", "candidates", "--recall", 2),
+            names(2.0),
+        ),
+        (
+            ("neighbors", *FILES, "--all", "-o", "a.csv", "--method", "candidates", "--measure", "cos"),
+            names("candidates", "PMD"),
+        ),
         (("neighbors", *FILES, "-u", 4200), names(4200, 60)),
         (("neighbors", *FILES, "-u", "bob"), names("'bob'")),
         (("neighbors", *FILES, "--rated", "Alien"), names("--rated", "'Alien'")),

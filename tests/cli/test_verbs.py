@@ -1,6 +1,7 @@
 """The verbs print and write what the library returns."""
 
 import json
+from importlib import import_module
 
 import pyarrow.parquet as pq
 import pytest
@@ -75,6 +76,28 @@ def test_all_users(run, data, in_shop, measure, ending):
     assert table["neighbor"] == expected.reference[expected.neighbors].tolist()
     assert table["similarity" if measure == "nhsm" else "distance"] == expected.values.tolist()
     assert not (in_shop / f"all.{ending}.parts").exists()
+
+
+def test_all_users_from_candidates(run, data, in_shop):
+    search = "neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv", "--method", "candidates"
+    code, out, err = run(*search, "--recall", 0.9, "--seed", 4)
+    expected = pm.nearest(data, 3, method="candidates", recall=0.9, seed=4)
+    assert (code, out.strip()) == (0, "all.csv")
+    assert str(expected.recall_) in err
+    assert csv.read_csv("all.csv")["distance"].to_pylist() == expected.values.tolist()
+    assert not (in_shop / "all.csv.parts").exists()
+    said = json.loads(run(*search, "--json")[1])["recall"]
+    assert said == pm.nearest(data, 3, method="candidates").recall_.to_dict()
+
+
+def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):
+    cost = import_module("prefmover.search.cost")
+    monkeypatch.setattr(cost, "LARGE", 10)
+    code, _, err = run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")
+    assert code == 0
+    (line,) = (line for line in err.splitlines() if "--method candidates" in line)
+    assert not unnamed(line, f"{60 * 59:,}")
+    assert err.index(line) < err.index("180 neighbors")
 
 
 def test_all_users_resumes_from_finished_parts(run, data, in_shop):

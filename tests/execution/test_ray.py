@@ -12,10 +12,12 @@ import pytest
 
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
-from prefmover.search import nearest
+from prefmover.model import KNNRecommender, everybody
+from prefmover.search import candidates, nearest
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
+from tests.model.test_everybody import assert_same as assert_same_lists
 from tests.search.test_nearest import assert_same
 
 pytestmark = [
@@ -43,12 +45,12 @@ with RayExecutor(sys.argv[1], shard_bytes=80_000) as executor:
 class Once:
     """A progress callback that does something when a third is done, once; again if that returns False."""
 
-    def __init__(self, act):
-        self.act, self.calls, self.acted = act, [], False
+    def __init__(self, act, total=None):
+        self.act, self.total, self.calls, self.acted = act, total, [], False
 
     def __call__(self, done, total):
         self.calls.append((done, total))
-        if total / 3 < done < total and not self.acted:
+        if total / 3 < done < total and not self.acted and self.total in (None, total):
             self.acted = self.act() is not False
 
 
@@ -96,6 +98,50 @@ def test_a_node_is_lost(cluster, executor, index, whole):
     found = index.nearest(k=7, executor=executor, progress=progress)
     assert progress.acted
     assert_same(found, whole)
+    cluster.wait_for_nodes()
+
+
+def removing(cluster, total):
+    """Return a progress callback that removes a node of its own when a third of so many is done."""
+    node = cluster.add_node(**NODE)
+    return Once(lambda: cluster.remove_node(node, allow_graceful=False), total)
+
+
+def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, monkeypatch, tmp_path):
+    here = nearest(index.data, 7, method="candidates", recall=0.9)
+    monkeypatch.setattr(candidates, "BLOCK_QUERIES", 30)
+    progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
+    options = {"method": "candidates", "recall": 0.9, "executor": executor}
+    there = nearest(index.data, 7, **options, checkpoint=tmp_path, progress=progress)
+    assert progress.acted
+    assert_same(there, here)
+    assert there.recall_ == here.recall_
+    cluster.wait_for_nodes()
+    again = nearest(index.data, 7, method="candidates", recall=0.9, checkpoint=tmp_path)  # resumed on threads
+    assert_same(again, here)
+
+
+def test_an_evaluation_survives_the_loss_of_a_node(cluster, executor, tmp_path):
+    here = run_experiment(SMALL, tmp_path / "here", n_threads=1)
+    lines, progress = [], removing(cluster, 6)
+
+    def tell(line):
+        lines.append(line)
+        progress(len(lines), 6)
+
+    there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
+    assert progress.acted
+    assert lasting(there.folder) == lasting(here.folder)
+    cluster.wait_for_nodes()
+
+
+def test_recommendations_for_everybody_survive_the_loss_of_a_node(cluster, executor, index, monkeypatch):
+    monkeypatch.setattr(everybody, "BLOCK", 20)
+    model = KNNRecommender(k=5).fit(index.data)
+    progress = removing(cluster, 360)
+    there = model.recommend_all(3, executor=executor, progress=progress)
+    assert progress.acted
+    assert_same_lists(there, model.recommend_all(3))
     cluster.wait_for_nodes()
 
 

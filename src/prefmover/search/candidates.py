@@ -60,13 +60,13 @@ from prefmover.search.shortlist import (
 logger = logging.getLogger("prefmover")
 
 MEASURED = 200  # queries whose recall is measured
-TUNED = 64  # other queries, which decide the effort
+TUNED = 100  # other queries, which decide the effort
 MOST_SCREENED = 4096
 MOST_CLIMBED = 512
 LEAST_CLIMBED = 2  # times k
 MOST_ROUNDS = 4
 KEPT = 3  # times k
-SPARE = 0.7  # the effort aims at this part of the loss that is allowed
+SPARE = 0.6  # the effort aims at this part of the loss that is allowed
 GAIN = 0.001  # recall that a round must add for another one
 FITTED = 48  # pairs of each tuned query to which estimates are fitted
 BLOCK_QUERIES = 2000
@@ -105,9 +105,9 @@ def candidate_search(
     found = NeighborPositions.from_lists((lists.row(row_of[u]) for u in users.tolist()), lists.stats)
     if not measured.reached:
         warnings.warn(
-            f"recall {measured}, is less than the {recall:g} that was asked for; with "
+            f"recall {measured}, is less than the {recall:g} that was asked for, with "
             f"{search.effort.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
-            'neighbors of neighbors, there is no more to find: use method="exact" for all neighbors',
+            'neighbors of neighbors; ask for a higher recall to search more, or for method="exact"',
             RecallWarning,
             stacklevel=4,
         )
