@@ -32,9 +32,10 @@ from pathlib import Path
 from prefmover.errors import InputError
 from prefmover.execution.format import duration, size
 
-__all__ = ["Constants", "Estimate", "constants", "estimate"]
+__all__ = ["CandidateConstants", "Constants", "Estimate", "candidates", "constants", "estimate"]
 
 FILE = Path(__file__).with_name("cost_model.json")
+CANDIDATES = Path(__file__).with_name("candidates_model.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +158,56 @@ def estimate(
         int(data + 4 * items**2),
         int((exact + layout / shards) / pair),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateConstants:
+    """Seconds of one core of a search among candidates, as ``bench_large.py`` measures and writes them.
+
+    Attributes
+    ----------
+    score
+        Per query, user and coordinate of a vector.
+    pair
+        Per query and square of the mean number of ratings: estimates, bounds and exact distances.
+    sampled
+        Queries that are searched exactly, for the effort and the recall.
+    measured
+        Date, machine and data.
+    """
+
+    score: float
+    pair: float
+    sampled: int
+    measured: str
+
+
+def candidates(
+    users: int,
+    ratings_per_user: float,
+    items: int,
+    *,
+    coordinates: int = 32,
+    cores: int = 1,
+    k: int = 10,
+    using: CandidateConstants | None = None,
+) -> Estimate:
+    """Return the estimated cost of the 10 nearest of all users among candidates, at recall .95.
+
+    ``shared_bytes`` is the memory of a node: users, vectors of users and items. The driver holds the lists,
+    another 38 entries of 16 bytes for each user.
+
+    >>> million = candidates(1_000_000, 20, 20_000, cores=64)
+    >>> list(million.core_seconds)
+    ['sample', 'vectors', 'pairs']
+    """
+    c = using or CandidateConstants(**json.loads(CANDIDATES.read_text(encoding="utf-8")))
+    exact = estimate(users, ratings_per_user, items, queries=min(c.sampled, users))
+    stages = {
+        "sample": exact.total - exact.core_seconds["table"],
+        "vectors": users * users * coordinates * c.score,
+        "pairs": users * ratings_per_user**2 * c.pair,
+    }
+    held = users * (20 * ratings_per_user + 24 + 2 * coordinates) + 12 * items * coordinates
+    lists = 16 * users * (3 * k + 8)
+    return Estimate(stages, sum(stages.values()) / cores, 1, int(held + lists), users)

@@ -64,7 +64,7 @@ PAGES = {
         ("measures", "measures.pmd"),
         "[The measures](../measures.md) has the formulas.",
     ),
-    "search": Page("Search", ("search",), "[Exact nearest users](../guide/search.md) explains how it works."),
+    "search": Page("Search", ("search",), "[Nearest users](../guide/search.md) explains how it works."),
     "model": Page(
         "Models", ("model",), "[Predictions](../guide/predictions.md) explains how predictions are made."
     ),

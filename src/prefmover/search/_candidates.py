@@ -23,6 +23,8 @@ LOW, HIGH = 2**LOW_BITS, 2**14  # bins of the two halves of a score
 
 # arccos c = √(1 - c) · (a + bc + ec² + hc³), to 7e-5 (Abramowitz and Stegun, 4.4.45)
 A, B, E, H = np.float32(1.5707288), np.float32(-0.2121144), np.float32(0.074261), np.float32(-0.0187293)
+FEW_STEPS = 12  # dual steps to show that a user is too far
+NEAR = 1.03  # times the bound of the last near user: bounds are that much too low at most
 ROUNDING = np.float32(1e-4)  # more than the errors of an angle in single precision
 
 
@@ -194,14 +196,33 @@ def estimate_all(query, users, gaps, logs, log, coefficients, s, f, values, desi
 
 
 @kernel
-def climb_all(chosen, steps, query, users, s, out):
-    """Set out[k] to a lower bound of the distance to the k-th chosen user, close to it; as a distance."""
-    m = query.items.size
+def climb_all(chosen, steps, query, users, s, nearest, out):
+    """Set out[k] to a lower bound of the distance to the k-th chosen user; as a distance.
+
+    Users come in the order of their estimates. The bounds of near ones are raised until they are close. Once
+    there are as many near ones as ``nearest`` (scratch) has room for, a user who is farther than all of them
+    is given up after a few steps.
+    """
+    m, k = query.items.size, nearest.size
     for j in range(m):
         s.g[j] = 0
     fill_up(s.g, m, query.coarse.shape[1])
-    for k in range(chosen.size):
-        out[k] = max(0.0, climb(chosen[k], s.g, steps, np.inf, query, users, s) * query.unit)
+    count = 0
+    for a in range(chosen.size):
+        v, bound, limit = chosen[a], 0.0, np.inf
+        if count == k:
+            limit = nearest[k - 1] * NEAR
+            bound = climb(v, s.g, FEW_STEPS, limit, query, users, s)
+        if bound <= limit:
+            bound = max(bound, climb(v, s.g if count < k else s.best_g, steps, np.inf, query, users, s))
+            at = count if count < k else k - 1
+            if count < k or bound < nearest[k - 1]:
+                while at > 0 and nearest[at - 1] > bound:
+                    nearest[at] = nearest[at - 1]
+                    at -= 1
+                nearest[at] = bound
+                count = min(count + 1, k)
+        out[a] = max(0.0, bound * query.unit)
 
 
 @kernel

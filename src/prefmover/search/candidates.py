@@ -40,7 +40,6 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.calibration import N_FEATURES
 from prefmover.measures.pairs import entries_of_rows
-from prefmover.measures.pmd import distances_from
 from prefmover.search.checkpoint import NeighborCheckpoint
 from prefmover.search.distributed import digest, divide_queries, search_blocks
 from prefmover.search.embedding import embed, nearest_vectors
@@ -171,7 +170,7 @@ class _CandidateSearch:
         self.row_of = np.full(n, -1)
         self.row_of[rows] = np.arange(rows.size)
         self.kept = min(KEPT * k + 8, max(n - 1, 1))
-        self.effort, self.rounds = Effort(0, 0, self.kept), 0
+        self.effort, self.rounds = Effort(0, 0, k, self.kept), 0
         self.stats = SearchStats()
         self.aim = 1.0 - SPARE * (1.0 - recall)
 
@@ -250,7 +249,8 @@ class _CandidateSearch:
             near, far = order[: 8 * self.k : max(1, 8 * self.k // (FITTED // 2))], order[8 * self.k :]
             picked = np.concatenate((near, far[:: max(1, far.size // (FITTED // 2))]))
             designs[a], features[a], chosen[a] = design[picked], design, some
-            distances[a] = distances_from(crowd.preferences, geometry, u, some[picked])
+            users, solved, _ = comparison.solve(np.sort(some[picked]), np.full(picked.size, np.inf))
+            distances[a] = solved[np.argsort(users)][np.argsort(np.argsort(some[picked]))]
             ranks[a] = np.empty(truth[u][0].size, np.int64)
             kernels.ranks_of(truth[u][0], scores, ranks[a])
 
@@ -279,6 +279,7 @@ class _CandidateSearch:
                 LEAST_CLIMBED * self.k,
                 MOST_CLIMBED,
             ),
+            self.k,
             self.kept,
         )
         logger.info(

@@ -41,12 +41,13 @@ NO_DISTANCES = frozen(np.zeros((1, 1), np.int32))
 class Effort(NamedTuple):
     """How many users a query is compared with.
 
-    ``screened`` users are estimated, the best ``climbed`` of them get a close bound, and the best ``kept``
-    stay on the shortlist.
+    ``screened`` users are estimated, and the bounds of the best ``climbed`` of them are raised, until they
+    are clearly farther than ``near`` others, or close. The best ``kept`` stay on the shortlist.
     """
 
     screened: int
     climbed: int
+    near: int
     kept: int
 
 
@@ -205,7 +206,8 @@ class Comparison:
         out = np.empty(chosen.size)
         for part in self.parts(chosen, 2):
             query, local, s = self.local(chosen[part], exact=False)
-            kernels.climb_all(np.arange(local.total.size), STEPS, query, local, s, out[part])
+            everyone = np.arange(local.total.size)
+            kernels.climb_all(everyone, STEPS, query, local, s, np.empty(everyone.size), out[part])
         return out
 
     def shortlist(
@@ -222,14 +224,14 @@ class Comparison:
                 query, local, gaps, logs[chosen], logs[self.u], coefficients, s, np.empty(N_FEATURES), values,
                 np.empty((0, N_FEATURES)),
             )  # fmt: skip
-            best = np.sort(np.argsort(values, kind="stable")[: effort.climbed])
+            best = np.argsort(values, kind="stable")[: effort.climbed]
             bounds = np.empty(best.size)
-            kernels.climb_all(best, STEPS, query, local, s, bounds)
+            kernels.climb_all(best, STEPS, query, local, s, np.empty(effort.near), bounds)
         else:
             values, _ = self.estimates(chosen, gaps, coefficients)
-            best = np.sort(np.argsort(values, kind="stable")[: effort.climbed])
+            best = np.argsort(values, kind="stable")[: effort.climbed]
             bounds = self.bounds(chosen[best])
-        order = np.argsort(bounds, kind="stable")[: effort.kept]
+        order = np.lexsort((chosen[best], bounds))[: effort.kept]
         return chosen[best][order], bounds[order]
 
     def solve(self, others: Ints, limits: Floats) -> tuple[Ints, Floats, Ints]:
