@@ -36,6 +36,7 @@ __all__ = ["CandidateConstants", "Constants", "Estimate", "candidates", "constan
 
 FILE = Path(__file__).with_name("cost_model.json")
 CANDIDATES = Path(__file__).with_name("candidates_model.json")
+SCREENED = 600  # candidates of a user at recall .95
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,10 @@ class CandidateConstants:
     ----------
     score
         Per query, user and coordinate of a vector.
+    query
+        Per query.
+    angle
+        Per rating of the query, item of its candidates and coordinate, for distances from vectors.
     pair
         Per query and square of the mean number of ratings: estimates, bounds and exact distances.
     sampled
@@ -177,6 +182,8 @@ class CandidateConstants:
     """
 
     score: float
+    query: float
+    angle: float
     pair: float
     sampled: int
     measured: str
@@ -203,10 +210,14 @@ def candidates(
     """
     c = using or CandidateConstants(**json.loads(CANDIDATES.read_text(encoding="utf-8")))
     exact = estimate(users, ratings_per_user, items, queries=min(c.sampled, users))
+    near = min(
+        items, SCREENED / 2 * ratings_per_user
+    )  # half of the candidates' items are rated by others of them
+    layout = ratings_per_user * near * coordinates * c.angle
     stages = {
         "sample": exact.total - exact.core_seconds["table"],
         "vectors": users * users * coordinates * c.score,
-        "pairs": users * ratings_per_user**2 * c.pair,
+        "pairs": users * (c.query + layout + ratings_per_user**2 * c.pair),
     }
     held = users * (20 * ratings_per_user + 24 + 2 * coordinates) + 12 * items * coordinates
     lists = 16 * users * (3 * k + 8)
