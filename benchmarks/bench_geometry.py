@@ -332,19 +332,10 @@ def by_ease(train: Ratings, dimensions: int = 50, penalty: float = 1000.0) -> fe
 def supervised(
     base: BlockSet, taste: features.ItemVectors, train: Ratings, size: float
 ) -> features.ItemVectors:
-    """Return content vectors, weighted by how well they predict tags and vectors of the training ratings.
-
-    The ridge regression of the tag profiles gets the ratings' vectors as further targets, ``size`` times, and less
-    for items with few ratings.
-    """
+    """Return content vectors, weighted by how well they predict tags and vectors of the training ratings."""
     assert base.profiles is not None
-    inputs = base.profiles
     counts = np.bincount(train.matrix.indices, minlength=train.n_items)
-    order = {item: k for k, item in enumerate(train.items.tolist())}
-    trust = np.sqrt(counts / (counts + 10))[[order[item] for item in inputs.ids.tolist()]]
-    targets = size * trust[:, None] * features.aligned(taste, inputs.ids)
-    both = inputs._replace(targets=sparse.csr_array(sparse.hstack([inputs.targets, targets])))
-    return both.vectors(base.inner, base.weights[1:])
+    return base.profiles.with_taste(taste, counts, size).vectors(base.inner, base.weights[1:])
 
 
 def main() -> None:

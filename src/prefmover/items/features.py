@@ -408,6 +408,26 @@ class ProfileInputs(NamedTuple):
             raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
         return cls(ids, G, len(names), latent, targets)
 
+    def with_taste(self, taste: ItemVectors, counts: npt.ArrayLike, size: float = 1.0) -> ProfileInputs:
+        """Return inputs whose profiles also predict vectors of **training** ratings (:func:`from_ratings`).
+
+        So content counts by how well it predicts what people like together, and items without ratings get it
+        too. The targets of an item with n ratings are ``size`` √(n / (n + 10)) times its unit vector.
+
+        Parameters
+        ----------
+        taste, counts
+            Vectors of items, and the number of ratings of each.
+        """
+        from scipy import sparse
+
+        n = np.asarray(counts, dtype=np.float64)
+        trusted = np.sqrt(n / (n + 10))[:, None] * taste.vectors
+        rows = np.zeros((len(self.ids), trusted.shape[1]))
+        at = IdIndex("item", self.ids).get(taste.items)
+        rows[at[at >= 0]] = size * trusted[at >= 0]
+        return self._replace(targets=sparse.csr_array(sparse.hstack([self.targets, sparse.csr_array(rows)])))
+
     def vectors(
         self,
         blocks: Sequence[ItemVectors] = (),

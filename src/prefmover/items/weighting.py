@@ -27,6 +27,7 @@ LOG = logging.getLogger(__name__)
 
 GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 PASSES = 2
+TASTE = 20  # dimensions of the ratings' vectors that content learns to predict
 GAIN = 2e-4  # of the error, relative: smaller gains are noise
 
 
@@ -191,29 +192,45 @@ class WeightedBlocks:
         What the blocks come from, for the name of the geometry.
     choose
         Whether to choose weights; otherwise those of the blocks are used.
+    learn
+        Whether the profiles also predict vectors of the ratings
+        (:meth:`~prefmover.items.features.ProfileInputs.with_taste`), once the weights are chosen.
     """
 
     blocks: BlockSet
     origin: str = ""
     choose: bool = True
+    learn: bool = False
+
+    def __post_init__(self) -> None:
+        if self.learn and self.blocks.profiles is None:
+            raise InputError("learn needs tag profiles, from tags and genres, and there are none")
 
     @property
     def follows_ratings(self) -> bool:
         """Whether other ratings may give other distances."""
-        return self.choose and self.blocks.can_choose
+        return self.learn or (self.choose and self.blocks.can_choose)
 
     def __call__(self, ratings: Ratings | None) -> ItemGeometry:
         """Return the geometry; ratings choose the weights, if there are any."""
         blocks, contributions = self.blocks, list[Contribution]()
-        if self.follows_ratings and ratings is not None:
+        if self.choose and blocks.can_choose and ratings is not None:
             blocks, contributions = choose_weights(blocks, ratings)
             for one in contributions:
                 LOG.info("weight of %s: %s", one.name, one)
         elif len(blocks.weights) > 1:
             rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
             contributions = [Contribution(*row) for row in rows]
+        if self.learn and ratings is not None and blocks.profiles is not None:
+            taste = features.from_ratings(
+                ratings.matrix, ratings.items, dimensions=TASTE, centered=not ratings.implicit
+            )
+            counts = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
+            blocks = replace(blocks, profiles=blocks.profiles.with_taste(taste, counts))
         found = blocks.vectors()
         name = f"{found.name} of {self.origin}" if self.origin else found.name
+        if self.learn:
+            name += ", learned from ratings"
         if any(one.error is not None for one in contributions):
             name += ", weights chosen on held-out ratings"
         return replace(ItemGeometry.from_features(found._replace(name=name)), blocks=tuple(contributions))
