@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from prefmover.errors import InputError
 from prefmover.predict import item_side
-from prefmover.predict.item_side import ItemSide, _over_items, _over_users
+from prefmover.predict.item_side import ItemSide, _gram, _over_items, _over_users
 from tests.oracles import ranking as oracle
 
 
@@ -28,8 +28,9 @@ def whole(side):
 
 def in_form(form, Y, penalty):
     """The item side of all items in one of the forms, whichever would be chosen."""
-    make = {"items": _over_items, "users": _over_users}[form]
-    return ItemSide(Y.shape[1], np.arange(Y.shape[1]), *make(csr_array(Y), penalty))
+    likes = csr_array(Y)
+    made = _over_users(likes, penalty) if form == "users" else (None, *_over_items(_gram(likes), penalty))
+    return ItemSide(Y.shape[1], np.arange(Y.shape[1]), *made)
 
 
 @pytest.mark.parametrize("form", ["items", "users"])
@@ -43,6 +44,7 @@ def test_both_forms_are_ridge_regressions_of_each_column(form, seed, n_users, n_
     assert side.scores(csr_array(new)) == pytest.approx(new @ expected, abs=1e-4)
     some = np.arange(n_items)[::2]
     assert side.scores(csr_array(new), some) == pytest.approx((new @ expected)[:, some], abs=1e-4)
+    assert side.mixed(new.astype(np.float32)) == pytest.approx(new @ expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(("n_users", "n_items", "by_users"), [(5, 20, True), (20, 5, False)])
@@ -66,17 +68,36 @@ def test_items_without_ratings_have_no_weight(n_users):
     assert (side.scores(csr_array(guest), unrated) == 0).all()
 
 
-def test_beyond_the_limit_the_items_rated_most_take_part(monkeypatch):
+@pytest.mark.parametrize("near", [2, 60])
+def test_beyond_the_limit_items_of_the_tail_are_predicted_from_the_head(monkeypatch, near):
     monkeypatch.setattr(item_side, "MAX_DENSE", 6)
+    monkeypatch.setattr(item_side, "NEAR", near)
     Y = random_likes(3, 10, 9, density=0.6)
     counts = (Y != 0).sum(axis=0)
     side = ItemSide.fit(csr_array(Y), 1.0)
     kept = np.sort(np.argsort(-counts, kind="stable")[:6])
     assert side.items.tolist() == kept.tolist()
     assert whole(side)[np.ix_(kept, kept)] == pytest.approx(oracle.item_weights(Y[:, kept], 1.0), abs=1e-5)
-    left_out = np.setdiff1d(np.arange(9), kept)
-    assert (side.scores(csr_array(Y))[:, left_out] == 0).all()
-    assert (whole(side)[left_out] == 0).all()
+    tail = np.setdiff1d(np.arange(9), kept)
+    assert (whole(side)[tail] == 0).all()  # their own ratings predict nothing
+    for j in tail:
+        cosine = np.abs(Y[:, kept].T @ Y[:, j]) / np.linalg.norm(Y[:, kept], axis=0)
+        H = kept[np.argsort(-cosine)[:near]]
+        b = np.linalg.solve(Y[:, H].T @ Y[:, H] + np.eye(len(H)), Y[:, H].T @ Y[:, j])
+        expected = np.zeros(9)
+        expected[H] = b
+        assert whole(side)[:, j] == pytest.approx(expected, abs=1e-5)
+    B, everything = whole(side), np.arange(9)
+    assert side.scores(csr_array(Y)) == pytest.approx(Y @ B, abs=1e-4)
+    assert side.scores(csr_array(Y), everything[::-1]) == pytest.approx((Y @ B)[:, ::-1], abs=1e-4)
+    assert side.mixed(Y.astype(np.float32)) == pytest.approx(Y @ B, abs=1e-4)
+
+
+def test_a_head_of_all_items_is_the_dense_form_bit_for_bit(monkeypatch):
+    likes = csr_array(random_likes(5, 40, 12))
+    dense = whole(ItemSide.fit(likes, 2.0))
+    monkeypatch.setattr(item_side, "MAX_DENSE", 12)
+    assert (whole(ItemSide.fit(likes, 2.0)) == dense).all()
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3])

@@ -119,7 +119,7 @@ def _from_text(
     is_number = partial(_starts_with_numbers, table)
     found = _positions(table.first, roles, feedback, is_number, file, header=header, hint=hint)
     used = [p for p in found.positions if p is not None]
-    parsed = table.parse(dict.fromkeys(used, "text"), header=header, bad=bad)
+    parsed = table.parse(dict.fromkeys(used, "code"), header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in found.positions)
     _log_names(file, names, roles, implicit=found.implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
@@ -144,10 +144,13 @@ def _complete(columns: Columns, bad: BadLines) -> Columns:
         if isinstance(column, np.ndarray):
             missing = np.isnan(column)
         else:
-            nulls = pc.is_null(column, nan_is_null=True)
             if columns.are_texts:
-                nulls = pc.match_substring_regex(column, MISSING_ID)
-            missing = np.array(nulls.to_pylist(), dtype=bool)
+                encoded = column.combine_chunks()
+                texts = pc.match_substring_regex(encoded.dictionary, MISSING_ID)
+                missing = np.array(texts.to_pylist(), dtype=bool)[from_arrow(encoded.indices)]
+            else:
+                nulls = pc.is_null(column, nan_is_null=True)
+                missing = np.array(nulls.to_pylist(), dtype=bool)
         rows = np.flatnonzero(missing & keep)
         if len(rows):
             what = "a number" if column is columns.values[-1] and len(columns.values) > 2 else "the id"

@@ -31,7 +31,9 @@ from prefmover.errors import InputError
 
 __all__ = ["Delimited", "Kind", "Schema"]
 
-Kind = Literal["int", "float", "text"]
+Kind = Literal["int", "float", "text", "code"]
+"""What a column has. ``"code"`` is text that repeats: each text is stored once, and a row is its number."""
+
 KIND_NAMES = {"int": "a whole number", "float": "a number"}
 
 # In the order of preference: a longer or rarer separator is less likely to occur by chance.
@@ -172,6 +174,7 @@ class Delimited:
         from pyarrow import csv as arrow_csv
 
         types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+        types["code"] = pa.dictionary(pa.int32(), pa.string())
         names, quote = [str(k) for k in range(len(self.first))], '"' if self.quotes else False
         read = arrow_csv.ReadOptions(column_names=names, block_size=BLOCK, skip_rows=n_header_lines)
 
@@ -227,7 +230,7 @@ class Delimited:
                 continue
             for position, kind in kinds.items():
                 value = fields[position]
-                if kind == "text" or _is_kind(kind, value):
+                if kind in ("text", "code") or _is_kind(kind, value):
                     continue
                 noun = KIND_NAMES[kind]
                 problem = f"{value!r} is not {noun}" if value.strip() else f"{noun} is missing"

@@ -106,14 +106,17 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = _to_arrow(values, kind)
-    try:
-        encoded = column.dictionary_encode()
-    except pa.ArrowException:  # lists and the like have no dictionary
-        raise _wrong_type(column, kind, where) from None
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    codes, distinct = encoded.indices, encoded.dictionary
+    if (coded := _coded(values)) is not None:
+        codes, distinct = coded
+    else:
+        column = _to_arrow(values, kind)
+        try:
+            encoded = column.dictionary_encode()
+        except pa.ArrowException:  # lists and the like have no dictionary
+            raise _wrong_type(column, kind, where) from None
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        codes, distinct = encoded.indices, encoded.dictionary
     _refuse_missing(codes.is_null(), kind, where)
 
     def where_text(k: int) -> str:
@@ -133,6 +136,28 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     rank = np.empty(len(order), dtype=np.int64)
     rank[from_arrow(order)] = np.arange(len(order))
     return frozen(_to_numpy(distinct.take(order))), rank[inner][from_arrow(codes)]
+
+
+def _coded(values: Any) -> tuple[Any, Any] | None:
+    """Return the codes and the texts of a column that a file was parsed to; None for any other column."""
+    import pyarrow as pa
+
+    parsed = pa.dictionary(pa.int32(), pa.string())
+    if not isinstance(values, pa.Array | pa.ChunkedArray) or values.type != parsed or values.null_count:
+        return None
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(whole, pa.ChunkedArray):  # no rows
+        return None
+    codes, texts = from_arrow(whole.indices), whole.dictionary
+    n_rows = np.bincount(codes, minlength=len(texts))
+    if texts.null_count or len(texts.unique()) < len(texts):
+        return None
+    if n_rows.all():
+        return whole.indices, texts
+    used = np.flatnonzero(n_rows)  # rows were left out, and some texts with them
+    new = np.zeros(len(texts), np.int32)
+    new[used] = np.arange(len(used))
+    return pa.array(new[codes]), texts.take(pa.array(used))
 
 
 def _integers_if_canonical(texts: Any) -> Any:

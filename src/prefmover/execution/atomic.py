@@ -3,11 +3,13 @@
 import os
 import platform
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prefmover.errors import InputError
+from prefmover.execution.format import size
 
 UNFINISHED = re.compile(r"^\..+\.unfinished-(?P<host>.*)-(?P<process>\d+)$")
 
@@ -33,6 +35,23 @@ def write(file: Path, content: bytes) -> None:
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def require_disk(folder: Path, n_bytes: int, what: str) -> None:
+    """Raise an error if a folder's disk has less room than something needs; ``what`` is its name.
+
+    >>> require_disk(Path.cwd(), 2**70, "the model in shelf")
+    Traceback (most recent call last):
+    prefmover.errors.InputError: the model in shelf needs 1,099,511,627,776 GB on disk...
+    """
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return
+    if n_bytes > free:
+        raise InputError(
+            f"{what} needs {size(n_bytes)} on disk, and {size(free)} is free; make room, or save it elsewhere"
+        )
 
 
 def clear(folder: Path) -> None:

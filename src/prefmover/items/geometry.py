@@ -37,6 +37,7 @@ NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from r
 BUDGET = 2**30
 ROWS = 256  # of the dense matrix that a thread computes at a time
 SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
+CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
 
@@ -389,6 +390,39 @@ class ItemGeometry:
         order = np.argsort(d, kind="stable")
         nearest = order[order != i][:n]
         return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
+
+    def nearest_of(self, rows: npt.ArrayLike, columns: npt.ArrayLike, k: int) -> tuple[Ints, Floats]:
+        """Return which ``k`` of the items ``columns`` are nearest to each of ``rows``, and the distances.
+
+        Both are (rows, k); the first has positions in ``columns``, the nearest first, equal ones in their
+        order. Without a dense matrix, cosines in single precision say which columns may be among the
+        nearest, and only their distances are computed.
+
+        >>> geometry = ItemGeometry.from_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
+        >>> geometry.nearest_of([0], [1, 2], 1)[0]
+        array([[0]])
+        """
+        r, c = self._indices(rows), self._indices(columns)
+        if self.grid is not None or k >= c.size:
+            whole = self.grid_block(r, c)
+            at = np.argsort(whole, axis=1, kind="stable")[:, :k]
+            return at, np.multiply(np.take_along_axis(whole, at, axis=1), self.unit, dtype=np.float64)
+        assert self.vectors is not None
+        at, steps = np.empty((r.size, k), np.int64), np.empty((r.size, k), np.int64)
+        right = self.vectors[c].astype(np.float32)
+        for first in range(0, r.size, ROWS):
+            block = r[first : first + ROWS]
+            cosine = self.vectors[block].astype(np.float32) @ right.T
+            least = np.partition(cosine, c.size - k, axis=1)[:, c.size - k] - CANDIDATE_SLACK
+            for row, (item, lowest) in enumerate(zip(block.tolist(), least.tolist(), strict=True), first):
+                # Beyond a right angle all are equally far: the first ones are the nearest.
+                maybe = np.flatnonzero(cosine[row - first] >= lowest) if lowest > 0 else np.arange(c.size)
+                if lowest <= 0 and not self.vectors[item].any():
+                    maybe = np.union1d(np.arange(k), np.flatnonzero(c == item))
+                exact = self.grid_block([item], c[maybe])[0]
+                order = np.argsort(exact, kind="stable")[:k]
+                at[row], steps[row] = maybe[order], exact[order]
+        return at, np.multiply(steps, self.unit, dtype=np.float64)
 
     def summary(self) -> dict[str, str | int | float]:
         """Return figures about the distances between up to 1,000 items, taken at equal steps from all.

@@ -39,6 +39,36 @@ def expected(indptr, items, share, nearest, out):
 
 
 @kernel
+def largest(indptr, at, cosines, out):
+    """Set out[k, x] = max over the items of user k of cosines[item, x]; 1 for a user without items.
+
+    ``at`` are the rows of ``cosines`` (items, strip) of each user's items.
+    """
+    width = out.shape[1]
+    for k in range(indptr.size - 1):
+        first, last = indptr[k], indptr[k + 1]
+        best = out[k]
+        for x in range(width):
+            best[x] = cosines[at[first], x] if last > first else 1.0
+        for t in range(first + 1, last):
+            row = cosines[at[t]]
+            for x in range(width):
+                best[x] = row[x] if row[x] > best[x] else best[x]
+
+
+@kernel
+def spread(first, owner, share, nearest, start, out):
+    """Add share[t] nearest[x] to out[owner[t], start:] for the entries t of each item x of a strip."""
+    width = nearest.shape[1]
+    for x in range(first.size - 1):
+        row = nearest[x]
+        for t in range(first[x], first[x + 1]):
+            p, total = share[t], out[owner[t], start : start + width]
+            for k in range(width):
+                total[k] += p * row[k]
+
+
+@kernel
 def features(forward, backward, angle, log_a, log_b, f):
     """Set f (15) to the features of one pair; the order of the two users does not matter."""
     high, mean = max(forward, backward), (forward + backward) / 2

@@ -14,7 +14,7 @@ other pairs, and goes with the result. Distances that people see, neighbors and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ N_FEATURES = 15  # of the polynomial
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
 HELD_OUT = 100  # the sources whose pairs measure the error
+COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
 
 Singles = npt.NDArray[np.float32]
@@ -185,14 +186,16 @@ def estimate(
     others: UserRows,
     *,
     n_threads: int | None = None,
-) -> Floats:
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
     """Return estimated distances of ``users`` x ``others``; NaN where a user has no distribution.
 
     A user is not recognized as itself: set such entries to 0 yourself.
     """
     forward = _one_sided(users, others, geometry, n_threads)
     backward = forward if users is others else _one_sided(others, users, geometry, n_threads)
-    return _combined(calibration, _largest_distance(geometry), users, others, forward, backward, n_threads)
+    largest = _largest_distance(geometry)
+    return _combined(calibration, largest, users, others, forward, backward, n_threads, dtype)
 
 
 class Landmarks(NamedTuple):
@@ -213,8 +216,16 @@ class Landmarks(NamedTuple):
     largest: float
 
     @classmethod
-    def prepare(cls, rows: UserRows, geometry: ItemGeometry, n_threads: int | None = None) -> Landmarks:
-        """Return landmarks, prepared."""
+    def prepare(
+        cls,
+        rows: UserRows,
+        geometry: ItemGeometry,
+        n_threads: int | None = None,
+        nearest: Singles | None = None,
+    ) -> Landmarks:
+        """Return landmarks, prepared; ``nearest`` is theirs if it is known."""
+        if nearest is not None:
+            return cls(rows, nearest, _largest_distance(geometry))
         nearest = np.empty((geometry.n_items, len(rows)), np.float32)
 
         def work(block: slice) -> None:
@@ -244,11 +255,12 @@ def _combined(
     forward: Singles,
     backward: Singles,
     n_threads: int | None,
-) -> Floats:
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
     """Return the polynomial of the bounds in both directions, (users, others) and (others, users)."""
     from prefmover.measures import _calibration as kernels
 
-    out = np.empty((len(users), len(others)))
+    out = np.empty((len(users), len(others)), dtype)
 
     def work(block: slice) -> None:
         angle = np.arccos(np.clip(users.means[block] @ others.means.T, -1, 1))
@@ -266,6 +278,8 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
     """Return R(u, v), (users, others): u's preference goes to the nearest items of v."""
     from prefmover.measures import _calibration as kernels
 
+    if geometry.grid is None and len(others) > STRIP:
+        return _one_sided_by_vectors(users, others, geometry, n_threads)
     out = np.empty((len(users), len(others)), np.float32)
 
     def work(block: slice) -> None:
@@ -275,6 +289,42 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
         out[:, block] = part
 
     run(work, _blocks(len(others)), n_threads=n_threads)
+    return out
+
+
+def _one_sided_by_vectors(
+    users: UserRows, others: UserRows, geometry: ItemGeometry, n_threads: int | None
+) -> Singles:
+    """Return the same from vectors, a strip of the users' items at a time: nothing is items x items.
+
+    For each strip, the cosines of all items of ``others`` with it are one product in single precision. The
+    nearest item has the largest cosine.
+    """
+    from prefmover.measures import _calibration as kernels
+
+    out = np.zeros((len(users), len(others)), np.float32)
+    sources, at = np.unique(users.items, return_inverse=True)
+    targets, to = np.unique(others.items, return_inverse=True)
+    left, right = (_single_vectors(geometry, some) for some in (sources, targets))
+    order = np.argsort(at, kind="stable")  # the users' entries by item
+    owner = np.repeat(np.arange(len(users)), np.diff(users.indptr))[order]
+    share, first = users.share[order], np.searchsorted(at[order], np.arange(len(sources) + 1))
+    to, blocks = to.astype(np.int32), _blocks(len(others), COLUMNS)
+    for strip in _blocks(len(sources)):
+        cosines = right @ left[strip].T  # (targets, strip)
+        same = np.searchsorted(targets, sources[strip])
+        same[same == len(targets)] = 0
+        known = np.flatnonzero(targets[same] == sources[strip]) if len(targets) else np.empty(0, np.int64)
+        cosines[same[known], known] = 1.0  # zero vectors are near to themselves only
+
+        def work(block: slice, cosines: Singles = cosines, strip: slice = strip) -> None:
+            largest = np.empty((block.stop - block.start, cosines.shape[1]), np.float32)
+            kernels.largest(others.indptr[block.start : block.stop + 1], to, cosines, largest)
+            nearest = np.ascontiguousarray(np.arccos(np.clip(largest, 0.0, 1.0)).T)
+            entries = first[strip.start : strip.stop + 1]
+            kernels.spread(entries, owner, share, nearest, block.start, out)
+
+        run(work, blocks, n_threads=n_threads)
     return out
 
 
@@ -292,18 +342,31 @@ def _nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
 
 def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the same from vectors: the nearest item has the largest cosine, in single precision."""
-    assert geometry.vectors is not None  # a geometry without distances has vectors
-    vectors, out = geometry.vectors.astype(np.float32), np.zeros((geometry.n_items, len(users)), np.float32)
-    for k in range(len(users)):
-        items = users.items[users.indptr[k] : users.indptr[k + 1]]
-        if len(items):
-            out[:, k] = np.arccos(np.clip((vectors[items] @ vectors.T).max(axis=0), 0.0, 1.0))
-            out[items, k] = 0.0  # a vector of zeros is at a right angle to all but itself
+    from prefmover.measures import _calibration as kernels
+
+    out = np.zeros((geometry.n_items, len(users)), np.float32)
+    targets, to = np.unique(users.items, return_inverse=True)
+    right, to = _single_vectors(geometry, targets), to.astype(np.int32)
+    for strip in _blocks(geometry.n_items, COLUMNS):
+        items = np.arange(strip.start, strip.stop)
+        cosines = right @ _single_vectors(geometry, items).T
+        known = np.flatnonzero((targets >= strip.start) & (targets < strip.stop))
+        cosines[known, targets[known] - strip.start] = 1.0
+        largest = np.empty((len(users), len(items)), np.float32)
+        kernels.largest(users.indptr, to, cosines, largest)
+        out[strip] = np.arccos(np.clip(largest, 0.0, 1.0)).T
+    out[:, np.diff(users.indptr) == 0] = 0.0
     return out
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(first, min(first + STRIP, n)) for first in range(0, n, STRIP)]
+def _single_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Singles:
+    assert geometry.vectors is not None  # a geometry without distances has vectors
+    singles: Singles = geometry.vectors[items].astype(np.float32)
+    return singles
+
+
+def _blocks(n: int, size: int = STRIP) -> list[slice]:
+    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def _mean_vectors(

@@ -608,7 +608,9 @@ class BaseRecommender(Estimator, ABC):
         storage.save(self, folder)
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool = True) -> Self:
+    def load(
+        cls, folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool | None = None
+    ) -> Self:
         """Return a saved model. Arrays stay in the file until they are used.
 
         Parameters
@@ -616,7 +618,9 @@ class BaseRecommender(Estimator, ABC):
         n_threads
             Threads; None means all cores.
         verify
-            Compare checksums, which reads the files once.
+            True compares all checksums, which reads the files once, and False compares none. By default
+            (None), files of up to 256 MB are compared, and larger ones by their sizes: a large model is
+            mapped into memory and not read.
         """
         from prefmover.model import storage
 

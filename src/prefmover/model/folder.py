@@ -51,6 +51,9 @@ __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "header_sha2
 
 FORMAT_VERSION = 3
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
+QUICK = 2**28
+"""Bytes of a file whose checksum is compared by default; SHA-256 reads these in a fifth of a second."""
+
 HEADER = "header.json"
 DATA_FILE = r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$"
 WRITTEN = re.compile(rf"{DATA_FILE}|^\.unfinished-[0-9a-f]{{16}}$")
@@ -163,6 +166,7 @@ def write(
         if path.is_dir():
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
+        atomic.require_disk(path, sum(array.nbytes for array in arrays.values()), f"the model in {path}")
         with atomic.alone(path):  # another process would remove files that are not of its model
             files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
             stamp = {
@@ -219,14 +223,15 @@ def _temporary(folder: Path) -> Iterator[Path]:
         file.unlink(missing_ok=True)
 
 
-def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
+def read(folder: str | PathLike[str], *, verify: bool | None = None) -> StoredModel:
     """Read a model.
 
     Parameters
     ----------
     verify
-        Compare checksums, which reads every byte once; otherwise only sizes are compared, and a header that
-        was edited is accepted.
+        True compares checksums, which reads every byte once. False compares sizes only, and a header that
+        was edited is accepted. None, the default, compares the checksums of the header and of files up to
+        :data:`QUICK` bytes, and the sizes of larger files.
 
     Raises
     ------
@@ -234,7 +239,7 @@ def read(folder: str | PathLike[str], *, verify: bool = True) -> StoredModel:
         If the folder does not exist, is not a model, was written by another version, or is damaged.
     """
     path = Path(folder)
-    header = _read_header(path, verify)
+    header = _read_header(path, verify is not False)
     files = header.files
     arrays, users, items = (
         _checked_file(path, file, verify) for file in (files.arrays, files.users, files.items)
@@ -292,7 +297,7 @@ def _is_intact(header: Header, content: bytes) -> bool:
         return False
 
 
-def _checked_file(folder: Path, file: StoredFile, verify: bool) -> Path:
+def _checked_file(folder: Path, file: StoredFile, verify: bool | None) -> Path:
     path = folder / file.name
     if not path.is_file():
         raise InputError(f"{folder} lacks {file.name}; copy the whole folder, or save the model again")
@@ -302,6 +307,7 @@ def _checked_file(folder: Path, file: StoredFile, verify: bool) -> Path:
             f"{path} has {size:,} bytes instead of {file.size:,}: it is cut off or damaged; copy it again, "
             "or save the model again"
         )
+    verify = size <= QUICK if verify is None else verify
     if verify and _sha256(path) != file.sha256:
         raise InputError(f"{path} is damaged (its checksum differs); copy it again, or save the model again")
     return path

@@ -191,6 +191,10 @@ class Recommender(BaseRecommender):
         if (fitted := predictor.similarity.fitted) is not None:
             matrix = fitted.ratings.matrix
             arrays |= {f"fitted.{name}": getattr(matrix, name) for name in ("data", "indices", "indptr")}
+        similarity = predictor.similarity
+        if calibration is not None and similarity.data.require_geometry("a model").grid is None:
+            positions = ranker.ranking.user_side.kernel.landmarks
+            arrays["landmarks.nearest"] = similarity.landmarks(positions).nearest
         if isinstance(predictor, KernelPredictor):
             facts["mean"] = predictor.regression.mean
             arrays |= predictor.to_arrays()
@@ -208,6 +212,10 @@ class Recommender(BaseRecommender):
             similarity = replace(similarity, calibration=Calibration(**stored))
         if "fitted.indptr" in arrays:
             similarity = replace(similarity, fitted=_fitted_data(similarity.data, arrays))
+        if (nearest := arrays.get("landmarks.nearest")) is not None:
+            positions = arrays["ranking.kernel.landmarks"]
+            check_array("landmarks.nearest", nearest, np.float32, (similarity.data.n_items, len(positions)))
+            similarity = replace(similarity, stored_nearest={positions.tobytes(): nearest})
         ranker = TwoSidedRanker.from_arrays(
             similarity, facts["ranker"], {k: v for k, v in arrays.items() if k.startswith("ranking.")}
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from prefmover.model.folder import StoredModel, read, write
 from prefmover.predict.ranking import RankingSettings
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.user_kernel import check_array
+from prefmover.predict.user_kernel import check_array, quick_checks
 
 if TYPE_CHECKING:
     from prefmover.model.base import BaseRecommender
@@ -60,7 +61,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
 
 
 def load(
-    folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool = True
+    folder: str | PathLike[str], *, n_threads: int | None = None, verify: bool | None = None
 ) -> BaseRecommender:
     """Return the saved model, of whichever kind it is; errors name the folder.
 
@@ -68,7 +69,8 @@ def load(
     """
     stored = read(folder, verify=verify)
     try:
-        return _restored(stored, n_threads)
+        with nullcontext() if verify else quick_checks():
+            return _restored(stored, n_threads)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     except KeyError as error:

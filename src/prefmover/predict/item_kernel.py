@@ -43,7 +43,9 @@ class ItemKernel(UserKernel):
     __slots__ = ()
 
     @classmethod
-    def from_geometry(cls, geometry: ItemGeometry | None, rate: float, n_ratings: Ints) -> Self:
+    def from_geometry(
+        cls, geometry: ItemGeometry | None, rate: float, n_ratings: Ints, max_rank: int | None = None
+    ) -> Self:
         """Return the kernel exp(-rate d); ``n_ratings`` are the numbers of ratings of all items."""
         n = len(n_ratings)
         if geometry is None:
@@ -54,7 +56,7 @@ class ItemKernel(UserKernel):
             likely = np.sqrt(n_ratings + 1.0)
             random = np.random.default_rng(0)
             landmarks = np.sort(random.choice(n, LANDMARKS, replace=False, p=likely / likely.sum()))
-        return cls.from_weights(_weights(geometry, rate, np.arange(n), landmarks), landmarks)
+        return cls.from_blocks(n, landmarks, lambda some: _weights(geometry, rate, some, landmarks), max_rank)
 
     def with_items(self, geometry: ItemGeometry | None, rate: float, n_items: int) -> Self:
         """Return the kernel with more items: the last of the geometry."""

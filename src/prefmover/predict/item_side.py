@@ -11,6 +11,15 @@ G = (YYᵀ + λI)⁻¹ over users:
 
 .. math:: B = Y^T M - \mathrm{diag}(c), \qquad M_{uj} = (GY)_{uj} / (1 - c'_j), \qquad
           c'_j = \sum_u Y_{uj} (GY)_{uj}, \qquad c_j = c'_j / (1 - c'_j).
+
+With more than :data:`MAX_DENSE` users and more items than that, the inverse is over the items that are rated
+most, the *head*. Each other item, of the *tail*, is predicted from the :data:`NEAR` items of the head that it
+has most in common with, H, by a ridge regression of its own:
+
+.. math:: B_{Hj} = (Y_H^T Y_H + \lambda I)^{-1} Y_H^T Y_j, \qquad j \text{ in the tail}.
+
+So every item with ratings has a score. Ratings of items of the tail predict nothing here; the user side knows
+them.
 """
 
 from __future__ import annotations
@@ -33,7 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DENSE", "ItemSide"]
 
 MAX_DENSE = 12_000
-"""The largest matrix to invert. With more users and more items, only the items rated most take part."""
+"""The largest matrix to invert. With more users and more items, the items rated most are the head."""
+
+NEAR = 60
+"""Items of the head from which an item of the tail is predicted."""
 
 BLOCK_COLUMNS = 2048
 
@@ -47,13 +59,17 @@ class ItemSide:
     n_items
         The number of all items; the scores of those that take no part are 0.
     items
-        Positions of the items that take part: those with ratings, at most :data:`MAX_DENSE` if B is dense.
+        Positions of the items that take part: those with ratings, at most :data:`MAX_DENSE` if B is dense
+        (the head).
     likes
         (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B.
     right
         R: (items, items) or (n_users, items).
     diagonal
         (items,) c.
+    tail
+        (n_items, n_items) sparse, the columns of the items with ratings that are not in the head; None if
+        there are none.
 
     Examples
     --------
@@ -72,6 +88,7 @@ class ItemSide:
     likes: Likes | None
     right: Singles
     diagonal: Singles
+    tail: Likes | None = None
 
     @classmethod
     def fit(cls, likes: Likes, penalty: float) -> Self:
@@ -81,11 +98,18 @@ class ItemSide:
         n_users, n_items = likes.shape
         n_rated = np.bincount(likes.indices, minlength=n_items)
         items = np.flatnonzero(n_rated)
-        by_users = n_users < len(items) and n_users <= MAX_DENSE
-        if not by_users:
-            items = np.sort(np.argsort(-n_rated, kind="stable")[: min(len(items), MAX_DENSE)])
+        if n_users < len(items) and n_users <= MAX_DENSE:
+            some = likes if len(items) == n_items else likes[:, items]
+            return cls(n_items, items, *_over_users(some, penalty))
+        if len(items) > MAX_DENSE:
+            items = np.sort(np.argsort(-n_rated, kind="stable")[:MAX_DENSE])
         some = likes if len(items) == n_items else likes[:, items]
-        return cls(n_items, items, *(_over_users(some, penalty) if by_users else _over_items(some, penalty)))
+        gram = _gram(some)
+        tail = None
+        if len(items) < np.count_nonzero(n_rated):
+            rest = np.setdiff1d(np.flatnonzero(n_rated), items)
+            tail = _tail(likes, some, gram, items, rest, penalty)
+        return cls(n_items, items, None, *_over_items(gram, penalty), tail)
 
     def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
@@ -100,12 +124,31 @@ class ItemSide:
             part -= (own if at is None else own[:, at]).toarray()
         if at is not None:
             part[:, at < 0] = 0.0
+            if self.tail is not None:
+                columns: Any = items
+                part += (rows.astype(np.float32) @ self.tail[:, columns]).toarray()
             return part
         if all_take_part:
             return part
         whole = np.zeros((rows.shape[0], self.n_items), np.float32)
+        if self.tail is not None:
+            whole += (rows.astype(np.float32) @ self.tail).toarray()
         whole[:, self.items] = part
         return whole
+
+    def mixed(self, rows: Singles) -> Singles:
+        """Return dense rows times B, (n, n_items)."""
+        some = rows if len(self.items) == self.n_items else np.ascontiguousarray(rows[:, self.items])
+        left = some if self.likes is None else np.asarray(self.likes.astype(np.float32) @ some.T).T
+        part = np.asarray(left @ self.right, np.float32)
+        part -= some * self.diagonal[None, :]
+        out = part
+        if len(self.items) < self.n_items:
+            out = np.zeros((len(rows), self.n_items), np.float32)
+            out[:, self.items] = part
+        if self.tail is not None:
+            out += np.asarray(self.tail.T @ rows.T).T
+        return out
 
     def weights(self, rated: Ints, items: Ints) -> Singles:
         """Return B between rated items and items, (rated, items)."""
@@ -118,6 +161,8 @@ class ItemSide:
             left = self.likes[:, at_rated[a]].T.astype(np.float32)
             out[np.ix_(a, b)] = left @ self.right[:, at_items[b]]
             out[rated[:, None] == items[None, :]] = 0.0
+        if self.tail is not None:
+            out += self.tail[rated][:, items].toarray()
         return out
 
     def _at(self, positions: Ints) -> Ints:
@@ -141,18 +186,56 @@ class ItemSide:
             "item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m)
         )
         check_array("item side: diagonal", self.diagonal, np.float32, (m,))
+        if self.tail is not None and self.tail.shape != (n_items, n_items):
+            raise InputError("item side is damaged: its tail is not of all items")
         if self.likes is not None and self.likes.shape != self.right.shape:
             raise InputError("item side is damaged: likes and weights are of different shapes")
 
 
-def _over_items(likes: Likes, penalty: float) -> tuple[None, Singles, Singles]:
-    """Return the form with an inverse over items."""
+def _gram(likes: Likes) -> Floats:
+    """Return YᵀY."""
+    from prefmover.predict._item_side import add_gram
+
     m = likes.shape[1]
-    require(20 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
-    weights = _inverse((likes.T @ likes).toarray(), penalty)
+    require(14 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
+    out = np.zeros((m, m))
+    add_gram(likes.indptr, likes.indices, likes.data, out)
+    _mirror(out)
+    return out
+
+
+def _over_items(gram: Floats, penalty: float) -> tuple[Singles, Singles]:
+    """Return the form with an inverse over items; YᵀY is overwritten."""
+    m = len(gram)
+    weights = _inverse(gram, penalty)
     weights /= -np.diagonal(weights).copy()
     np.fill_diagonal(weights, 0.0)
-    return None, weights.astype(np.float32), np.zeros(m, np.float32)
+    return weights.astype(np.float32), np.zeros(m, np.float32)
+
+
+def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, penalty: float) -> Likes:
+    """Return the columns of B of the items ``rest``, which are not in the head, (n_items, n_items)."""
+    from scipy.sparse import csr_array
+
+    n_items, scale = likes.shape[1], np.sqrt(np.maximum(np.diagonal(gram), 1e-12))
+    columns = likes[:, rest].tocsc()
+    rows, values = np.full((len(rest), NEAR), -1, np.int64), np.zeros((len(rest), NEAR), np.float32)
+    for first in range(0, len(rest), BLOCK_COLUMNS):
+        block = slice(first, min(first + BLOCK_COLUMNS, len(rest)))
+        common = (columns[:, block].T.tocsr() @ head).tocsr()  # (block, head), sparse
+        for k in range(block.stop - block.start):
+            entries = slice(*common.indptr[k : k + 2])
+            at, value = common.indices[entries], common.data[entries]
+            if len(at) > NEAR:
+                near = np.argpartition(-np.abs(value) / scale[at], NEAR)[:NEAR]
+                at, value = at[near], value[near]
+            block_gram = gram[np.ix_(at, at)]
+            block_gram[np.diag_indices_from(block_gram)] += penalty
+            rows[first + k, : len(at)] = at
+            values[first + k, : len(at)] = np.linalg.solve(block_gram, value)
+    there = rows >= 0
+    to = np.repeat(rest, NEAR).reshape(rows.shape)[there]
+    return csr_array((values[there], (items[rows[there]], to)), shape=(n_items, n_items))
 
 
 def _over_users(likes: Likes, penalty: float) -> tuple[Likes, Singles, Singles]:
@@ -182,9 +265,14 @@ def _inverse(matrix: Floats, penalty: float) -> Floats:
         factor, failed = dpotri(factor, lower=1, overwrite_c=1)
     if failed:
         raise InputError(f"the likes cannot be inverted with a penalty of {penalty:g}; raise it")
-    for first in range(0, len(factor), BLOCK_COLUMNS):  # the other triangle, in blocks: no large index arrays
-        last = min(first + BLOCK_COLUMNS, len(factor))
-        corner = factor[first:last, first:last]
-        factor[first:last, first:last] = np.tril(corner) + np.tril(corner, -1).T
-        factor[first:last, last:] = factor[last:, first:last].T
+    _mirror(factor)
     return np.asarray(factor.T)
+
+
+def _mirror(lower: Floats) -> None:
+    """Fill the upper triangle with the lower one, in blocks: no large index arrays."""
+    for first in range(0, len(lower), BLOCK_COLUMNS):
+        last = min(first + BLOCK_COLUMNS, len(lower))
+        corner = lower[first:last, first:last]
+        lower[first:last, first:last] = np.tril(corner) + np.tril(corner, -1).T
+        lower[first:last, last:] = lower[last:, first:last].T

@@ -17,7 +17,7 @@ from prefmover.dataset import Dataset
 from prefmover.measures.weights import Weight
 from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.item_kernel import ItemKernel
-from prefmover.predict.regression import Covariance, Regression, UserCoefficients, solve
+from prefmover.predict.regression import Covariance, Effort, Regression, UserCoefficients, solve
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import (
     Singles,
@@ -25,6 +25,8 @@ from prefmover.predict.user_kernel import (
     check_array,
     choose_landmarks,
     normalized_weights,
+    scaled_weights,
+    self_scale,
 )
 
 __all__ = ["KernelPredictor", "LandmarkValues", "compare_with_landmarks"]
@@ -38,7 +40,7 @@ SOLVE_AGAIN = 0.05  # of the ratings in one update: from here on, others are sol
 KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
 REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
 
-LandmarkValues: TypeAlias = tuple[Ints, Floats]
+LandmarkValues: TypeAlias = tuple[Ints, Floats | Singles]
 """Landmarks, and the measure between all users and them, (n_users, landmarks)."""
 
 
@@ -48,6 +50,8 @@ def compare_with_landmarks(
     """Choose up to twice ``limit`` landmarks and compare all users with them."""
     ratings = similarity.data.ratings
     landmarks, everyone = choose_landmarks(ratings, limit, seed), np.arange(ratings.n_users)
+    if similarity.calibration is not None:
+        return landmarks, similarity.estimates(everyone, landmarks, dtype=np.float32)
     if similarity.measure.symmetric and len(landmarks) < len(everyone):
         return landmarks, np.ascontiguousarray(similarity.estimates(landmarks, everyone, progress).T)
     return landmarks, similarity.estimates(everyone, landmarks, progress)
@@ -75,9 +79,15 @@ class KernelPredictor(Predictor):
         """Return the predictor, given the measure between all users and the landmarks."""
         data, (landmarks, values) = similarity.data, compared
         self_values = similarity.self_values(np.arange(data.n_users))
-        weights = normalized_weights(values, weight, self_values, self_values[landmarks])
-        weights[landmarks, np.arange(len(landmarks))] = 1.0
-        kernel = UserKernel.from_weights(weights, landmarks)
+        scale, own = self_scale(weight, self_values), self_scale(weight, self_values[landmarks])
+
+        def weights(users: Ints) -> Floats:
+            block = scaled_weights(values[users].astype(np.float64), weight, scale[users], own)
+            block[users[:, None] == landmarks[None, :]] = 1.0
+            return block
+
+        effort = Effort.of(data.ratings)
+        kernel = UserKernel.from_blocks(data.n_users, landmarks, weights, effort.max_rank)
         regression = solve(data.ratings, data.geometry, kernel, covariance, n_threads=similarity.n_threads)
         return cls(similarity, weight, self_values[landmarks], regression)
 

@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.measures.weights import weight
 from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import CoLikes
 from prefmover.predict.item_side import ItemSide
@@ -28,7 +30,7 @@ from prefmover.predict.ranking import (
 )
 from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.user_kernel import Singles, UserKernel, check_array
+from prefmover.predict.user_kernel import Singles, UserKernel, check_array, scaled_weights, self_scale
 from prefmover.predict.user_side import UserSide
 
 __all__ = ["Parts", "Ranker", "TwoSidedRanker", "VoteRanker"]
@@ -149,15 +151,22 @@ class TwoSidedRanker(Ranker):
 
     @classmethod
     def fit(
-        cls, similarity: UserSimilarity, settings: RankingSettings, landmarks: Ints, values: Floats
+        cls, similarity: UserSimilarity, settings: RankingSettings, landmarks: Ints, values: Floats | Singles
     ) -> Self:
         """Return the ranker, given the measure between all users and the landmarks."""
-        data = similarity.data
+        data, rule = similarity.data, weight(settings.weight)
         likes, self_values = likes_of(data.ratings), similarity.self_values(np.arange(data.n_users))
-        angles = row_angles(likes, likes[landmarks]) if settings.overlap else None
-        weights = user_weights(values, self_values, self_values[landmarks], angles, settings)
-        weights[landmarks, np.arange(len(landmarks))] = 1.0
-        kernel = UserKernel.from_weights(weights, landmarks)
+        scale, own = self_scale(rule, self_values), self_scale(rule, self_values[landmarks])
+        rows = likes[landmarks]
+
+        def weights(users: Ints) -> Floats:
+            block = scaled_weights(values[users].astype(np.float64), rule, scale[users], own)
+            if settings.overlap:
+                block *= np.exp(-settings.overlap * row_angles(likes[users], rows))
+            block[users[:, None] == landmarks[None, :]] = 1.0
+            return block
+
+        kernel = UserKernel.from_blocks(data.n_users, landmarks, weights)
         geometry = data.geometry
         return cls(similarity, self_values[landmarks], Ranking.fit(likes, geometry, kernel, settings))
 
@@ -241,7 +250,7 @@ class TwoSidedRanker(Ranker):
         arrays |= {"inverse": r.user_side.inverse, "user_weights": r.user_side.weights}
         arrays |= {"items": r.item_side.items, "right": r.item_side.right, "diagonal": r.item_side.diagonal}
         similar = None if r.similar is None else r.similar.weights
-        for name, matrix in (("similar", similar), ("likes", r.item_side.likes)):
+        for name, matrix in (("similar", similar), ("likes", r.item_side.likes), ("tail", r.item_side.tail)):
             if matrix is not None:
                 arrays |= {f"{name}.{part}": getattr(matrix, part) for part in SPARSE_ARRAYS}
         return {f"ranking.{name}": array for name, array in arrays.items()}
@@ -262,7 +271,8 @@ class TwoSidedRanker(Ranker):
         user_side = UserSide(kernel, float(settings.user_penalty), a["inverse"], a["user_weights"])
         user_side.check(data.n_users, data.n_items)
         used = _stored(a, "likes", (len(a["right"]), len(a["items"])))
-        item_side = ItemSide(data.n_items, a["items"], used, a["right"], a["diagonal"])
+        tail = _stored(a, "tail", (data.n_items, data.n_items), np.float32)
+        item_side = ItemSide(data.n_items, a["items"], used, a["right"], a["diagonal"], tail)
         item_side.check(data.n_items)
         self_values = a["landmark_self_values"]  # NaN where the measure is undefined
         check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
@@ -353,7 +363,9 @@ class VoteRanker(Ranker):
         return SideScores(np.zeros_like(votes), votes if self.similar is None else self.similar.filled(votes))
 
 
-def _stored(arrays: Mapping[str, Any], name: str, shape: tuple[int, int]) -> Any:
+def _stored(
+    arrays: Mapping[str, Any], name: str, shape: tuple[int, int], dtype: npt.DTypeLike = np.float64
+) -> Any:
     """Return a sparse matrix from its stored arrays, checked; None if it was not stored."""
     from scipy.sparse import csr_array
 
@@ -363,7 +375,7 @@ def _stored(arrays: Mapping[str, Any], name: str, shape: tuple[int, int]) -> Any
     try:
         matrix = csr_array(parts, shape=shape)
         matrix.check_format(full_check=True)
-        check_array(name, matrix.data, np.float64, matrix.data.shape)
+        check_array(name, matrix.data, dtype, matrix.data.shape)
     except (ValueError, TypeError) as error:
         raise InputError(f"{name} is damaged: {error}") from None
     return matrix

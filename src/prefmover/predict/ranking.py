@@ -175,10 +175,9 @@ class Ranking:
         """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
         mean_square = mean_squared_like(likes)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square)
-        moment = np.zeros((kernel.rank, likes.shape[1]), np.float32)
-        for users in blocks(likes.shape[0]):
-            rows = likes[users]
-            moment += kernel.features[users].T @ (rows.toarray().astype(np.float32) - item_side.scores(rows))
+        # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
+        moment = np.ascontiguousarray(np.asarray(likes.T.astype(np.float32) @ kernel.features).T)
+        moment -= item_side.mixed(moment)
         user_side = UserSide.fit(kernel, moment, settings.user_penalty)
         return cls(likes, settings, item_side, user_side, SimilarItems.of_likes(likes, geometry))
 

@@ -42,7 +42,7 @@ from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Covariance", "Regression", "UserCoefficients", "require_room", "solve"]
+__all__ = ["Covariance", "Effort", "Regression", "UserCoefficients", "require_room", "solve"]
 
 ITEM_BYTES = 40
 """Memory for each item and landmark while fitting: weights, features, sums and temporary arrays."""
@@ -53,6 +53,11 @@ USER_BYTES = 48
 TOLERANCE = 1e-3
 """Norm of the residual, relative to that of the ratings, at which conjugate gradients end. On MovieLens-100K,
 predictions at 1e-2 and at 1e-4 differ by less than .0003 of MAE."""
+
+LARGE = 4_000_000
+"""Ratings beyond which a fit saves work: see :class:`Effort`."""
+
+LARGE_RANK, LARGE_TOLERANCE = 160, 1e-2
 
 ITERATIONS = 200
 BLOCK_ROWS = 128
@@ -95,6 +100,30 @@ class Covariance:
                 raise InputError(f"{field.name} is {value!r}; give a number from 0")
         if not (self.item > 0 and self.user > 0):
             raise InputError(f"user is {self.user!r} and item is {self.item!r}; both must be above 0")
+
+
+class Effort(NamedTuple):
+    """How much work a fit of many ratings takes.
+
+    Every rating takes part in any case. Beyond :data:`LARGE` ratings, users and items are compared in their
+    160 largest common directions only (the rest of each counts as its own), and conjugate gradients end at a
+    residual of 1e-2. What this costs is in docs/explanation/speed.md.
+
+    Attributes
+    ----------
+    max_rank
+        The largest rank of the covariances of users and of items; None means all.
+    tolerance
+        Norm of the residual, relative to that of the ratings, at which conjugate gradients end.
+    """
+
+    max_rank: int | None
+    tolerance: float
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Effort:
+        """Return the effort for a number of ratings."""
+        return cls(LARGE_RANK, LARGE_TOLERANCE) if ratings.n_ratings > LARGE else cls(None, TOLERANCE)
 
 
 class UserCoefficients(NamedTuple):
@@ -313,10 +342,11 @@ def solve(
     """Return the regression of some ratings, which begins with the coefficients ``start``."""
     require_room(ratings.n_users, ratings.n_items, len(kernel.landmarks))
     n_ratings = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
-    items = ItemKernel.from_geometry(geometry, covariance.item_rate, n_ratings)
+    effort = Effort.of(ratings)
+    items = ItemKernel.from_geometry(geometry, covariance.item_rate, n_ratings, effort.max_rank)
     system = _System(ratings, items, kernel, covariance, n_threads)
     mean = float(ratings.matrix.data.mean())
-    alpha = _conjugate_gradients(system, ratings.matrix.data - mean, start)
+    alpha = _conjugate_gradients(system, ratings.matrix.data - mean, start, effort.tolerance)
     per_user, per_item = system.sums(alpha)
     intercept = mean + covariance.level * float(alpha.sum())
     user, item = covariance.user * per_user, covariance.item * per_item
@@ -474,13 +504,13 @@ def _parts(n: int) -> list[tuple[int, int]]:
     return [(first, min(first + BLOCK_ROWS, n)) for first in range(0, n, BLOCK_ROWS)]
 
 
-def _conjugate_gradients(system: _System, target: Floats, start: Floats | None) -> Floats:
+def _conjugate_gradients(system: _System, target: Floats, start: Floats | None, tolerance: float) -> Floats:
     from scipy.sparse.linalg import LinearOperator, cg
 
     shape = (len(target), len(target))
     multiply = LinearOperator(shape, matvec=system.multiply, dtype=np.float64)
     precondition = LinearOperator(shape, matvec=system.precondition, dtype=np.float64)
-    alpha, failed = cg(multiply, target, start, rtol=TOLERANCE, maxiter=ITERATIONS, M=precondition)
+    alpha, failed = cg(multiply, target, start, rtol=tolerance, maxiter=ITERATIONS, M=precondition)
     if failed:
         left = np.linalg.norm(target - system.multiply(alpha)) / np.linalg.norm(target)
         raise NotOptimalError(

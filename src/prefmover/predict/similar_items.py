@@ -62,9 +62,7 @@ class SimilarItems:
         rows, columns, values = [np.arange(n)], [np.arange(n)], [np.ones(n)]
         for first in range(0, len(unrated), BLOCK_ITEMS):
             block = unrated[first : first + BLOCK_ITEMS]
-            d = geometry.block(block, rated)
-            nearest = np.argsort(d, axis=1, kind="stable")[:, :k]
-            near = np.take_along_axis(d, nearest, axis=1)
+            nearest, near = geometry.nearest_of(block, rated, k)
             w = np.exp(-RATE * (near - near[:, :1]))  # relative to the nearest: the weights cannot all be 0
             rows.append(np.repeat(block, k))
             columns.append(rated[nearest].ravel())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences, preferences
@@ -16,6 +18,7 @@ from prefmover.measures import Measure
 from prefmover.measures.calibration import (
     Calibration,
     Landmarks,
+    Singles,
     UserRows,
     calibrate,
     estimate,
@@ -62,6 +65,8 @@ class UserSimilarity:
         Landmarks, prepared for estimates, by their positions.
     remembered
         For users who were asked for lately: how many nearest users were searched, these users, and values.
+    stored_nearest
+        For landmarks, the distance from every item to the nearest item of each, if it was stored.
     """
 
     data: Dataset
@@ -72,10 +77,11 @@ class UserSimilarity:
     fitted: Dataset | None = None
     prepared: dict[bytes, Landmarks] = field(default_factory=dict)
     remembered: dict[int, tuple[int, Ints, Floats]] = field(default_factory=dict)
+    stored_nearest: Mapping[bytes, Singles] | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return replace(self, data=data, fitted=None, prepared={}, remembered={})
+        return replace(self, data=data, fitted=None, prepared={}, remembered={}, stored_nearest=None)
 
     def updated(self, data: Dataset) -> UserSimilarity:
         """Return the measure after an update of the data; landmarks are those of the fit."""
@@ -86,7 +92,7 @@ class UserSimilarity:
         fitted = self.fitted
         if fitted is not None:
             fitted = data.with_ratings(fitted.ratings)
-        return replace(self, data=data, fitted=fitted, prepared={}, remembered={})
+        return replace(self, data=data, fitted=fitted, prepared={}, remembered={}, stored_nearest=None)
 
     @property
     def landmark_data(self) -> Dataset:
@@ -122,14 +128,26 @@ class UserSimilarity:
         """Return the measure of ``users`` x ``others``, NaN where undefined."""
         return values(self.data, self.measure, self.convention, users, others, self.n_threads, progress)
 
-    def estimates(self, users: Ints, others: Ints, progress: Progress | None = None) -> Floats:
-        """Return the measure of ``users`` x ``others``: estimated if there is a calibration, else exact."""
+    def estimates(
+        self,
+        users: Ints,
+        others: Ints,
+        progress: Progress | None = None,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> npt.NDArray[Any]:
+        """Return the measure of ``users`` x ``others``, all different: estimated if there is a calibration.
+
+        Otherwise it is exact.
+        """
         if self.calibration is None:
-            return self.values(users, others, progress)
+            return self.values(users, others, progress).astype(dtype, copy=False)
         rows = self._rows(users)
         same = np.array_equal(users, others)
-        out = self._estimated(rows, rows if same else self._rows(others))
-        out[users[:, None] == others[None, :]] = 0.0
+        geometry = self.data.require_geometry(self.measure.label)
+        columns = rows if same else self._rows(others)
+        out = estimate(self.calibration, geometry, rows, columns, n_threads=self.n_threads, dtype=dtype)
+        _, at, to = np.intersect1d(users, others, assume_unique=True, return_indices=True)
+        out[at, to] = 0.0
         if self.measure.term is not None:
             pairs = Pairs(self.data, users, others)
             out += compute(self.measure.term(pairs), pairs, task_rows=BLOCK_USERS, n_threads=self.n_threads)
@@ -139,12 +157,9 @@ class UserSimilarity:
         """Return :meth:`guest_values` of landmarks as fitted, estimated if there is a calibration."""
         if self.calibration is None:
             return replace(self, data=self.landmark_data, fitted=None).guest_values(guest, landmarks)
-        geometry, key = self.data.require_geometry(self.measure.label), landmarks.tobytes()
+        geometry = self.data.require_geometry(self.measure.label)
         one = UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
-        if key not in self.prepared:
-            rows = UserRows.take(self.landmark_data.preferences, geometry, landmarks)
-            self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads)
-        estimates = estimate_to_landmarks(self.calibration, geometry, one, self.prepared[key])[0]
+        estimates = estimate_to_landmarks(self.calibration, geometry, one, self.landmarks(landmarks))[0]
         if self.measure.term is None:
             return estimates, 0.0
         terms, itself = self._guest_terms(self.landmark_data, guest, landmarks)
@@ -159,13 +174,18 @@ class UserSimilarity:
         row = self.measure.term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
         return row[:-1], float(row[-1])
 
+    def landmarks(self, landmarks: Ints) -> Landmarks:
+        """Return landmarks by their positions, prepared for estimates; once for a model."""
+        geometry, key = self.data.require_geometry(self.measure.label), landmarks.tobytes()
+        if key not in self.prepared:
+            some = preferences(self.landmark_data.ratings.take(users=landmarks))
+            rows = UserRows.take(some, geometry, np.arange(len(landmarks)))
+            nearest = None if self.stored_nearest is None else self.stored_nearest.get(key)
+            self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads, nearest)
+        return self.prepared[key]
+
     def _rows(self, users: Ints) -> UserRows:
         return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
-
-    def _estimated(self, users: UserRows, others: UserRows) -> Floats:
-        assert self.calibration is not None
-        geometry = self.data.require_geometry(self.measure.label)
-        return estimate(self.calibration, geometry, users, others, n_threads=self.n_threads)
 
     def blocks(self, users: Ints, guest: Ratings | None = None) -> Iterator[tuple[Ints, Floats]]:
         """Yield the measure between blocks of users, or a guest, and all users: (positions, rows)."""

@@ -11,6 +11,9 @@ A kernel does not depend on the target of the predictions; several models can sh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
@@ -22,12 +25,23 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.measures.weights import Weight
 
-__all__ = ["Singles", "UserKernel", "check_array", "choose_landmarks", "normalized_weights"]
+__all__ = [
+    "Singles",
+    "UserKernel",
+    "check_array",
+    "choose_landmarks",
+    "normalized_weights",
+    "quick_checks",
+    "scaled_weights",
+    "self_scale",
+]
 
 Singles: TypeAlias = npt.NDArray[np.float32]
 
 MIN_EIGENVALUE = 1e-4
 """Directions in which landmarks differ by less than this are noise; they are left to ψ."""
+
+BLOCK_USERS = 4096  # users whose weights are in memory at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,15 +77,16 @@ class UserKernel:
         # As large as from_weights makes them, with some slack for rounding: products cannot overflow.
         limits = {"whitening": 1.01 / np.sqrt(MIN_EIGENVALUE), "features": 1.01, "rest": 1.01}
         for name, limit in limits.items():
-            if np.abs(getattr(self, name)).max(initial=0.0) > limit:
+            array = getattr(self, name)
+            if not skips_numbers(array) and np.abs(array).max(initial=0.0) > limit:
                 raise InputError(f"{name} is damaged: a number is not within {limit:g} of 0")
 
     @classmethod
-    def from_weights(cls, weights: Floats | Singles, landmarks: Ints) -> Self:
+    def from_weights(cls, weights: Floats | Singles, landmarks: Ints, max_rank: int | None = None) -> Self:
         """Return the kernel of (n_users, landmarks) weights, which are 1 between a user and itself.
 
         Weights need not be a covariance: the symmetric part of those among landmarks is taken, and its
-        negative eigenvalues are dropped.
+        negative eigenvalues are dropped. With ``max_rank``, only the largest are kept.
 
         Examples
         --------
@@ -80,13 +95,29 @@ class UserKernel:
         array([[1. , 0.5],
                [0.5, 1. ]], dtype=float32)
         """
-        among = weights[landmarks].astype(np.float64)
+        return cls.from_blocks(len(weights), landmarks, lambda users: weights[users], max_rank)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        n_users: int,
+        landmarks: Ints,
+        weights: Callable[[Ints], Floats | Singles],
+        max_rank: int | None = None,
+    ) -> Self:
+        """Return :meth:`from_weights` of a function of users, which is called for some users at a time."""
+        among = weights(landmarks).astype(np.float64)
         values, vectors = np.linalg.eigh((among + among.T) / 2)
         large = values > MIN_EIGENVALUE
+        if max_rank is not None:
+            large[: max(0, len(large) - max_rank)] = False  # eigenvalues ascend
         whitening = np.ascontiguousarray(vectors[:, large] / np.sqrt(values[large]), np.float32)
-        no_features = np.empty((0, int(large.sum())), np.float32)
-        empty = cls(landmarks, whitening, no_features, np.empty(0))
-        return empty.extended(weights)
+        features, rest = np.empty((n_users, whitening.shape[1]), np.float32), np.empty(n_users)
+        kernel = cls(landmarks, whitening, features, rest)
+        for first in range(0, n_users, BLOCK_USERS):
+            block = slice(first, min(first + BLOCK_USERS, n_users))
+            features[block], rest[block] = kernel.project(weights(np.arange(block.start, block.stop)))
+        return kernel
 
     @property
     def rank(self) -> int:
@@ -140,8 +171,32 @@ def check_array(
         raise InputError(
             f"{name} is damaged: {array.dtype} of shape {array.shape}; expected {np.dtype(dtype)} of {shape}"
         )
-    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+    if finite and array.dtype.kind == "f" and not skips_numbers(array) and not np.isfinite(array).all():
         raise InputError(f"{name} is damaged: a number is missing or infinite")
+
+
+LARGE_ARRAY = 2**24
+"""Bytes of an array from a file whose numbers are read only if they are to be verified."""
+
+_QUICK: ContextVar[bool] = ContextVar("quick", default=False)
+
+
+@contextmanager
+def quick_checks() -> Iterator[None]:
+    """Within this context, the numbers in large arrays are not checked, so that a file is not read.
+
+    Types, shapes and positions always are: compiled code relies on them.
+    """
+    token = _QUICK.set(True)
+    try:
+        yield
+    finally:
+        _QUICK.reset(token)
+
+
+def skips_numbers(array: npt.NDArray[Any]) -> bool:
+    """Return whether the numbers in an array need not be checked; see :func:`quick_checks`."""
+    return _QUICK.get() and array.nbytes > LARGE_ARRAY
 
 
 def choose_landmarks(ratings: Ratings, limit: int, seed: int) -> Ints:
@@ -166,13 +221,19 @@ def normalized_weights(
     self_values, landmark_self_values
         The measure between each user, and each landmark, and itself.
     """
-    users, landmarks = (_self_weights(weight(some)) for some in (self_values, landmark_self_values))
-    scale = np.sqrt(users)[:, None] * np.sqrt(landmarks)[None, :]
-    out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / scale, -1.0, 1.0)
+    scales = (self_scale(weight, some) for some in (self_values, landmark_self_values))
+    return scaled_weights(values, weight, *scales)
+
+
+def scaled_weights(values: Floats, weight: Weight, scale: Floats, landmark_scale: Floats) -> Floats:
+    """Return :func:`normalized_weights`, given :func:`self_scale` of users and landmarks."""
+    both = scale[:, None] * landmark_scale[None, :]
+    out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / both, -1.0, 1.0)
     return out
 
 
-def _self_weights(weights: Floats) -> Floats:
-    """Return weights of users to themselves; where one is not positive, the mean of the others, or 1."""
+def self_scale(weight: Weight, self_values: Floats) -> Floats:
+    """Return √ of the weight between users and themselves; if it is not positive, the mean of the others."""
+    weights = weight(self_values)
     good = weights > 0  # False for NaN
-    return np.where(good, weights, weights[good].mean() if good.any() else 1.0)
+    return np.sqrt(np.where(good, weights, weights[good].mean() if good.any() else 1.0))
