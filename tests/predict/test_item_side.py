@@ -68,7 +68,7 @@ def test_items_without_ratings_have_no_weight(n_users):
     assert (side.scores(csr_array(guest), unrated) == 0).all()
 
 
-@pytest.mark.parametrize("near", [2, 60])
+@pytest.mark.parametrize("near", [2, 20])
 def test_beyond_the_limit_items_of_the_tail_are_predicted_from_the_head(monkeypatch, near):
     monkeypatch.setattr(item_side, "MAX_DENSE", 6)
     monkeypatch.setattr(item_side, "NEAR", near)

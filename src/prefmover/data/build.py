@@ -84,12 +84,11 @@ class Triples:
         if duplicates not in (*get_args(Duplicates), "sum"):
             raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
         n_items = len(self.items)
-        key: Ints = self.rows.astype(np.int64)
+        key: Any = self.rows.astype(np.int64)
         key *= n_items
         key += self.columns
-        if bool((key[1:] >= key[:-1]).all()):  # by user and item already, as MovieLens is
-            ordered, values = key, self.values[:]
-        else:
+        ordered, values = key, self.values
+        if not bool((key[1:] >= key[:-1]).all()):  # MovieLens is in the order of users and items already
             order = np.argsort(key)
             ordered, values = key[order], self.values[order]
         is_first = np.r_[True, ordered[1:] != ordered[:-1]]

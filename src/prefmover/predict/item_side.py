@@ -44,7 +44,7 @@ __all__ = ["MAX_DENSE", "ItemSide"]
 MAX_DENSE = 12_000
 """The largest matrix to invert. With more users and more items, the items rated most are the head."""
 
-NEAR = 60
+NEAR = 20
 """Items of the head from which an item of the tail is predicted."""
 
 BLOCK_COLUMNS = 2048

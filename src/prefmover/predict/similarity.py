@@ -178,8 +178,11 @@ class UserSimilarity:
         """Return landmarks by their positions, prepared for estimates; once for a model."""
         geometry, key = self.data.require_geometry(self.measure.label), landmarks.tobytes()
         if key not in self.prepared:
-            some = preferences(self.landmark_data.ratings.take(users=landmarks))
-            rows = UserRows.take(some, geometry, np.arange(len(landmarks)))
+            data, everyone = self.landmark_data, np.arange(len(landmarks))
+            if data.half_life is None:  # no need to prepare the masses of all users
+                rows = UserRows.take(preferences(data.ratings.take(users=landmarks)), geometry, everyone)
+            else:
+                rows = UserRows.take(data.preferences, geometry, landmarks)
             nearest = None if self.stored_nearest is None else self.stored_nearest.get(key)
             self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads, nearest)
         return self.prepared[key]
