@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,10 @@ __all__ = ["finite_rows"]
 
 def finite_rows(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
     """Return an array (n, d) as float64; what is no number, or not one row for each item, is an error."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise _uneven(what, values, ids) from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must be real numbers, not {array.dtype}")
     array = array.astype(np.float64)
@@ -25,3 +30,14 @@ def finite_rows(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
         row = f"{what}: the row of item {show(ids[bad][0])}"
         raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
     return array
+
+
+def _uneven(what: str, values: Any, ids: Ids) -> InputError:
+    """Return the error about the first row that is not as long as the first one."""
+    lengths = [np.size(row) for row in values]
+    k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
+    item = show(ids[k]) if k < len(ids) else k
+    return InputError(
+        f"{what}: item {item} has {lengths[k]:,} numbers, and {show(ids[0])} has {lengths[0]:,}; give each "
+        "item as many"
+    )

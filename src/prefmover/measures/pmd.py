@@ -289,10 +289,14 @@ def query_major(
     """
     what = f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
     remedy = "leave ratings of this user out, or compare pairs with pmd"
-    require(8 * len(items) * geometry.n_items, what, remedy)
     if needed is None:
+        require(8 * len(items) * geometry.n_items, what, remedy)
         return np.ascontiguousarray(geometry.grid_block(items, None).T)
-    rows, out = np.unique(needed), np.zeros((geometry.n_items, len(items)), np.int32)
+    rows = np.unique(needed)
+    require(8 * len(items) * len(rows), what, remedy)
+    out = np.zeros(
+        (geometry.n_items, len(items)), np.int32
+    )  # the system gives memory to the rows that are set
     out[rows] = geometry.grid_block(rows, items)
     return out
 

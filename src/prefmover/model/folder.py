@@ -132,6 +132,11 @@ class StoredModel(NamedTuple):
     users: Ids
     items: Catalog
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the arrays are read only if that is asked for."""
+        return self.header.files.arrays.size > QUICK
+
 
 def write(
     folder: str | PathLike[str], about: Mapping[str, Any], arrays: Arrays, users: Ids, items: Catalog
