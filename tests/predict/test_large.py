@@ -118,7 +118,6 @@ def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
         loaded.ranker_.ranking.user_side.kernel.features,
         loaded.predictor_.regression.item_factors,
         loaded.predictor_.regression.alpha,
-        loaded.data_.ratings.matrix.data,
         loaded.data_.geometry.vectors,
     ):
         assert _is_mapped(array)
