@@ -43,7 +43,10 @@ def seeds() -> list[bytes]:
     return [
         b"\x00"
         + CUT.join(
-            [b"1\t1\t5\t9\n1\t2\t3\t9\n", b"1|A (1999)|01-Jan-1999||x|" + flags + b"\n2|B|||y|" + flags]
+            [
+                b"1\t1\t5\t9\n1\t2\t3\t9\n",
+                b"1|A (1999)|01-Jan-1999||x|" + flags + b"\n2|B|01-Jan-199\xb9||y|" + flags,
+            ]
         ),
         b"\x01" + CUT.join([b"1::1::5::9\n", b"1::Alien (1979)::Horror|Sci-Fi\n"]),
         b"\x02" + CUT.join([b"1::1::0.5::9\n", "1::É (1979)::Drama\n".encode(), b"1::1::dark::9\n"]),

@@ -24,6 +24,17 @@ def item_weights(Y, penalty):
     return B
 
 
+def content_weights(distance, rated, n_nearest=300):
+    """The weights of similar content: column j has the nearest rated items other than j."""
+    c = np.zeros(distance.shape)
+    for j in rated:
+        others = sorted((i for i in rated if i != j), key=lambda i: (distance[i, j], i))[:n_nearest]
+        w = {i: np.exp(-4 * distance[i, j]) for i in others if np.cos(distance[i, j]) > 1e-6}
+        for i in w:
+            c[i, j] = w[i] / sum(w.values())
+    return c
+
+
 def kernel_ridge(K, R, penalty):
     """K (K + λI)⁻¹ R by a dense solve."""
     return K @ np.linalg.solve(K + penalty * np.eye(len(K)), R)
@@ -38,9 +49,9 @@ def without_own_row(K, R, penalty, u):
     return parts, parts.sum(axis=0)
 
 
-def two_sides(Y, K, item_penalty, user_penalty):
+def two_sides(Y, K, item_penalty, user_penalty, content=0.0):
     """The scores of all users, item side and user side; each user's own row is left out of the user side."""
-    items = Y @ item_weights(Y, item_penalty)
+    items = Y @ (item_weights(Y, item_penalty) + content)
     users = [without_own_row(K, Y - items, user_penalty, u)[1] for u in range(len(Y))]
     return items, np.array(users)
 

@@ -27,6 +27,11 @@ def fitted(data, measure="pmd", **options):
     return Recommender(measure, ranking=settings, **options).fit(data)
 
 
+def content_of(data):
+    distance, rated = data.geometry.block(), np.unique(data.ratings.matrix.indices)
+    return SETTINGS.content * oracle.content_weights(distance, rated)
+
+
 def scores(model, user):
     return model.ranker_.scores(model._state(user))
 
@@ -67,7 +72,7 @@ def test_every_measure_makes_the_kernel(data, measure, overlap):
     size = np.sqrt(np.maximum(np.diagonal(K), 1.0))
     K = K / size / size[:, None]
     Y = oracle.likes(data.ratings)
-    items, users = oracle.two_sides(Y, K, 3.0 * mean_squared_like(ranker.likes), 0.5)
+    items, users = oracle.two_sides(Y, K, 3.0 * mean_squared_like(ranker.likes), 0.5, content_of(data))
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3 * max(1.0, np.abs(users).max()))
@@ -253,7 +258,8 @@ def test_implicit_feedback(played):
     ranker, everyone = model.ranker_, np.arange(played.n_users)
     Y = oracle.likes(played.ratings)
     D = ranker.similarity.values(everyone, everyone)
-    items, users = oracle.two_sides(Y, np.exp(-2.5 * D), 3.0 * mean_squared_like(ranker.likes), 0.5)
+    K, penalty = np.exp(-2.5 * D), 3.0 * mean_squared_like(ranker.likes)
+    items, users = oracle.two_sides(Y, K, penalty, 0.5, content_of(played))
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3)

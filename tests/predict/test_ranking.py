@@ -40,7 +40,7 @@ def worked_example():
 
 
 def test_the_worked_example():
-    settings = RankingSettings(item_penalty=1, weight="exponential(2)", user_penalty=1)
+    settings = RankingSettings(item_penalty=1, weight="exponential(2)", user_penalty=1, content=0)
     model = Recommender(ranking=settings).fit(worked_example())
     # The item side: P = 1/32 [[5, -3, -1], [-3, 5, -1], [-1, -1, 5]] for the films about space.
     everything = np.arange(4)
@@ -139,8 +139,10 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
         for part in scores:
             mean = (part[:, [rated[k] for k in nearest]] * w).sum(axis=1) / w.sum()
             assert part[:, unrated] == pytest.approx(mean / 2, abs=1e-5)
+    no_content = RankingSettings(item_penalty=1.0, content=0.0)
+    scores = Ranking.fit(csr_array(Y), geometry, kernel, no_content).scores(np.arange(9))
     without = Ranking.fit(csr_array(Y), None, kernel, RankingSettings(item_penalty=1.0))
-    assert without.similar is None
+    assert (without.similar, without.settings.content) == (None, 0.0)
     assert without.scores(np.arange(9)).total[:, rated] == pytest.approx(scores.total[:, rated])
 
 

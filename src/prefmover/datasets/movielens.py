@@ -123,7 +123,7 @@ def read_items(files: Files, source: Source) -> Catalog:
         genres = [[GENRES_100K[k] for k in np.flatnonzero(row) if k > 0] for row in flags]
         # A few titles have no year, but a date of release ("01-Jan-1995").
         dates = columns["released"].to_pylist()
-        years = [y or (int(d[-4:]) if d[-4:].isdigit() else 0) for y, d in zip(years, dates, strict=True)]
+        years = [y or (int(d[-4:]) if d[-4:].isdecimal() else 0) for y, d in zip(years, dates, strict=True)]
     else:
         listed = columns["genres"].to_pylist()
         genres = [[g for g in some.split("|") if g and g != "(no genres listed)"] for some in listed]

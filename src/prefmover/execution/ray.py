@@ -348,7 +348,7 @@ def _broken(error: BaseException) -> PrefmoverError:
 def _reachable(address: str) -> None:
     """Raise an error unless host:port answers; Ray itself would try for minutes, and then abort."""
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdecimal():
         raise InputError(f'the address {address!r} is not "auto", "local" or host:port (10.0.0.5:6379)')
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()

@@ -19,12 +19,12 @@ has most in common with, H, by a ridge regression of its own:
 .. math:: B_{Hj} = (Y_H^T Y_H + \lambda I)^{-1} Y_H^T Y_j, \qquad j \text{ in the tail}.
 
 So every item with ratings has a score. Ratings of items of the tail predict nothing here; the user side knows
-them.
+them. Weights of similar content (:mod:`prefmover.predict.content`) are added to B.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -67,9 +67,9 @@ class ItemSide:
         R: (items, items) or (n_users, items).
     diagonal
         (items,) c.
-    tail
-        (n_items, n_items) sparse, the columns of the items with ratings that are not in the head; None if
-        there are none.
+    sparse
+        (n_items, n_items) weights that are added to those above: similar content, and the columns of the
+        tail. None if there are none.
 
     Examples
     --------
@@ -88,11 +88,14 @@ class ItemSide:
     likes: Likes | None
     right: Singles
     diagonal: Singles
-    tail: Likes | None = None
+    sparse: Likes | None = None
 
     @classmethod
-    def fit(cls, likes: Likes, penalty: float) -> Self:
-        """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0."""
+    def fit(cls, likes: Likes, penalty: float, content: Likes | None = None) -> Self:
+        """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0.
+
+        ``content`` are weights of similar content, (n_items, n_items), which are added.
+        """
         if not 0 < penalty < np.inf:
             raise InputError(f"the penalty of the item side is {penalty!r}; give a number above 0")
         n_users, n_items = likes.shape
@@ -100,16 +103,31 @@ class ItemSide:
         items = np.flatnonzero(n_rated)
         if n_users < len(items) and n_users <= MAX_DENSE:
             some = likes if len(items) == n_items else likes[:, items]
-            return cls(n_items, items, *_over_users(some, penalty))
+            return cls(n_items, items, *_over_users(some, penalty), content)
         if len(items) > MAX_DENSE:
             items = np.sort(np.argsort(-n_rated, kind="stable")[:MAX_DENSE])
         some = likes if len(items) == n_items else likes[:, items]
         gram = _gram(some)
-        tail = None
         if len(items) < np.count_nonzero(n_rated):
             rest = np.setdiff1d(np.flatnonzero(n_rated), items)
             tail = _tail(likes, some, gram, items, rest, penalty)
-        return cls(n_items, items, None, *_over_items(gram, penalty), tail)
+            added = tail if content is None else (tail + content).tocsr()
+            return cls(n_items, items, None, *_over_items(gram, penalty), added)
+        weights, diagonal = _over_items(gram, penalty)
+        if content is not None:
+            weights += content[items][:, items].toarray()
+        return cls(n_items, items, None, weights, diagonal)
+
+    def with_items(self, n_items: int) -> Self:
+        """Return the item side with more items, the last, which take no part."""
+        from scipy.sparse import csr_array
+
+        sparse = self.sparse
+        if sparse is not None:
+            more = np.full(n_items - self.n_items, sparse.indptr[-1])
+            indptr = np.concatenate([sparse.indptr, more]).astype(sparse.indptr.dtype)
+            sparse = csr_array((sparse.data, sparse.indices, indptr), shape=(n_items, n_items))
+        return replace(self, n_items=n_items, sparse=sparse)
 
     def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
@@ -124,17 +142,15 @@ class ItemSide:
             part -= (own if at is None else own[:, at]).toarray()
         if at is not None:
             part[:, at < 0] = 0.0
-            if self.tail is not None:
-                columns: Any = items
-                part += (rows.astype(np.float32) @ self.tail[:, columns]).toarray()
-            return part
-        if all_take_part:
-            return part
-        whole = np.zeros((rows.shape[0], self.n_items), np.float32)
-        if self.tail is not None:
-            whole += (rows.astype(np.float32) @ self.tail).toarray()
-        whole[:, self.items] = part
-        return whole
+        elif not all_take_part:
+            whole = np.zeros((rows.shape[0], self.n_items), np.float32)
+            whole[:, self.items] = part
+            part = whole
+        if self.sparse is not None:
+            columns: Any = items
+            sparse = self.sparse if items is None else self.sparse[:, columns]
+            part += (rows.astype(np.float32) @ sparse).toarray()
+        return part
 
     def mixed(self, rows: Singles) -> Singles:
         """Return dense rows times B, (n, n_items)."""
@@ -146,8 +162,8 @@ class ItemSide:
         if len(self.items) < self.n_items:
             out = np.zeros((len(rows), self.n_items), np.float32)
             out[:, self.items] = part
-        if self.tail is not None:
-            out += np.asarray(self.tail.T @ rows.T).T
+        if self.sparse is not None:
+            out += np.asarray(self.sparse.T @ rows.T).T
         return out
 
     def weights(self, rated: Ints, items: Ints) -> Singles:
@@ -161,8 +177,8 @@ class ItemSide:
             left = self.likes[:, at_rated[a]].T.astype(np.float32)
             out[np.ix_(a, b)] = left @ self.right[:, at_items[b]]
             out[rated[:, None] == items[None, :]] = 0.0
-        if self.tail is not None:
-            out += self.tail[rated][:, items].toarray()
+        if self.sparse is not None:
+            out += self.sparse[rated][:, items].toarray()
         return out
 
     def _at(self, positions: Ints) -> Ints:
@@ -186,8 +202,8 @@ class ItemSide:
             "item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m)
         )
         check_array("item side: diagonal", self.diagonal, np.float32, (m,))
-        if self.tail is not None and self.tail.shape != (n_items, n_items):
-            raise InputError("item side is damaged: its tail is not of all items")
+        if self.sparse is not None and self.sparse.shape != (n_items, n_items):
+            raise InputError("item side is damaged: the sparse weights are not of all items")
         if self.likes is not None and self.likes.shape != self.right.shape:
             raise InputError("item side is damaged: likes and weights are of different shapes")
 

@@ -250,7 +250,11 @@ class TwoSidedRanker(Ranker):
         arrays |= {"inverse": r.user_side.inverse, "user_weights": r.user_side.weights}
         arrays |= {"items": r.item_side.items, "right": r.item_side.right, "diagonal": r.item_side.diagonal}
         similar = None if r.similar is None else r.similar.weights
-        for name, matrix in (("similar", similar), ("likes", r.item_side.likes), ("tail", r.item_side.tail)):
+        for name, matrix in (
+            ("similar", similar),
+            ("likes", r.item_side.likes),
+            ("sparse", r.item_side.sparse),
+        ):
             if matrix is not None:
                 arrays |= {f"{name}.{part}": getattr(matrix, part) for part in SPARSE_ARRAYS}
         return {f"ranking.{name}": array for name, array in arrays.items()}
@@ -271,8 +275,8 @@ class TwoSidedRanker(Ranker):
         user_side = UserSide(kernel, float(settings.user_penalty), a["inverse"], a["user_weights"])
         user_side.check(data.n_users, data.n_items)
         used = _stored(a, "likes", (len(a["right"]), len(a["items"])))
-        tail = _stored(a, "tail", (data.n_items, data.n_items), np.float32)
-        item_side = ItemSide(data.n_items, a["items"], used, a["right"], a["diagonal"], tail)
+        sparse = _stored(a, "sparse", (data.n_items, data.n_items), np.float32)
+        item_side = ItemSide(data.n_items, a["items"], used, a["right"], a["diagonal"], sparse)
         item_side.check(data.n_items)
         self_values = a["landmark_self_values"]  # NaN where the measure is undefined
         check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)

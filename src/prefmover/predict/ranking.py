@@ -28,6 +28,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.weights import weight
+from prefmover.predict.content import content_weights
 from prefmover.predict.item_side import ItemSide
 from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.user_kernel import Singles, UserKernel, normalized_weights
@@ -67,21 +68,23 @@ class RankingSettings:
         alone; above 0, users count more if they rated the same items alike.
     user_penalty
         λ of the user side.
+    content
+        What the likes of items of similar content are multiplied by; see :mod:`prefmover.predict.content`.
     """
 
     item_penalty: float = 750.0
     weight: str = "exponential(2.5)"
     overlap: float = 0.0
     user_penalty: float = 3.0
+    content: float = 0.3
 
     def __post_init__(self) -> None:
         weight(self.weight)
         for field in fields(self):
             value = getattr(self, field.name)
-            least = "from 0" if field.name == "overlap" else "above 0"
-            if field.name != "weight" and not (
-                0 <= value < np.inf and (value > 0 or field.name == "overlap")
-            ):
+            may_be_0 = field.name in ("content", "overlap")
+            least = "from 0" if may_be_0 else "above 0"
+            if field.name != "weight" and not (0 <= value < np.inf and (value > 0 or may_be_0)):
                 raise InputError(f"{field.name} is {value!r}; give a number {least}")
 
 
@@ -174,7 +177,13 @@ class Ranking:
     ) -> Self:
         """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
         mean_square = mean_squared_like(likes)
-        item_side = ItemSide.fit(likes, settings.item_penalty * mean_square)
+        if geometry is None:
+            settings = replace(settings, content=0.0)
+        content = None
+        if geometry is not None and settings.content and likes.nnz:
+            rated = np.unique(likes.indices).astype(np.int64)
+            content = settings.content * content_weights(geometry, rated)
+        item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
         # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
         moment = np.ascontiguousarray(np.asarray(likes.T.astype(np.float32) @ kernel.features).T)
         moment -= item_side.mixed(moment)
@@ -190,7 +199,7 @@ class Ranking:
         return replace(
             self,
             likes=likes,
-            item_side=replace(self.item_side, n_items=n_items),
+            item_side=self.item_side.with_items(n_items),
             user_side=replace(side, weights=np.concatenate([side.weights, none], axis=1)),
             similar=similar,
         )

@@ -2,7 +2,8 @@
 
 A fifth of the training ratings is held out, the rest is ranked with, and the settings with the highest mean
 nDCG@10 win. One setting is changed at a time, beginning with the defaults. Penalties of ridge regressions do
-not grow with the number of users, so a sample of the users is enough. Small data are split several times.
+not grow with the number of users, so a sample of the users is enough. Small data are split several times, and
+judged by nDCG@50, which is less a matter of chance.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
+from prefmover.predict.content import content_weights
 from prefmover.predict.ranking import (
     RankingSettings,
     blocks,
@@ -38,16 +40,18 @@ TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
-N = 10
+N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
 RANK = 320  # directions of the kernel of users that are kept apart
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
     ("weight", (1.5, 4.0, 6.0)),
+    ("content", (0.0, 0.1, 1.0, 3.0)),
     ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
     ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
     ("overlap", (1.0,)),
     ("item_penalty", (250.0, 750.0, 2500.0)),
+    ("content", (0.1, 0.3, 1.0)),
 )
 """The changes to try, in this order. For the weight, rates of an exponential."""
 
@@ -81,20 +85,21 @@ def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = N) -> Floats:
 def choose_settings(
     similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
 ) -> tuple[RankingSettings, list[dict[str, Any]]]:
-    """Return the best settings, and all trials with their nDCG@10; ``start`` itself if data are few."""
+    """Return the best settings, and all trials with their nDCG; ``start`` itself if data are few."""
     ratings = sample_users(similarity.data.ratings, seed)
     trials: list[dict[str, Any]] = []
     expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
     if expected < MIN_HELD_OUT:
         return start, trials
     n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
+    n = N if expected >= ENOUGH_HELD_OUT else N_FEW
     parts = [_HeldOut(similarity, ratings, seed + k) for k in range(n_splits)]
     total = 1 + sum(len(values) for _, values in CHANGES)
     done: dict[RankingSettings, float] = {}
 
     def value(candidate: RankingSettings) -> float:
         if candidate not in done:
-            done[candidate] = float(np.mean([part.ndcg(candidate) for part in parts]))
+            done[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
             trials.append({**asdict(candidate), "ndcg": done[candidate]})
         if progress is not None:
             progress(len(done), total)
@@ -103,6 +108,8 @@ def choose_settings(
     best = start
     for name, values in CHANGES:
         if name == "weight" and not best.weight.startswith("exponential"):
+            continue
+        if name == "content" and not parts[0].has_content:
             continue
         changes: Any = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
         candidates = [best, *(replace(best, **dict[str, Any]({name: change})) for change in changes)]
@@ -139,26 +146,33 @@ class _HeldOut:
         self.mean_square = mean_squared_like(self.likes)
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
+        geometry = train.data.geometry
+        self.has_content = geometry is not None
+        self.content = np.zeros(self.likes.shape, np.float32)
+        if geometry is not None:
+            weights = content_weights(geometry, rated.astype(np.int64))[rated][:, rated]
+            self.content = (self.likes.astype(np.float32) @ weights).toarray()
         # One decomposition of YYᵀ serves all penalties of the item side (see `_item_scores`).
         spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
         self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self._in_basis(self.basis)
         self.cache: dict[str, tuple[Any, Any]] = {}
 
-    def ndcg(self, s: RankingSettings) -> float:
-        """Return the mean nDCG@10 of the users with relevant held-out ratings."""
+    def ndcg(self, s: RankingSettings, n: int = N) -> float:
+        """Return the mean nDCG@n of the users with relevant held-out ratings."""
         bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
         items = self._last(self._item_scores, s.item_penalty)
         projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)
+        projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
         kept = bulk / (bulk + s.user_penalty)
         shrink = spectrum / (spectrum + s.user_penalty) - kept
         values = []
         for block in blocks(len(self.scored)):
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
-            scores += (1 - kept) * items[users]
+            scores += (1 - kept) * (items[users] + s.content * self.content[users])
             rows = self.likes[users]  # a stored like may be 0, so no nonzero()
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
-            values.append(ndcg(scores, self.relevant[block]))
+            values.append(ndcg(scores, self.relevant[block], n))
         return float(np.concatenate(values).mean())
 
     def _last(self, make: Callable[..., Any], *key: Any) -> Any:
@@ -206,3 +220,8 @@ class _HeldOut:
         left = self._in_basis(vectors)
         left -= vectors.T @ self._last(self._item_scores, item_penalty)
         return left
+
+    def _projected_content(self, weight: str, overlap: float) -> Singles:
+        """Return what similar content says, in the basis of the eigenvectors."""
+        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
+        return np.asarray(vectors.T @ self.content)

@@ -157,7 +157,7 @@ class Guard:
         too_large = ProblemError(
             413, f"The body is larger than {self.settings.body:,} bytes. Send fewer ratings."
         )
-        if declared.isdigit() and int(declared[:20]) > self.settings.body:
+        if declared.isdecimal() and int(declared[:20]) > self.settings.body:
             raise too_large
         body = bytearray()
         try:
