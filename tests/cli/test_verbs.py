@@ -328,7 +328,7 @@ def test_all_measures_but_one_that_is_undefined(run, in_shop):
     pair = ("distance", "-r", "zeros.csv", "-i", "tags.csv", "-u", "ann", "-v", "bob")
     code, out, _ = run(*pair, "--measure", "all")
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert (code, len(lines)) == (0, len(pm.MEASURES))
+    assert (code, len(lines)) == (0, sum(not one.extension for one in pm.MEASURES.values()))
     assert lines["Jaccard"].split()[1:] == ["0.333333", "similarity"]
     assert "'ann'" in lines["PMD"]
     found = {one["measure"]: one for one in json.loads(run(*pair, "--measure", "all", "--json")[1])["values"]}

@@ -86,7 +86,7 @@ def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
     whole = Recommender().fit(data)
     monkeypatch.setattr(item_side, "MAX_DENSE", 30)
     some = Recommender(ranking=whole.settings_["ranking"]).fit(data)
-    assert some.ranker_.ranking.item_side.tail is not None
+    assert some.ranker_.ranking.item_side.sparse is not None
     a, b = (model.ranker_.block(np.arange(260)).total for model in (whole, some))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
     state = some._state(data.ratings.users[0].item())

@@ -107,7 +107,7 @@ class Effort(NamedTuple):
 
     Every rating takes part in any case. Beyond :data:`LARGE` ratings, users and items are compared in their
     160 largest common directions only (the rest of each counts as its own), and conjugate gradients end at a
-    residual of 1e-2. What this costs is in docs/explanation/speed.md.
+    residual of 1e-2. What the fewer directions cost in error was not measured.
 
     Attributes
     ----------
