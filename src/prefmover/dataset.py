@@ -344,10 +344,10 @@ class Dataset:
         return table
 
     def with_half_life(self, half_life: Any) -> Dataset:
-        """Return the data set in whose preferences old ratings count less: mass times 2^(-age / half-life).
+        """Return the data set with a half-life: the mass of an old rating is multiplied by 2^(-age / h).
 
-        Ratings themselves, and measures that compare ratings, stay as they are. It is PMD and what is made
-        from it that changes (:mod:`prefmover.data.times`).
+        This changes preferences, and so PMD and everything based on it (:mod:`prefmover.data.times`). The
+        ratings themselves, and measures that compare ratings, stay as they are.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from prefmover.search import nearest
 from tests.reliability.disk import fill, largest_file, read_only, small_disk
 from tests.reliability.jobs import JOBS, contents, files, small
 
-CLEAR = r"(No space left on device|File too large|Read-only file system|Permission denied)"
+CLEAR = r"(No space left on device|is free|File too large|Read-only file system|Permission denied)"
 TROUBLES = ("full disk", "limit", "read-only")
 
 

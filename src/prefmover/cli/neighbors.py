@@ -89,7 +89,8 @@ def neighbors(
     if together:
         if row.name != "pmd":
             raise InputError(
-                f"--together compares preferences by pmd; {row.label} needs ratings: leave it out"
+                f"--together compares users by pmd only, not by {row.label}; give "
+                "--measure pmd, or leave out --together"
             )
         assert ids is not None
         return _together(data, ids, k, threads, file)

@@ -86,7 +86,7 @@ def tags_and_text(source: Source, files: Files, items: Catalog) -> WeightedBlock
     """Return the geometry of tags, genres and text vectors as a function of the ratings."""
     tags, origin = read_tags(source, files, items)
     if tags is None:
-        raise InputError(f"{source.name} has no tags, so that there is no geometry of tags and text")
+        raise InputError(f"{source.name} has no tags, which tags+text needs; choose the geometry best")
     inputs = features.ProfileInputs.of_tags(*tags, items.ids, items.genres)
     blocks = BlockSet((), inputs, tuple(text_blocks(source, items)))
     return WeightedBlocks(blocks, f"{source.name}, tags from {origin}")

@@ -400,7 +400,7 @@ class Experiment(FrozenModel):
         if self.dataset:
             data = datasets.load(self.dataset, "tags+text" if self.geometry == "tags+text" else "best")
         elif self.geometry == "tags+text":
-            raise InputError("the geometry tags+text is for MovieLens data sets; give features, .npz files")
+            raise InputError("the geometry tags+text is for MovieLens; for your files, give .npz features")
         else:
             options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
             if self.scale:

@@ -240,12 +240,13 @@ def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> Ite
     The cosine of two items becomes the weighted mean of their cosines in each block,
     ``Σ w_k cos_k / Σ w_k``, for items that have all blocks.
 
-    An item that lacks a block (it is not listed there, or has a row of zeros) must be neither similar nor
-    dissimilar to others because of that. It gets what its other blocks predict of the missing one, by a ridge
-    regression over the items that have it: x̂ = m + (p - p̄)B, where m is the mean row of the block, p are the
+    An item lacks a block if it is not listed there, or has a row of zeros. That must make it neither similar
+    nor dissimilar to others. So a ridge regression over the items that have the block predicts the missing
+    row from the item's other blocks: x̂ = m + (p - p̄)B, where m is the mean row of the block, p are the
     other blocks of the item, and p̄ is their mean. What cannot be predicted is left out, so x̂ is short and
-    counts little. The result is a set of vectors, so their angles are a metric. Weights that are renormalized
-    for each pair of items would not give one: with tags alone, an item may equal two others which differ.
+    counts little. The result is a set of vectors, so their angles are a metric. Weights that are
+    renormalized for each pair of items would not give one: an item that has only tags could equal two
+    others that differ.
 
     Parameters
     ----------
@@ -411,8 +412,8 @@ class ProfileInputs(NamedTuple):
     def with_taste(self, taste: ItemVectors, counts: npt.ArrayLike, size: float = 1.0) -> ProfileInputs:
         """Return inputs whose profiles also predict vectors of **training** ratings (:func:`from_ratings`).
 
-        So content counts by how well it predicts what people like together, and items without ratings get it
-        too. The targets of an item with n ratings are ``size`` √(n / (n + 10)) times its unit vector.
+        Content then counts by how well it predicts what people like together, even for items without
+        ratings. The targets of an item with n ratings are ``size`` √(n / (n + 10)) times its unit vector.
 
         Parameters
         ----------

@@ -38,6 +38,6 @@ def _uneven(what: str, values: Any, ids: Ids) -> InputError:
     k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
     item = show(ids[k]) if k < len(ids) else k
     return InputError(
-        f"{what}: item {item} has {lengths[k]:,} numbers, and {show(ids[0])} has {lengths[0]:,}; give each "
-        "item as many"
+        f"{what}: item {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give every "
+        "item the same number of them"
     )

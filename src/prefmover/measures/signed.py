@@ -1,12 +1,12 @@
-r"""PMD-signed: likes and dislikes. Each user is a signed measure around the mean of the own ratings.
+r"""PMD-signed: likes and dislikes. Each user is a signed measure around the mean of the user's ratings.
 
 .. math:: D(u, v) = \tfrac12 W(\mu_u^+ + \mu_v^-,\; \mu_v^+ + \mu_u^-), \qquad
           \mu_u^\pm(i) = \frac{(r_{ui} - \bar r_u)^\pm}{\sum_k (r_{uk} - \bar r_u)^+}
 
 W is the cost of the best transport over the item distances. Deviations from a mean add up to 0, so likes and
-dislikes have the same total, and both sides of the transport have mass 2. If d is a metric, this is the
-Kantorovich-Rubinstein norm of μ_u - μ_v: a metric between opinions. Users who give everything the same rating
-have no opinion, and no value.
+dislikes have the same total, and both sides of the transport have mass 2. If d is a metric, this is half
+of the Kantorovich-Rubinstein norm of μ_u - μ_v: a metric between opinions. Users who give everything the same
+rating have no opinion, and no value.
 
 An extension of this package, not a measure of the paper.
 """

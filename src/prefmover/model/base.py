@@ -322,9 +322,9 @@ class BaseRecommender(Estimator, ABC):
         >>> from prefmover import Recommender, datasets
         >>> cinema = datasets.load("cinema")
         >>> model = Recommender().fit(cinema.with_ratings(cinema.ratings.take(users=range(40))))
-        >>> best = model.recommend_group(["ada-b", "adam-k"], n=3)
+        >>> best = model.recommend_group(["ada-b", "ada-k"], n=3)
         >>> best.group, len(best), [member.user for member in best[0].members]
-        (('ada-b', 'adam-k'), 3, ['ada-b', 'adam-k'])
+        (('ada-b', 'ada-k'), 3, ['ada-b', 'ada-k'])
         """
         from prefmover.model.together import recommend_together
 
@@ -618,9 +618,9 @@ class BaseRecommender(Estimator, ABC):
         n_threads
             Threads; None means all cores.
         verify
-            True compares all checksums, which reads the files once, and False compares none. By default
-            (None), files of up to 256 MB are compared, and larger ones by their sizes: a large model is
-            mapped into memory and not read.
+            True compares all checksums, which reads the files once. False compares none. None, the default,
+            compares the checksums of files up to 256 MB, but only the sizes of larger ones. So a large model
+            is mapped into memory without being read.
         """
         from prefmover.model import storage
 

@@ -105,9 +105,9 @@ class Covariance:
 class Effort(NamedTuple):
     """How much work a fit of many ratings takes.
 
-    Every rating takes part in any case. Beyond :data:`LARGE` ratings, users and items are compared in their
-    160 largest common directions only (the rest of each counts as its own), and conjugate gradients end at a
-    residual of 1e-2. What the fewer directions cost in error was not measured.
+    Every rating is used, however many there are. Beyond :data:`LARGE` ratings, users and items are compared
+    only in their 160 largest common directions (the rest of each counts as its own), and conjugate gradients
+    end at a residual of 1e-2. We have not measured how much error the smaller number of directions adds.
 
     Attributes
     ----------

@@ -254,7 +254,8 @@ class UserSimilarity:
     def nearest_to(self, user: int, k: int) -> tuple[Ints, Floats]:
         """Return the k nearest users of one user, and the values.
 
-        A list is remembered: its first are the nearest, whatever their number.
+        The list is remembered. A later call with the same k or a smaller one takes its first k, without a
+        search.
         """
         found = self.remembered.get(user)
         if found is None or found[0] < k:

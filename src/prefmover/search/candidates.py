@@ -104,9 +104,9 @@ def candidate_search(
     found = NeighborPositions.from_lists((lists.row(row_of[u]) for u in users.tolist()), lists.stats)
     if not measured.reached:
         warnings.warn(
-            f"recall {measured}, is less than the {recall:g} that was asked for, with "
+            f"recall is {measured}; that is less than the {recall:g} that was asked for, with "
             f"{search.effort.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
-            'neighbors of neighbors; ask for a higher recall to search more, or for method="exact"',
+            'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
             RecallWarning,
             stacklevel=4,
         )

@@ -34,10 +34,11 @@ class SearchCost(NamedTuple):
 
 
 def exact_cost(data: Dataset, k: int = 10) -> SearchCost:
-    """Return the cost of the exact k nearest users of everybody, from a few queries of different size.
+    """Return the cost of the exact k nearest users of everybody, extrapolated from a few queries.
 
-    The queries have the numbers of ratings of which a tenth, three tenths, ... of the users have fewer. The
-    time of a query is taken to grow with its number of ratings, from half of the mean time.
+    Users are sorted by their number of ratings, and the queries are taken at equal steps: the user with more
+    ratings than a tenth of the others, than three tenths, and so on. The model of time is linear: a query
+    without ratings would take half as long as one with the mean number.
 
     >>> from prefmover import datasets
     >>> exact_cost(datasets.load("cinema")).pairs

@@ -43,7 +43,7 @@ class Recall:
     Examples
     --------
     >>> Recall.of(np.array([1.0, 0.9, 1.0, 1.0]), k=10, population=1000, asked=0.95)
-    Recall(.975, 95 % interval .820 to .997, from 4 queries; asked for .950)
+    Recall(.975, 95 % interval .869 to .996, from 4 queries; asked for .950)
     """
 
     estimate: float

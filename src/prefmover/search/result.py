@@ -35,8 +35,8 @@ class SearchStats:
         Simplex steps in all.
     seconds
         Time by stage, summed over threads: ``table`` (nearest items of every user), ``layout`` (query-major
-        distances), ``bounds``, ``exact``. Of a search among candidates, the time of its tasks: ``sample``
-        (the exact search of some queries), ``shortlist``, ``exact``.
+        distances), ``bounds``, ``exact``. A search among candidates has the time of its tasks instead:
+        ``sample`` (the exact search of some queries), ``shortlist``, ``exact``.
     """
 
     rwmd: int = 0
@@ -203,7 +203,7 @@ class Neighbors:
     new
         Whether the queries are new users, even if some have the ids of searched users.
     recall_
-        Of a search among candidates: the measured :class:`~prefmover.search.Recall`. None if the search was
+        The measured :class:`~prefmover.search.Recall` of a search among candidates. None if the search was
         exact.
 
     Examples
