@@ -125,19 +125,29 @@ def user_metrics(hits: npt.ArrayLike, n_relevant: npt.ArrayLike, n: int | None =
 
 
 def expected_at_random(n_relevant: Ints, n_candidates: Ints, n: int) -> dict[str, float]:
-    """Return what a random order of the candidates scores on average, over users (not MRR, hit rate).
+    """Return what a random order of the candidates scores on average, over users.
 
-    Each place of a list is a hit with probability R / (number of candidates).
+    Each place of a list is a hit with probability R / (number of candidates). The first hit is at place r
+    with the probability that r - 1 draws without replacement miss, times R / (candidates that are left).
 
-    >>> expected_at_random(np.array([2]), np.array([8]), 4)["recall"]
-    0.5
+    >>> expected = expected_at_random(np.array([2]), np.array([8]), 4)
+    >>> expected["recall"], round(expected["hit_rate"], 4)
+    (0.5, 0.7857)
     """
     p, places = n_relevant / n_candidates, np.minimum(n_candidates, n)
+    missed, reciprocal = np.ones(len(p)), np.zeros(len(p))
+    for place in range(1, n + 1):
+        left = n_candidates - place + 1
+        first = missed * np.clip(n_relevant / np.maximum(left, 1), 0.0, 1.0) * (left > 0)
+        reciprocal += first / place
+        missed = missed - first
     gains = np.cumsum(1 / np.log2(np.arange(2, n + 2)))
     return {
         "ndcg": float((p * gains[places - 1] / gains[np.minimum(n_relevant, n) - 1]).mean()),
         "recall": float((p * places / n_relevant).mean()),
         "precision": float((p * places / n).mean()),
+        "mrr": float(reciprocal.mean()),
+        "hit_rate": float(1 - missed.mean()),
     }
 
 
