@@ -250,14 +250,18 @@ class Dataset:
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         about |= {"user_noun": user_noun, "item_noun": item_noun}
         if time is not None:
-            about["times"] = Ratings.read(
-                ratings, user=user, item=item, rating=time, separator=separator, encoding=encoding,
-                duplicates="error" if duplicates == "error" else "last", feedback="explicit",
-                on_bad_lines=on_bad_lines,
-            )  # fmt: skip
+            once = duplicates == "error" and not table.implicit  # interactions are added up: the last counts
+            try:
+                about["times"] = Ratings.read(
+                    ratings, user=user, item=item, rating=time, separator=separator, encoding=encoding,
+                    duplicates="error" if once else "last", feedback="explicit", on_bad_lines=on_bad_lines,
+                )  # fmt: skip
+            except InputError as error:
+                raise InputError(f"times, from column {time!r}: {error}", argument="time") from None
         chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
         columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
-        if not items and not len(features):
+        features = () if features is None else features
+        if not items and isinstance(features, Sequence) and not features:
             for name, value in {**chosen, "encoder": encoder, "choose_weights": choose_weights}.items():
                 if value:
                     raise InputError(f"{name}= is about files of items, and there are none", argument=name)
@@ -437,13 +441,13 @@ class Dataset:
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
-        return self._aged_like(Dataset(longer, whole, self.items.extended(catalog), **about))
+        return self.aged_like(Dataset(longer, whole, self.items.extended(catalog), **about))
 
     def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        return self._aged_like(Dataset(ratings, geometry, self.items, folds=folds, **about))
+        return self.aged_like(Dataset(ratings, geometry, self.items, folds=folds, **about))
 
-    def _aged_like(self, other: Dataset) -> Dataset:
+    def aged_like(self, other: Dataset) -> Dataset:
         """Return another data set, which is new, with the times and the half-life of this one."""
         vars(other).update(half_life=self.half_life, _times=self._times)
         return other
@@ -486,6 +490,9 @@ def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
     if times is None or isinstance(times, Ratings):
         return times
     m = ratings.matrix
+    if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
+        seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
+        times = np.where(np.isnat(times), np.nan, seconds)
     if isinstance(times, np.ndarray) and times.shape == m.data.shape and not np.isinf(times).any():
         when, kept = np.asarray(times, np.float64), ~np.isnan(times)
     else:

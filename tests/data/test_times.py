@@ -164,3 +164,56 @@ def test_experiments_take_the_times_of_the_data(films):
     options = {"recommenders": "bias", "protocol": "last", "repeats": 1}
     own, given = (evaluate(data, times=times, **options) for times in (None, films[1]))
     assert [record.mae for record in own] == [record.mae for record in given]
+
+
+@pytest.mark.parametrize("measure", ["pmd", "pmd-opinions"])
+def test_ages_stay_when_new_users_are_compared(films, measure):
+    """By every pair and by an index, neighbors of new users and explanations of guests see the same ages."""
+    data = films[0].with_half_life("30d")
+    new = pm.Ratings.from_arrays(["new"] * 3, [0, 4, 7], [5, 3, 1])
+    aligned = data.ratings.one_user("new", np.array([0, 4, 7]), np.array([5.0, 3.0, 1.0]))
+    by_pairs = pm.nearest(data, 40, measure=measure, new=aligned)["new"]
+    by_index = pm.NeighborIndex(data, measure).nearest(k=40, new=aligned)["new"]
+    assert [(one.user, one.distance) for one in by_pairs] == [(one.user, one.distance) for one in by_index]
+    in_full = pm.nearest(films[0], 40, measure=measure, new=aligned)["new"]
+    assert [one.distance for one in by_pairs] != [one.distance for one in in_full]
+    model = pm.KNNRecommender(measure).fit(data)
+    guest = model.guest(dict(new["new"]))
+    nearest = model.neighbors(guest, 1)[0]
+    assert model.explain(guest, nearest.user).value == nearest.distance
+
+
+def test_a_group_is_the_mixture_of_what_its_members_like_now(films):
+    """With a short half-life, a member is the latest rating."""
+    plain, times = films
+    data = plain.with_half_life("1s")
+    latest = {u: max((t, i) for (v, i), t in times.items() if v == u)[1] for u in range(40)}
+    ratings = pm.Ratings.from_arrays(list(range(40)), [latest[u] for u in range(40)], [1] * 40)
+    only = pm.Dataset(ratings, plain.geometry.take(plain.geometry.positions(ratings.items)))
+    found, expected = (pm.search.nearest_to_group(some, [3, 8], k=5) for some in (data, only))
+    assert [one.distance for one in found] == pytest.approx([one.distance for one in expected], abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns"])
+def test_dates_of_every_unit_are_times(unit):
+    ratings = pm.Ratings.from_arrays(["ann", "ann"], ["x", "y"], [4, 4])
+    dates = np.array(["2026-01-01", "2026-01-02"], f"datetime64[{unit}]")
+    masses = pm.Dataset(ratings, times=dates).with_half_life("1d").preferences
+    assert masses.mass[1] / masses.mass[0] == pytest.approx(2.0)
+
+
+def test_no_time_is_known():
+    ratings = pm.Ratings.from_arrays(["ann", "ann"], ["x", "y"], [4, 4])
+    masses = pm.Dataset(ratings, times=np.array([np.nan, np.nan])).with_half_life("1d").preferences
+    assert masses.mass[0] == masses.mass[1]
+
+
+def test_a_log_with_repeats(tmp_path):
+    file = tmp_path / "log.csv"
+    file.write_text("user,item,ts\nann,x,0\nann,y,0\nann,x,86400\nbob,y,5\n")
+    data = pm.Dataset.from_files(file, feedback="implicit", time="ts").with_half_life("1d")
+    x, y = data.preferences.mass[:2] / data.preferences.total[0]
+    counts = data.ratings["ann"]
+    assert x / y == pytest.approx(2 * counts["x"] / counts["y"])
+    with pytest.raises(InputError, match=names("'nope'")):
+        pm.Dataset.from_files(file, feedback="implicit", time="nope")

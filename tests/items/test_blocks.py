@@ -148,3 +148,10 @@ def test_an_encoder_for_a_column_of_text(ratings, tmp_path):
         Dataset.from_files(ratings, [films], encoder=len)
     with pytest.raises(InputError, match=names("encoder")):
         Dataset.from_files(ratings, encoder=len)
+
+
+def test_rows_that_are_marked_as_absent_may_hold_anything(save):
+    filled = X.copy()
+    filled[1] = np.nan
+    found = read_npz(save(ids=[3, 1, 2], vectors=filled, has_sound=np.array([True, False, True])))
+    assert found.vectors[1].tolist() == [0.0, 0.0]

@@ -176,3 +176,34 @@ def test_learned_profiles_predict_what_people_like_together():
     assert errors[1] < errors[0]  # the tags say nothing, and the signal is found
     with pytest.raises(InputError):
         WeightedBlocks(BlockSet(tuple(blocks)), learn=True)
+
+
+def test_no_trial_leaves_nothing_to_compare(tmp_path):
+    """A feature of the profiles is no block of its own: with profiles and all others at 0, it is nothing."""
+    random = np.random.default_rng(0)
+    n_items, kinds = 120, random.integers(0, 2, 120)
+    tags, liked = [["dark", "scary", "night"], ["fun", "light", "joke"]], random.integers(0, 2, 80)
+    lines = [f"i{i},T{i},{['Horror', 'Comedy'][kinds[i]]},a{random.integers(30)}" for i in range(n_items)]
+    (tmp_path / "items.csv").write_text("\n".join(["item,title,genres,author", *lines]))
+    lines = [f"i{i},{tag}" for i in range(n_items) for tag in tags[kinds[i]] if random.random() < 0.7]
+    (tmp_path / "tags.csv").write_text("\n".join(["item,tag", *lines]))
+    rows = [(u, i) for u in range(80) for i in random.choice(n_items, 25, replace=False)]
+    stars = [4.3 if kinds[i] == liked[u] else 2.0 for u, i in rows] + random.normal(0, 0.7, len(rows))
+    lines = [f"u{u},i{i},{r}" for (u, i), r in zip(rows, np.clip(stars.round(), 1, 5), strict=True)]
+    (tmp_path / "ratings.csv").write_text("\n".join(["user,item,rating", *lines]))
+    vectors = np.eye(2)[kinds] * 3 + random.normal(0, 1, (n_items, 2))
+    np.savez(tmp_path / "v.npz", ids=[f"i{i}" for i in range(n_items)], vectors=vectors)
+    files = [tmp_path / "items.csv", tmp_path / "tags.csv"]
+    data = Dataset.from_files(tmp_path / "ratings.csv", files, tags=["author"], features=[tmp_path / "v.npz"])
+    weights = {one.name: one.weight for one in data.geometry.blocks}
+    assert len(weights) == 3
+    assert max(weights.values()) > 0
+
+
+def test_people_who_chose_everything_leave_the_weights():
+    _, blocks = planted()
+    users, items = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)
+    ratings = Ratings.from_arrays(users, items, users % 7 + 1, feedback="implicit")
+    some = [features.from_vectors(np.arange(10), one.vectors[:10], name=one.name) for one in blocks]
+    chosen, _ = choose_weights(BlockSet(tuple(some)), ratings)
+    assert chosen.weights == (1.0, 1.0)

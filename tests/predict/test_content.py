@@ -54,3 +54,11 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     more = side.with_items(10).scores(csr_array(np.pad(Y.toarray(), ((0, 0), (0, 2)))))
     assert more[:, :8] == pytest.approx(side.scores(Y))
     assert not more[:, 8:].any()
+
+
+def test_the_unit_of_given_distances_does_not_matter():
+    d = np.array([[0, 0.4, 1], [0.4, 0, 0.9], [1, 0.9, 0]])
+    one, other = (ItemGeometry.from_distance(range(3), x * d) for x in (1.0, 50.0))
+    first, second = (content_weights(geometry, np.arange(3)).toarray() for geometry in (one, other))
+    assert first == pytest.approx(second, abs=1e-6)
+    assert first[0, 1] > first[2, 1] > 0

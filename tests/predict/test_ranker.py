@@ -309,3 +309,18 @@ def test_estimated_distances_rank_nearly_as_exact_ones():
     )
     a, b = model.ranker_.block(everyone).total, exact.block(everyone).total
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.99
+
+
+def test_content_of_a_numpy_number_is_saved(data, tmp_path):
+    few = data.with_ratings(data.ratings.take(users=range(5)))  # fewer users than items
+    settings = RankingSettings(item_penalty=3.0, content=np.float64(0.5))
+    model = Recommender(ranking=settings).fit(few)
+    model.save(tmp_path / "model")
+    user = few.ratings.users[0]
+    assert Recommender.load(tmp_path / "model").recommend(user).to_dict() == model.recommend(user).to_dict()
+
+
+def test_without_distances_there_is_no_content(data):
+    for ranking in (None, RankingSettings()):
+        model = Recommender("jmsd", ranking=ranking).fit(Dataset(data.ratings))
+        assert model.settings_["ranking"].content == 0.0

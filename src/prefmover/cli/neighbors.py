@@ -87,10 +87,10 @@ def neighbors(
     ids = [user_id(data, one) for one in user] if user else None
     guest = parse_rated(data, rated) if rated else None
     if together:
-        if row.name != "pmd":
+        if row.name != "pmd" or not row.searches_by_bounds(convention):
             raise InputError(
-                f"--together compares users by pmd only, not by {row.label}; give "
-                "--measure pmd, or leave out --together"
+                f"--together compares users by pmd as published only, not by {row.label} ({convention}); "
+                "give --measure pmd --convention published, or leave out --together"
             )
         assert ids is not None
         return _together(data, ids, k, threads, file)

@@ -246,6 +246,8 @@ def known_times(ratings: Ratings, times: Ratings) -> Floats:
     at = columns[ratings.matrix.indices]
     keys = times.rows() * times.n_items + times.matrix.indices
     wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
+    if not len(keys):
+        return np.full(len(wanted), np.nan)
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[found] == wanted, times.matrix.data[found], np.nan)
 

@@ -13,6 +13,7 @@ and are left out.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ ABOUT_READERS = frozenset((
     "unfinished", "want-to-read", "wish-list", "wishlist",
 ))
 # fmt: on
-READ_IN = ("read-in-", "books-read-in-", "read-20", "20")
+READ_IN = re.compile(r"(books-)?read-in-|(read-)?20\d\d(?!\d)")  # not 20th-century
 MOST_GENRES = 20  # shelves of a book that are shown; the fewest readers use the rest
 
 
@@ -125,7 +126,7 @@ def _shelved(files: Files, books: dict[str, Any]) -> tuple[list[int], list[str],
 
 
 def _is_about_readers(shelf: str) -> bool:
-    return shelf in ABOUT_READERS or shelf.startswith(READ_IN)
+    return shelf in ABOUT_READERS or READ_IN.match(shelf) is not None
 
 
 def _shown(shelves: Shelves, ids: Ints) -> list[list[str]]:

@@ -73,10 +73,11 @@ def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRo
         )
     keys = arrays[found]
     items = as_ids(keys.astype(str) if keys.dtype.kind in "US" else keys, "item")
-    X = finite_rows(f"{file}: {vectors}", arrays[vectors], items)
+    rows = np.array(arrays[vectors])
     for key, flags in arrays.items():
         if flags.dtype == bool and flags.shape == (n,) and plain_name(key).startswith("has"):
-            X[~flags] = 0.0
+            rows[~flags] = 0  # whatever is there, such as NaN
+    X = finite_rows(f"{file}: {vectors}", rows, items)
     if not X.any():
         raise InputError(f"{file}: every vector is zero; there is nothing to compare items by")
     return NamedRows(Path(file).stem, items, X)

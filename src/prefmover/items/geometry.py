@@ -274,6 +274,14 @@ class ItemGeometry:
         """The number of items."""
         return len(self.items)
 
+    @property
+    def farthest(self) -> float:
+        """The largest distance that there can be: a right angle, or 1; or the largest that was given."""
+        if self.to_distance == "given":
+            assert self.grid is not None
+            return float(self.grid.max(initial=0)) * self.unit
+        return np.pi / 2 if self.to_distance == "arccos" else 1.0
+
     def item_position(self, item: object) -> int:
         """Return the position of an item id."""
         return self._index.position(item)

@@ -105,6 +105,8 @@ class HeldOut:
                     continue
                 others = random.choice(len(items), (len(held), N_OTHERS), p=p / p.sum())
             users.append(_User(at[known], values[known], at[held], values[held], others))
+        if not users:  # everybody has chosen everything
+            return None
         n_known = np.bincount(R.indices[~is_held], minlength=R.shape[1])[items].astype(np.float64)
         sums = np.bincount(R.indices[~is_held], values[~is_held], minlength=R.shape[1])[items].astype(float)
         return cls(items, n_held_out, ratings.implicit, users, n_known, sums)

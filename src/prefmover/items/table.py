@@ -340,6 +340,8 @@ class ItemTable:
             *((self.weights.get(c, w), c in self.weights) for some in kept for _, c, w in some),
         ]
         if not weights:
+            if inner or outer:
+                raise InputError(f"{name}: every block has weight 0; give one of them a weight")
             raise InputError(f"{name}: genres, tags and text are empty for every item")
         return BlockSet(
             tuple(block for block, _, _ in kept[1]),

@@ -108,6 +108,11 @@ class BlockSet:
         largest = max(weights[k] for k in side)
         return tuple(x / largest if k in side else x for k, x in enumerate(weights))
 
+    def compares(self, weights: tuple[float, ...]) -> bool:
+        """Return whether a block side by side with others has a weight; inner ones are not side by side."""
+        n_inner = len(self.inner) if self.profiles is not None else 0
+        return any(x for k, x in enumerate(weights) if not 1 <= k <= n_inner)
+
     def n_items(self) -> list[int]:
         """Return the number of items that have each block."""
         first = []
@@ -151,7 +156,7 @@ def choose_weights(
     for _ in range(PASSES):
         before = best
         for k in blocks.free:
-            trials = {x: _with(best, k, x) for x in GRID if any(_with(best, k, x))}
+            trials = {x: _with(best, k, x) for x in GRID if blocks.compares(_with(best, k, x))}
             x = min(trials, key=lambda x: (error(trials[x]), x))
             if error(trials[x]) < least * (1 - GAIN):
                 best, least = trials[x], error(trials[x])
@@ -160,14 +165,13 @@ def choose_weights(
     # A block that gains nothing is left out: the simplest geometry that is as good.
     for k in blocks.free:
         without = _with(best, k, 0.0)
-        if best[k] and any(without) and error(without) <= least * (1 + GAIN):
+        if best[k] and blocks.compares(without) and error(without) <= least * (1 + GAIN):
             best, least = without, error(without)
     chosen = replace(blocks, weights=blocks.scaled(best))
     contributions = []
     for k, (name, n) in enumerate(zip(blocks.names, blocks.n_items(), strict=True)):
         other = _with(best, k, 0.0) if best[k] else _with(best, k, blocks.weights[k] or 1.0)
-        possible = any(other) and not (k == 0 and blocks.profiles is not None and not blocks.blocks)
-        rival = error(other) if possible else None
+        rival = error(other) if blocks.compares(other) else None
         errors = (least, rival) if best[k] else (rival, least)
         contributions.append(Contribution(name, chosen.weights[k], n, *errors))
     return chosen, contributions

@@ -16,7 +16,6 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.corated import pearson, pearson_breakdown
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
@@ -24,7 +23,7 @@ from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import pmd_breakdown, preference_mover
 from prefmover.measures.ties import significant
 
-__all__ = ["agreement", "agreement_breakdown", "agreement_term", "disagreement", "farthest"]
+__all__ = ["agreement", "agreement_breakdown", "agreement_term", "disagreement"]
 
 # Chosen once, on held-out ratings of goodbooks and of a part of MovieLens-1M: docs/measures.md.
 CORRELATION = 1.5
@@ -37,17 +36,9 @@ SHRINKAGE = 20
 """The number of co-rated items at which half of a correlation counts."""
 
 
-def farthest(geometry: ItemGeometry) -> float:
-    """Return the largest distance of a geometry: a right angle, 1, or the largest that was given."""
-    if geometry.to_distance == "given":
-        assert geometry.grid is not None
-        return float(geometry.grid.max(initial=0)) * geometry.unit
-    return pi / 2 if geometry.to_distance == "arccos" else 1.0
-
-
 def scale(data: Dataset) -> float:
     """Return the distance of the geometry that stands for one radian: terms are as large as distances."""
-    return farthest(data.require_geometry("PMD-agreement")) / (pi / 2)
+    return data.require_geometry("PMD-agreement").farthest / (pi / 2)
 
 
 def agreement(pairs: Pairs) -> Rows:

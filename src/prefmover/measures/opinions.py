@@ -22,7 +22,6 @@ from prefmover._typing import Floats, Ints
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
-from prefmover.measures.agreement import farthest
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import distribution, plan_flows, transport_rows, wide_distance
@@ -96,7 +95,7 @@ def opinion_space(data: Dataset) -> Space:
     steps = _steps(different, data)
     largest = 2**GRID_BITS if geometry.grid is None else int(geometry.grid.max(initial=0))
     if geometry.to_distance == "arccos":
-        largest = int(np.ceil(farthest(geometry) / geometry.unit)) + 1
+        largest = int(np.ceil(geometry.farthest / geometry.unit)) + 1
     most, shift = largest + int(np.ptp(steps)) if len(steps) else largest, 0
     while most + 2**shift - 1 >> shift > 2**GRID_BITS:
         shift += 1
@@ -109,7 +108,7 @@ def _steps(ratings: Floats, data: Dataset) -> npt.NDArray[np.int32]:
     """Return β r for some ratings, rounded to whole units of the geometry."""
     geometry, scale = data.require_geometry("PMD-opinions"), data.ratings.scale
     width = scale.highest - scale.lowest or 1.0
-    units = SHARE * farthest(geometry) / geometry.unit
+    units = SHARE * geometry.farthest / geometry.unit
     return np.rint((ratings - scale.lowest) / width * units).astype(np.int32)
 
 

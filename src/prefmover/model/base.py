@@ -342,12 +342,15 @@ class BaseRecommender(Estimator, ABC):
         ratings, and a group has none.
         """
         states = [self._state(one, known=True) for one in group_ids(group)]
-        measure = self._fitted().similarity.measure
-        if measure.name != "pmd":
+        similarity = self._fitted().similarity
+        measure = similarity.measure
+        if measure.name != "pmd" or not measure.searches_by_bounds(similarity.convention):
             raise InputError(
-                f"a group has preferences but no ratings, so {measure.label} cannot compare it; use PMD"
+                f"a group has preferences but no ratings, so {measure.label} (convention "
+                f"{similarity.convention!r}) cannot compare it; use PMD as published"
             )
-        return nearest_to_members(self.data_, [self._own_ratings(state) for state in states], k)
+        members = [self._own_ratings(state) for state in states]
+        return nearest_to_members(self.data_, members, k, self.n_threads)
 
     def _own_ratings(self, state: UserState) -> Ratings:
         """Return the ratings of a user of the data, or of a guest, as a table of one user."""
@@ -635,7 +638,7 @@ class BaseRecommender(Estimator, ABC):
         predictor, ratings = self._fitted(), self.data_.ratings
         if not isinstance(user, UserState):
             position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
-            return predictor.state(position, user)
+            return predictor.state(position, user.item() if isinstance(user, np.generic) else user)
         if user.fit_id != predictor.fit_id:
             raise InputError(
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"

@@ -154,10 +154,13 @@ class Recommender(BaseRecommender):
         settings: dict[str, Any],
         trials: list[dict[str, Any]],
     ) -> dict[str, Any]:
-        if settings["ranking"] is not None:
-            return settings
+        has_content = similarity.data.geometry is not None
+        given = settings["ranking"]
+        if given is not None:
+            return settings if has_content else {**settings, "ranking": replace(given, content=0.0)}
         rule = similarity.measure.weight
         start = RankingSettings() if similarity.measure.name == "pmd" else RankingSettings(weight=str(rule))
+        start = start if has_content else replace(start, content=0.0)
         ranking, more = choose_settings(similarity, start, self.seed)
         trials += more
         return {**settings, "ranking": ranking}

@@ -29,13 +29,14 @@ __all__ = ["content_weights"]
 N_NEAREST = 300
 RATE = 4.0
 BLOCK_ITEMS = 512
-RIGHT_ANGLE = 1e-6  # similarity from which items have something in common
+RIGHT_ANGLE = 1e-6  # cosine from which items have something in common
 
 
 def content_weights(geometry: ItemGeometry, rated: Ints) -> Sparse:
     """Return c between rated items, (n_items, n_items) in single precision; 0 for all others.
 
-    Items at a right angle have nothing in common, and no weight.
+    Items at a right angle have nothing in common, and no weight. Other distances are scaled so that the
+    largest is a right angle.
 
     >>> geometry = ItemGeometry.from_vectors(["a", "b", "c", "d"], [[1, 0], [1, 1], [1, 2], [0, 1]])
     >>> content_weights(geometry, np.array([0, 1, 3])).toarray().round(3)
@@ -46,14 +47,15 @@ def content_weights(geometry: ItemGeometry, rated: Ints) -> Sparse:
     """
     from scipy.sparse import csr_array
 
+    to_angles = np.pi / 2 / (geometry.farthest or 1.0)
     k = min(N_NEAREST + 1, len(rated))  # one more: the item itself is dropped
     rows, columns, values = [], [], []
     for first in range(0, len(rated), BLOCK_ITEMS):
         block = rated[first : first + BLOCK_ITEMS]
         at, near = geometry.nearest_of(block, rated, k)
-        others = rated[at]
-        w = np.exp(-RATE * (near - near[:, :1]))  # relative to the nearest: they cannot all be 0
-        w *= (others != block[:, None]) & (geometry.similarity_at(near) > RIGHT_ANGLE)
+        others, angles = rated[at], near * to_angles
+        w = np.exp(-RATE * (angles - angles[:, :1]))  # relative to the nearest: they cannot all be 0
+        w *= (others != block[:, None]) & (np.cos(angles) > RIGHT_ANGLE)
         total = w.sum(axis=1, keepdims=True)
         w /= np.where(total > 0, total, 1.0)
         there = w > 0

@@ -213,7 +213,7 @@ def _gram(likes: Likes) -> Floats:
     from prefmover.predict._item_side import add_gram
 
     m = likes.shape[1]
-    require(14 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
+    require(16 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
     out = np.zeros((m, m))
     add_gram(likes.indptr, likes.indices, likes.data, out)
     _mirror(out)

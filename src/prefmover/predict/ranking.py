@@ -182,7 +182,7 @@ class Ranking:
         content = None
         if geometry is not None and settings.content and likes.nnz:
             rated = np.unique(likes.indices).astype(np.int64)
-            content = settings.content * content_weights(geometry, rated)
+            content = float(settings.content) * content_weights(geometry, rated)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
         # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
         moment = np.ascontiguousarray(np.asarray(likes.T.astype(np.float32) @ kernel.features).T)

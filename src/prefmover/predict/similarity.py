@@ -221,7 +221,8 @@ class UserSimilarity:
         ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
         columns = others if self.measure.uses_others else np.arange(len(others))
         geometry = self.data.geometry_if(self.measure.needs_geometry)
-        whole = Dataset(ratings.stack(_renamed(guest, ratings)), geometry, self.data.items)
+        stacked = ratings.stack(_renamed(guest, ratings))
+        whole = self.data.aged_like(Dataset(stacked, geometry, self.data.items))
         query = np.array([ratings.n_users])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]

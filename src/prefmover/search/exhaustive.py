@@ -37,7 +37,7 @@ def exhaustive(request: Request) -> NeighborPositions:
     compared, queries = data, request.users
     if new is not None:  # behind all others
         geometry = data.geometry_if(measure.needs_geometry)
-        compared = Dataset(data.ratings.stack(new), geometry, data.items)
+        compared = data.aged_like(Dataset(data.ratings.stack(new), geometry, data.items))
         queries = queries + data.n_users
     everyone, rows = np.arange(data.n_users), np.unique(queries)
     by_item = data.ratings.matrix.tocsc() if request.items is not None else None

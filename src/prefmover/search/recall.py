@@ -61,7 +61,8 @@ class Recall:
             return cls(p, p, p, n, asked)
         trials = float(n)
         if n > 1 and 0 < p < 1:
-            trials = min(max(p * (1 - p) * n / float(np.var(recalls, ddof=1)), n), n * k)
+            variance = float(np.var(recalls, ddof=1))
+            trials = n * k if variance == 0 else min(max(p * (1 - p) * n / variance, n), n * k)
         low, high = wilson(p, trials / (1 - n / population))
         return cls(p, low, high, n, asked)
 

@@ -540,7 +540,7 @@ class Handlers:
 
     def _with_ratings(self, ratings: Ratings) -> Dataset:
         """Return the data set with other ratings and the same distances between items."""
-        return Dataset(ratings, self.data.geometry, self.data.items)
+        return self.data.aged_like(Dataset(ratings, self.data.geometry, self.data.items))
 
 
 def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValueOut:
