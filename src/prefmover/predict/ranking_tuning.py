@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Progress
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
+from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.content import content_weights
 from prefmover.predict.ranking import (
     RankingSettings,
@@ -93,7 +94,9 @@ def choose_settings(
         return start, trials
     n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
     n = N if expected >= ENOUGH_HELD_OUT else N_FEW
-    parts = [_HeldOut(similarity, ratings, seed + k) for k in range(n_splits)]
+    parts: list[_HeldOut] = []
+    for k in range(n_splits):
+        parts.append(_HeldOut(similarity, ratings, seed + k, parts[0].content if parts else None))
     total = 1 + sum(len(values) for _, values in CHANGES)
     done: dict[RankingSettings, float] = {}
 
@@ -109,7 +112,7 @@ def choose_settings(
     for name, values in CHANGES:
         if name == "weight" and not best.weight.startswith("exponential"):
             continue
-        if name == "content" and not parts[0].has_content:
+        if name == "content" and parts[0].content.weights is None:
             continue
         changes: Any = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
         candidates = [best, *(replace(best, **dict[str, Any]({name: change})) for change in changes)]
@@ -130,10 +133,25 @@ def sample_users(ratings: Ratings, seed: int) -> Ratings:
     return ratings.take(users=np.sort(chosen[: max(1, ENTRIES // n_rated)]))
 
 
+class _Content(NamedTuple):
+    """A geometry, and the weights of similar content between the items of a sample."""
+
+    geometry: ItemGeometry | None
+    weights: Any
+
+    @classmethod
+    def of(cls, geometry: ItemGeometry | None, rated: Ints) -> Self:
+        if geometry is None:
+            return cls(None, None)
+        return cls(geometry, content_weights(geometry, rated)[rated][:, rated])
+
+
 class _HeldOut:
     """A split of the ratings, with everything about it that settings share."""
 
-    def __init__(self, similarity: UserSimilarity, ratings: Ratings, seed: int) -> None:
+    def __init__(
+        self, similarity: UserSimilarity, ratings: Ratings, seed: int, content: _Content | None = None
+    ) -> None:
         split = random_split(ratings, TRAIN_SHARE, seed)
         train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
         everyone, liked = np.arange(ratings.n_users), relevant(split.ratings, ratings.scale)
@@ -147,11 +165,12 @@ class _HeldOut:
         self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
         geometry = train.data.geometry
-        self.has_content = geometry is not None
-        self.content = np.zeros(self.likes.shape, np.float32)
-        if geometry is not None:
-            weights = content_weights(geometry, rated.astype(np.int64))[rated][:, rated]
-            self.content = (self.likes.astype(np.float32) @ weights).toarray()
+        if content is None or content.geometry is not geometry:  # unless another split has the same
+            content = _Content.of(geometry, rated.astype(np.int64))
+        self.content = content
+        self.similar = np.zeros(self.likes.shape, np.float32)
+        if content.weights is not None:
+            self.similar = (self.likes.astype(np.float32) @ content.weights).toarray()
         # One decomposition of YYᵀ serves all penalties of the item side (see `_item_scores`).
         spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
         self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self._in_basis(self.basis)
@@ -169,7 +188,7 @@ class _HeldOut:
         for block in blocks(len(self.scored)):
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
-            scores += (1 - kept) * (items[users] + s.content * self.content[users])
+            scores += (1 - kept) * (items[users] + s.content * self.similar[users])
             rows = self.likes[users]  # a stored like may be 0, so no nonzero()
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
             values.append(ndcg(scores, self.relevant[block], n))
@@ -224,4 +243,4 @@ class _HeldOut:
     def _projected_content(self, weight: str, overlap: float) -> Singles:
         """Return what similar content says, in the basis of the eigenvectors."""
         vectors: Singles = self._last(self._kernel, weight, overlap)[2]
-        return np.asarray(vectors.T @ self.content)
+        return np.asarray(vectors.T @ self.similar)
