@@ -89,7 +89,8 @@ def neighbors(
     if together:
         if row.name != "pmd" or not row.searches_by_bounds(convention):
             raise InputError(
-                f"--together compares users by pmd as published only, not by {row.label} ({convention}); "
+                f"--together compares users by pmd as published only, not by {row.label} "
+                f"({row.convention(convention)}); "
                 "give --measure pmd --convention published, or leave out --together"
             )
         assert ids is not None

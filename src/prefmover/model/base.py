@@ -347,7 +347,7 @@ class BaseRecommender(Estimator, ABC):
         if measure.name != "pmd" or not measure.searches_by_bounds(similarity.convention):
             raise InputError(
                 f"a group has preferences but no ratings, so {measure.label} (convention "
-                f"{similarity.convention!r}) cannot compare it; use PMD as published"
+                f"{measure.convention(similarity.convention)!r}) cannot compare it; use PMD as published"
             )
         members = [self._own_ratings(state) for state in states]
         return nearest_to_members(self.data_, members, k, self.n_threads)
