@@ -1,12 +1,12 @@
 """Columns that describe books, and their weights: which ones make books near that the same people read.
 
-    PREFMOVER_DATA=... python benchmarks/bench_columns.py
-
-Needs goodbooks-sample. For each of the 2,000 books with most ratings, the figure is the share of its ten nearest
-books that are among the fifty with which it is read most often (cosine of the columns of readers). The table is
-in docs/guide/data.md; it is why text weighs .1, and only if it is asked for.
+``python benchmarks/bench_columns.py``: the goodbooks sample from the folder that PREFMOVER_DATA names. For each of
+the 2,000 books with most ratings, the figure is the share of its ten nearest books that are among the fifty with
+which it is read most often (cosine of the columns of readers). The table is in docs/guide/data.md; it is why text
+weighs .1, and only if it is asked for.
 """
 
+import argparse
 import csv
 import os
 from pathlib import Path
@@ -22,6 +22,12 @@ N_BOOKS, N_NEAR, N_READ = 2000, 10, 50
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
+    if not os.environ.get("PREFMOVER_DATA"):
+        print("skipped: PREFMOVER_DATA names no folder")
+        return
     folder = Path(os.environ["PREFMOVER_DATA"], "goodbooks-sample")
     ratings = Ratings.read(folder / "ratings.csv")
     most = np.argsort(-np.bincount(ratings.matrix.indices, minlength=ratings.n_items), kind="stable")[
