@@ -10,6 +10,7 @@ from prefmover.datasets.geometry import movielens_ids
 from prefmover.datasets.movielens import read_items, read_movie_tags
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.errors import InputError
+from prefmover.evaluation import Experiment
 from prefmover.items.geometry import ItemGeometry
 from tests.messages import names
 
@@ -160,3 +161,21 @@ def test_tags_and_text(installed):
         datasets.load("cinema", geometry="tags+text")
     with pytest.raises(InputError, match=names("tags")):
         datasets.load("ml-1m", geometry="tags")
+
+
+def test_learned_with_and_without_text(installed):
+    installed.write("ml-1m")
+    installed.more_movies("ml-1m")
+    with pytest.raises(InputError, match=names("learned", "tags")):
+        datasets.load("ml-1m", geometry="learned")
+    movie_tags(installed)
+    data = Experiment(dataset="ml-1m", geometry="learned").load()
+    assert data.geometry_follows_ratings
+    assert not data.geometry.blocks
+    half = data.with_ratings(data.ratings.take(users=range(data.ratings.n_users // 2)))
+    assert half.geometry.digest != data.geometry.digest  # it follows the ratings that it is given
+    text_vectors(installed)
+    found = datasets.load("ml-1m", geometry="learned").geometry
+    assert "plots: 2 numbers" in [one.name for one in found.blocks]
+    with pytest.raises(InputError, match=names("learned", "cinema")):
+        datasets.load("cinema", geometry="learned")

@@ -114,8 +114,11 @@ class SourceOptions:
         ),
     ] = None
     geometry: Annotated[
-        Literal["best", "tags+text"],
-        Option(help="Item distances of --dataset; tags+text needs a folder movie-text-vectors."),
+        Literal["best", "tags+text", "learned"],
+        Option(
+            help="Item distances of --dataset: best, without ratings; tags and a folder movie-text-vectors; "
+            "or tags (and text) that learn from the ratings."
+        ),
     ] = "best"
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
@@ -202,7 +205,7 @@ class SourceOptions:
             )  # fmt: skip
 
 
-def _load(name: str, geometry: Literal["best", "tags+text"]) -> Dataset:
+def _load(name: str, geometry: Literal["best", "tags+text", "learned"]) -> Dataset:
     """Return a data set; the terms of a copy that `data get` and `data add` have not installed are shown."""
     from prefmover import datasets
     from prefmover.datasets import BUILT_IN, folders

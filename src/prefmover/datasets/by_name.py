@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Literal
 
 from prefmover.dataset import Dataset
 from prefmover.datasets import cinema, folders, layouts
 from prefmover.datasets.assembly import check_counts
-from prefmover.datasets.geometry import tags_and_text
+from prefmover.datasets.geometry import GEOMETRIES, GeometryName, tags_and_text
 from prefmover.datasets.registry import SOURCES, find_source
 from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
@@ -17,7 +16,7 @@ from prefmover.errors import InputError
 __all__ = ["load"]
 
 
-def load(name: str | PathLike[str], geometry: Literal["best", "tags+text"] = "best") -> Dataset:
+def load(name: str | PathLike[str], geometry: GeometryName = "best") -> Dataset:
     """Return a data set by name, or from a file of ratings.
 
     Parameters
@@ -31,7 +30,9 @@ def load(name: str | PathLike[str], geometry: Literal["best", "tags+text"] = "be
     geometry
         ``"best"`` is the best geometry that needs neither ratings nor further files
         (:mod:`prefmover.datasets.geometry`). ``"tags+text"``, for MovieLens, adds the vectors in a folder
-        ``movie-text-vectors`` beside the data sets; the ratings choose their weights.
+        ``movie-text-vectors`` beside the data sets; the ratings choose their weights. ``"learned"``, for
+        MovieLens too, is the same (without text if there is no such folder), and its profiles also predict
+        what people like together.
 
     Raises
     ------
@@ -40,8 +41,9 @@ def load(name: str | PathLike[str], geometry: Literal["best", "tags+text"] = "be
         names ml-1m must be computed from ml-1m.
     """
     folded = str(name).casefold()
-    if geometry not in ("best", "tags+text"):
-        raise InputError(f"geometry is {geometry!r}; choose 'best' or 'tags+text'", argument="geometry")
+    if geometry not in GEOMETRIES:
+        listed = ", ".join(map(repr, GEOMETRIES))
+        raise InputError(f"geometry is {geometry!r}; choose one of {listed}", argument="geometry")
     if geometry != "best" and not folded.startswith("ml-"):
         raise InputError(
             f"the geometry {geometry} is for MovieLens data sets, not for {name}", argument="geometry"
@@ -56,4 +58,6 @@ def load(name: str | PathLike[str], geometry: Literal["best", "tags+text"] = "be
     files = folders.locate(source)
     data = layouts.read(source, files)
     check_counts(source, data)
-    return data.with_geometry(tags_and_text(source, files, data.items)) if geometry == "tags+text" else data
+    if geometry == "best":
+        return data
+    return data.with_geometry(tags_and_text(source, files, data.items, learn=geometry == "learned"))

@@ -9,11 +9,18 @@ In this order:
 
 None of them uses ratings.
 
-``tags+text`` is a geometry that has to be asked for: tag profiles with further features, the vectors in a
-folder ``movie-text-vectors``. The ratings choose their weights (:mod:`prefmover.items.weighting`).
+Two more have to be asked for, and follow the ratings (:mod:`prefmover.items.weighting`):
+
+- ``tags+text``: tag profiles with further features, the vectors in a folder ``movie-text-vectors``. The
+  ratings choose their weights.
+- ``learned``: the same, with text if the folder is there. The profiles also predict vectors of the ratings,
+  so content counts by how well it predicts what people like together.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -34,10 +41,12 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.items.weighting import BlockSet, WeightedBlocks
 
 __all__ = [
-    "TEXT_VECTORS", "best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry",
-    "tags_and_text", "text_blocks",
+    "GEOMETRIES", "TEXT_VECTORS", "GeometryName", "best_geometry", "genome_geometry", "movielens_ids",
+    "read_tags", "tag_geometry", "tags_and_text", "text_blocks",
 ]  # fmt: skip
 
+GeometryName: TypeAlias = Literal["best", "tags+text", "learned"]
+GEOMETRIES: tuple[GeometryName, ...] = get_args(GeometryName)
 COVERAGE = 0.9
 TEXT_VECTORS = "movie-text-vectors"  # a folder of .npz files by MovieLens id
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
@@ -82,20 +91,31 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     return ItemGeometry.from_features(vectors._replace(name=name))
 
 
-def tags_and_text(source: Source, files: Files, items: Catalog) -> WeightedBlocks:
-    """Return the geometry of tags, genres and text vectors as a function of the ratings."""
+def tags_and_text(source: Source, files: Files, items: Catalog, *, learn: bool = False) -> WeightedBlocks:
+    """Return the geometry of tags, genres and text vectors as a function of the ratings.
+
+    With ``learn``, it is the geometry ``learned``, which does not need text.
+    """
     tags, origin = read_tags(source, files, items)
     if tags is None:
-        raise InputError(f"{source.name} has no tags, which tags+text needs; choose the geometry best")
+        name = "learned" if learn else "tags+text"
+        raise InputError(f"{source.name} has no tags, which {name} needs; choose the geometry best")
     inputs = features.ProfileInputs.of_tags(*tags, items.ids, items.genres)
-    blocks = BlockSet((), inputs, tuple(text_blocks(source, items)))
-    return WeightedBlocks(blocks, f"{source.name}, tags from {origin}")
+    text = text_blocks(source, items) if text_files() or not learn else []
+    return WeightedBlocks(
+        BlockSet((), inputs, tuple(text)), f"{source.name}, tags from {origin}", learn=learn
+    )
+
+
+def text_files() -> list[Path]:
+    """Return the files in the folder ``movie-text-vectors``."""
+    folder = next((one for home in folders.data_folders() if (one := home / TEXT_VECTORS).is_dir()), None)
+    return [] if folder is None else sorted(folder.glob("*.npz"))
 
 
 def text_blocks(source: Source, items: Catalog) -> list[features.ItemVectors]:
     """Return the vectors in the folder ``movie-text-vectors``, by the ids of a MovieLens data set."""
-    folder = next((one for home in folders.data_folders() if (one := home / TEXT_VECTORS).is_dir()), None)
-    paths = [] if folder is None else sorted(folder.glob("*.npz"))
+    paths = text_files()
     if not paths:
         searched = ", ".join(str(home / TEXT_VECTORS) for home in folders.data_folders())
         raise InputError(

@@ -222,10 +222,11 @@ class Experiment(FrozenModel):
         description="Whether training ratings choose the weights of columns and features that have none; yes "
         "with features or an encoder",
     )
-    geometry: Literal["best", "genres", "ratings", "tags+text"] = Field(
+    geometry: Literal["best", "genres", "ratings", "tags+text", "learned"] = Field(
         default="best",
         description="Item distances: the best available, from genres, from the training ratings, or, for "
-        "MovieLens, from tags and a folder movie-text-vectors",
+        "MovieLens, from tags and a folder movie-text-vectors, or learned: from tags (and text) and the "
+        "training ratings",
     )
     recommenders: Names = Field(
         default=("default",),
@@ -393,14 +394,16 @@ class Experiment(FrozenModel):
         from prefmover import datasets
         from prefmover.data.scale import Scale
         from prefmover.dataset import Dataset, geometry_from_ratings
+        from prefmover.datasets.geometry import GEOMETRIES, GeometryName
         from prefmover.items import features
         from prefmover.items.files import parse_weights
         from prefmover.items.geometry import ItemGeometry
 
+        named: GeometryName = next((name for name in GEOMETRIES if name == self.geometry), "best")
         if self.dataset:
-            data = datasets.load(self.dataset, "tags+text" if self.geometry == "tags+text" else "best")
-        elif self.geometry == "tags+text":
-            raise InputError("the geometry tags+text is for MovieLens; for your files, give .npz features")
+            data = datasets.load(self.dataset, named)
+        elif named != "best":
+            raise InputError(f"the geometry {named} is for MovieLens; for your files, give .npz features")
         else:
             options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
             if self.scale:
@@ -411,7 +414,7 @@ class Experiment(FrozenModel):
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
         if self.half_life:
             data = data.with_half_life(self.half_life)
-        if self.geometry in ("best", "tags+text"):
+        if self.geometry in GEOMETRIES:
             return data
         if self.geometry == "ratings":
             return data.with_geometry(geometry_from_ratings)
