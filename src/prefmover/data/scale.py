@@ -18,6 +18,8 @@ __all__ = ["LARGEST", "SMALLEST", "Scale"]
 GRID = 1e9  # steps are recognized on a grid of 1e-9
 MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
 
+LIKED = 0.75  # how far up the scale ratings begin that count as liked
+
 SMALLEST, LARGEST = 1e-15, 1e15
 """Ratings above 0 are in this range. Their squares, and products of two sums of squares, can be computed."""
 
@@ -78,6 +80,15 @@ class Scale:
     def middle(self) -> float:
         """The middle of the scale, halfway between its ends (r_med in the literature)."""
         return (self.lowest + self.highest) / 2
+
+    @property
+    def liked_from(self) -> float | None:
+        """The rating from which on an item counts as liked, three quarters up; None if every item does.
+
+        >>> Scale(1, 5, 1).liked_from, Scale(0.5, 5, 0.5).liked_from, Scale(1, 8, 0, implicit=True).liked_from
+        (4.0, 3.875, None)
+        """
+        return None if self.implicit else float(self.lowest + LIKED * (self.highest - self.lowest))
 
     @classmethod
     def parse(cls, text: str) -> Scale:

@@ -28,7 +28,6 @@ Scores: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Values: TypeAlias = Literal["ratings", "seen", "liked"]
 
 BLOCK_ENTRIES = 4_000_000  # scores in memory at once
-RELEVANT = 0.75  # of the scale: 4 and 5 stars of 1 to 5
 LEAVE_OUT = "leave this recommender out"
 
 
@@ -47,7 +46,7 @@ def relevant_from(scale: Scale, threshold: float | None = None) -> float | None:
             )
         return None
     if threshold is None:
-        return float(scale.lowest + RELEVANT * (scale.highest - scale.lowest))
+        return scale.liked_from
     return float(threshold)
 
 

@@ -59,10 +59,7 @@ CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 def relevant(ratings: Floats, scale: Any) -> Bools:
     """Return which ratings are liked: from three quarters of the scale; implicit feedback always."""
-    if scale.implicit:
-        return np.ones(len(ratings), bool)
-    liked: Bools = ratings >= scale.lowest + 0.75 * (scale.highest - scale.lowest)
-    return liked
+    return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
 
 
 def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = N) -> Floats:
