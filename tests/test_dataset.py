@@ -182,3 +182,15 @@ def test_nouns_stay_with_the_data(tmp_path):
 def test_nouns_are_words(noun):
     with pytest.raises(InputError, match="item_noun"):
         Dataset(Ratings.from_arrays(["ann"], ["x"], [5]), item_noun=noun)
+
+
+def test_one_file_of_items_needs_no_list(tmp_path):
+    ratings, items = tmp_path / "stars.csv", tmp_path / "books.csv"
+    ratings.write_text("user,item,rating\nann,x,4\nann,y,5\nbob,y,2\n")
+    items.write_text("item,tags\nx,a|b\ny,b\n")
+    listed = Dataset.from_files(ratings, [items]).geometry.digest()
+    for one in (items, str(items)):
+        assert Dataset.from_files(ratings, one).geometry.digest() == listed
+    for wrong in (3, [3], {items: 1}):
+        with pytest.raises(InputError, match="items"):
+            Dataset.from_files(ratings, wrong)

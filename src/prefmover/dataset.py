@@ -33,7 +33,7 @@ from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
 from prefmover.data.splits import Split, known_times, rating_times
-from prefmover.data.times import duration, half_life_weights
+from prefmover.data.times import duration, half_life_weights, in_seconds
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
@@ -162,7 +162,7 @@ class Dataset:
     def from_files(
         cls,
         ratings: str | PathLike[str],
-        items: Sequence[str | PathLike[str]] = (),
+        items: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
         *,
         user: str | None = None,
         item: str | None = None,
@@ -195,9 +195,9 @@ class Dataset:
         ratings
             A file that :meth:`prefmover.Ratings.read` can read.
         items
-            Files that :func:`~prefmover.items.table.read_item_table` can read. Without any, items are
-            compared by their ratings. That is good enough to find neighbors, but an experiment on the same
-            ratings would know its answers.
+            A file that :func:`~prefmover.items.table.read_item_table` can read, or several. Without any,
+            items are compared by their ratings. That is good enough to find neighbors, but an experiment on
+            the same ratings would know its answers.
         user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros, on_bad_lines
             As in :meth:`prefmover.Ratings.read`; ``item``, ``encoding`` and ``on_bad_lines`` apply to the
             files of items too.
@@ -224,7 +224,8 @@ class Dataset:
         user_noun, item_noun
             What a user and an item are called, in the singular.
         time
-            Name of the column of times in the file of ratings, in seconds, for :meth:`with_half_life`.
+            Name of the column of times in the file of ratings, for :meth:`with_half_life`: seconds, or
+            milliseconds since 1970, which are recognized.
 
         The files are read and checked at once; distances between items are computed when they are needed.
 
@@ -242,6 +243,9 @@ class Dataset:
         """
         if missing not in ("error", "drop", "far"):
             raise InputError(f'missing is {missing!r}; choose "error", "drop" or "far"')
+        items = (items,) if isinstance(items, str | PathLike) else items
+        if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
+            raise InputError("items must be the path of a file, or a list of paths", argument="items")
         table = Ratings.read(
             ratings, user=user, item=item, rating=rating, separator=separator, encoding=encoding,
             duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros,
@@ -484,11 +488,12 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
 
 
 def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
-    """Return the times of ratings, in any form, as a table; None for none."""
-    from scipy.sparse import csr_array
-
-    if times is None or isinstance(times, Ratings):
-        return times
+    """Return the times of ratings, in any form, as a table of seconds; None for none."""
+    if times is None:
+        return None
+    if isinstance(times, Ratings):
+        m = times.matrix
+        return _seconds(times, m.data, m.indices, m.indptr)
     m = ratings.matrix
     if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
         seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
@@ -499,7 +504,14 @@ def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
         when = rating_times(ratings, times)
         kept = np.ones(len(when), bool)
     indptr = np.concatenate(([0], np.cumsum(kept)))[m.indptr].astype(m.indptr.dtype)
-    table = csr_array((when[kept], m.indices[kept], indptr), shape=m.shape)
+    return _seconds(ratings, when[kept], m.indices[kept], indptr)
+
+
+def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:
+    """Return times, in their own unit, as a table of seconds with the users and items of ratings."""
+    from scipy.sparse import csr_array
+
+    table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
     return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))
 
 

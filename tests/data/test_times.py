@@ -1,6 +1,7 @@
 """Half-lives: weights, masses, data sets, models and the command line."""
 
 import json
+import logging
 from datetime import timedelta
 
 import numpy as np
@@ -200,6 +201,27 @@ def test_dates_of_every_unit_are_times(unit):
     dates = np.array(["2026-01-01", "2026-01-02"], f"datetime64[{unit}]")
     masses = pm.Dataset(ratings, times=dates).with_half_life("1d").preferences
     assert masses.mass[1] / masses.mass[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("per_second", [1, 10**3, 10**6, 10**9])
+def test_numbers_of_every_unit_are_times(per_second):
+    ratings = pm.Ratings.from_arrays(["ann", "ann"], ["x", "y"], [4, 4])
+    numbers = np.array([1_500_000_000, 1_500_086_400]) * per_second
+    data = pm.Dataset(ratings, times=numbers).with_half_life("1d")
+    assert data.times == pytest.approx([1.5e9, 1.5e9 + DAY])
+    assert data.preferences.mass[1] / data.preferences.mass[0] == pytest.approx(2.0)
+
+
+def test_milliseconds_in_a_file(tmp_path, caplog):
+    file = tmp_path / "log.csv"
+    file.write_text("user,item,rating,ts\nann,x,4,1500000000000\nann,y,4,1500086400000\nbob,y,2,0\n")
+    with caplog.at_level(logging.WARNING, "prefmover"):
+        data = pm.Dataset.from_files(file, time="ts")
+    assert data.times == pytest.approx([1.5e9, 1.5e9 + DAY, 0.0])
+    assert "milliseconds" in caplog.text
+    file.write_text("user,item,rating,ts\nann,x,4,1500000000000\nann,y,4,1500086400\n")
+    with pytest.raises(InputError, match=names(1500086400, 1500000000000)):
+        pm.Dataset.from_files(file, time="ts")
 
 
 def test_no_time_is_known():

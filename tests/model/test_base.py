@@ -43,6 +43,33 @@ def test_a_fit_that_fails_changes_nothing(data, kind, monkeypatch):
 
 
 @BOTH
+def test_progress_of_a_fit_with_estimates(kind):
+    calls = []
+    many = make_data(5, n_users=160, n_items=12)
+    model = kind().fit(many, progress=lambda *call: calls.append(call))
+    assert kind is KNNRecommender or model.calibration_ is not None  # so many users are estimated
+    assert {total for _, total in calls} == {100}
+    done = [number for number, _ in calls]
+    assert done == sorted(done)
+    assert {0, 70, 73, 75, 95, 100} <= set(done)
+
+
+@pytest.mark.parametrize("at", [0, 73, 95])
+def test_a_fit_that_is_interrupted_by_its_progress_changes_nothing(data, at):
+    model = Recommender().fit(data)
+    before = model.recommend("u00", 3).to_dict()
+
+    def stop(done, total):
+        if done >= at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(make_data(7, n_users=9, n_items=11), progress=stop)
+    assert model.data_.ratings is data.ratings
+    assert model.recommend("u00", 3).to_dict() == before
+
+
+@BOTH
 def test_changed_parameters_wait_for_the_next_fit(data, kind, tmp_path):
     model = kind().fit(data)
     before = model.predict(data.ratings).ratings.tolist()

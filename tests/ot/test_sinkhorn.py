@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ot
@@ -45,18 +45,21 @@ def test_the_papers_worked_example(u, v, printed):
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 6), st.sampled_from([0.05, 0.3, 2.0]), st.integers(0, 99))
+@example(2, 2, 0.05, 13)  # two pairs of points, far apart for this ε: tens of thousands of rounds
 def test_formula_marginals_and_pot(n, m, epsilon, seed):
     rng = np.random.default_rng(seed)
     p, q, cost = rng.integers(1, 6, n), rng.integers(1, 6, m), rng.random((n, m))
-    result = sinkhorn(p, q, cost, epsilon, tolerance=1e-7)
-    assert result.converged
-    assert result.marginal_error <= 1e-7
+    result = sinkhorn(p, q, cost, epsilon, tolerance=1e-7, max_iterations=1000)
+    assert result.converged == (result.marginal_error <= 1e-7)
+    assert result.converged or (epsilon == 0.05 and result.iterations == 1000)
     a, b = normalized(p), normalized(q)
     f, g = result.potentials
     assert result.plan == pytest.approx(np.exp((f[:, None] + g - cost) / epsilon) * a[:, None] * b)
     assert result.plan.sum(axis=0) == pytest.approx(b, abs=1e-12)
-    assert result.plan.sum(axis=1) == pytest.approx(a, abs=1.1e-7)
+    assert np.abs(result.plan.sum(axis=1) - a).sum() == pytest.approx(result.marginal_error, abs=1e-12)
     assert result.cost == pytest.approx((result.plan * cost).sum())
+    if not result.converged:
+        return
     theirs = ot.bregman.sinkhorn_log(a, b, cost, epsilon, numItermax=20_000, stopThr=1e-10)
     assert result.plan == pytest.approx(theirs, abs=1e-6)
     assert result.cost >= transport(p, q, cost).cost - 1e-6

@@ -88,7 +88,7 @@ def fitted(
 ) -> BaseRecommender:
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is None:
-        with progress("comparing users") as callback:
+        with progress("fitting the model") as callback:
             return options.make(threads).fit(data, tune=options.tune, progress=callback)
     for name in options.chosen():
         option = name.replace("_", "-")

@@ -96,7 +96,8 @@ class SourceOptions:
         ),
     ] = None
     time_column: Annotated[
-        str | None, Option(metavar="NAME", help="Name of the column of times, in seconds, for --half-life.")
+        str | None,
+        Option(metavar="NAME", help="Column of times, in seconds or milliseconds, for --half-life."),
     ] = None
     half_life: Annotated[
         str | None,

@@ -4,12 +4,17 @@ With a half-life h, the mass of a rating is multiplied by 2^(−age / h). Prefer
 total, so only differences of age within a user matter: ages are measured from the user's latest rating. A
 rating without a time, such as one that was added to a fitted model, is as new as the newest of all.
 
+Times are seconds, from any start. A time above 10¹¹ would be 3,000 years after it. Times of that size are
+milliseconds, microseconds or nanoseconds since 1970, as JavaScript and pandas write them, and are converted
+(:func:`in_seconds`).
+
 Masses stay whole numbers. Weighted ratings have no common unit, so they are rounded to a total of 2³⁰: each
 share is correct within 10⁻⁹, and a share below that is dropped (:mod:`prefmover.data.preferences`).
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from datetime import timedelta
 from typing import Any
@@ -20,7 +25,14 @@ from prefmover._typing import Floats
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 
-__all__ = ["duration", "half_life_weights"]
+__all__ = ["duration", "half_life_weights", "in_seconds"]
+
+LOG = logging.getLogger(__name__)
+
+LATEST = 1e11
+"""The largest number that is a time in seconds: the year 5138, counted from 1970."""
+
+FRACTIONS = (("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9))
 
 UNITS = {"s": 1.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0}
 EXPECTED = "give a number and a unit (s, h, d, w or y), such as 180d; or seconds; or a timedelta"
@@ -43,6 +55,36 @@ def duration(value: Any) -> float:
     if not 0 < seconds < np.inf:
         raise InputError(f"half_life is {value!r}; {EXPECTED}", argument="half_life")
     return seconds
+
+
+def in_seconds(times: Floats) -> Floats:
+    """Return times in seconds; their unit is recognized by their size.
+
+    Parameters
+    ----------
+    times
+        Numbers from 0; NaN if not known. All in one unit: seconds, or a fraction of seconds since 1970.
+
+    Examples
+    --------
+    >>> in_seconds(np.array([1.5e9, 86400.0])).tolist()
+    [1500000000.0, 86400.0]
+    >>> in_seconds(np.array([1.5e12, 1.4e12])).tolist()
+    [1500000000.0, 1400000000.0]
+    """
+    latest = float(np.nanmax(times, initial=0.0))
+    if latest <= LATEST:
+        return times
+    unit, per_second = next((one for one in FRACTIONS if latest <= LATEST * one[1]), FRACTIONS[-1])
+    earliest = float(np.nanmin(times, initial=latest, where=times > 0))
+    if latest > LATEST * per_second or earliest <= LATEST * per_second / 1e3:
+        raise InputError(
+            f"times are from {earliest:.0f} to {latest:.0f}, which is neither seconds nor a fraction of "
+            "seconds since 1970; give all in one unit",
+            argument="time",
+        )
+    LOG.warning("times up to %.0f are too large for seconds; they are read as %s", latest, unit)
+    return times / per_second
 
 
 def half_life_weights(ratings: Ratings, times: Floats, half_life: float) -> Floats:

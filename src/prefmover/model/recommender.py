@@ -153,6 +153,7 @@ class Recommender(BaseRecommender):
         similarity: UserSimilarity,
         settings: dict[str, Any],
         trials: list[dict[str, Any]],
+        progress: Progress | None,
     ) -> dict[str, Any]:
         has_content = similarity.data.geometry is not None
         given = settings["ranking"]
@@ -161,7 +162,7 @@ class Recommender(BaseRecommender):
         rule = similarity.measure.weight
         start = RankingSettings() if similarity.measure.name == "pmd" else RankingSettings(weight=str(rule))
         start = start if has_content else replace(start, content=0.0)
-        ranking, more = choose_settings(similarity, start, self.seed)
+        ranking, more = choose_settings(similarity, start, self.seed, progress)
         trials += more
         return {**settings, "ranking": ranking}
 

@@ -105,8 +105,8 @@ def _fitted(data: Dataset, refit: bool, report: Report) -> BaseRecommender:
         model = stored(data)
         if model is not None:
             return model
-    report("comparing users", 0, 0)
-    return fit_and_store(data, lambda done, total: report("comparing users", done, total))
+    report("fitting the model", 0, 0)
+    return fit_and_store(data, lambda done, total: report("fitting the model", done, total))
 
 
 def listen(settings: Settings) -> socket.socket:

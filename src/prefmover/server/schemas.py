@@ -109,7 +109,7 @@ class FieldError(BaseModel):
 class StartProgress(BaseModel):
     """How far a service is that starts."""
 
-    doing: str = Field(examples=["comparing users"])
+    doing: str = Field(examples=["fitting the model"])
     done: int = Field(description="Steps done.")
     total: int = Field(description="Steps in all; 0 if that is not known.")
 
