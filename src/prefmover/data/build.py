@@ -84,25 +84,36 @@ class Triples:
         if duplicates not in (*get_args(Duplicates), "sum"):
             raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
         n_items = len(self.items)
-        key: Any = self.rows.astype(np.int64)
-        key *= n_items
-        key += self.columns
-        ordered, values = key, self.values
-        if not bool((key[1:] >= key[:-1]).all()):  # MovieLens is in the order of users and items already
-            order = np.argsort(key)
-            ordered, values = key[order], self.values[order]
+        ordered, values = self._keys(), self.values
+        # MovieLens is in the order of users and items already.
+        if not bool((ordered[1:] >= ordered[:-1]).all()):
+            order = np.argsort(ordered)
+            ordered, values = ordered[order], self.values[order]
+            del order  # these arrays are the largest of a file that is read
         is_first = np.r_[True, ordered[1:] != ordered[:-1]]
         if not is_first.all():
             starts = np.flatnonzero(is_first)
-            values = self._one_each(key, starts, duplicates)
+            values = self._one_each(self._keys(), starts, duplicates)
             ordered = ordered[starts]
+        del is_first
         width = np.int32 if max(len(ordered), n_items) < 2**31 else np.int64
         indptr = np.searchsorted(ordered, np.arange(len(self.users) + 1) * n_items).astype(width)
-        values = values + 0.0  # no negative zeros
-        shape = (len(self.users), n_items)
-        matrix = csr_array((values, (ordered % n_items).astype(width), indptr), shape=shape)
+        ordered %= max(n_items, 1)
+        columns: Any = ordered.astype(width)
+        del ordered
+        if values is self.values:
+            values = values.copy()
+        values += 0.0  # no negative zeros
+        matrix = csr_array((values, columns, indptr), shape=(len(self.users), n_items))
         matrix.has_canonical_format = True
         return matrix
+
+    def _keys(self) -> Ints:
+        """Return one number for each user and item, in the order of users, then of items."""
+        key: Ints = self.rows.astype(np.int64)
+        key *= len(self.items)
+        key += self.columns
+        return key
 
     def _one_each(self, key: Ints, starts: Ints, duplicates: Duplicates | Literal["sum"]) -> Floats:
         """Return one rating per group of equal keys; `starts` are the groups' first positions."""

@@ -35,6 +35,7 @@ GRID_BITS = 26  # of the largest distance in units, which leaves room for potent
 COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
 NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
 BUDGET = 2**30
+BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
 ROWS = 256  # of the dense matrix that a thread computes at a time
 SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
@@ -153,14 +154,15 @@ class ItemGeometry:
             raise InputError(f'zero is {zero!r}; choose "error" or "far"')
         ids = as_ids(items, "item")
         X = finite_rows("vectors", vectors, ids)
-        # Scaling by the largest entry first keeps the squares of very large and very small numbers in range.
-        peak = np.abs(X).max(axis=1, initial=0.0)
-        empty = peak == 0
+        empty: Bools = np.logical_not(X.any(axis=1))
         if zero == "error" and empty.any():
             problem = f"the vector of item {show(ids[empty][0])} is zero ({empty.sum()} such items)"
             raise InputError(f'{problem}; leave these items out, or pass zero="far"')
-        X = X / np.where(empty, 1.0, peak)[:, None]
-        X /= np.where(empty, 1.0, np.linalg.norm(X, axis=1))[:, None]
+        for first in range(0, len(X), BLOCK_ROWS):  # in place and in blocks: no second copy of many vectors
+            block, none = X[first : first + BLOCK_ROWS], empty[first : first + BLOCK_ROWS]
+            # By the largest entry first, which keeps the squares of very large and small numbers in range.
+            block /= np.where(none, 1.0, np.abs(block).max(axis=1, initial=0.0))[:, None]
+            block /= np.where(none, 1.0, np.linalg.norm(block, axis=1))[:, None]
         lazy = cls(ids, name, True, "construction", "arccos", ANGLE_UNIT, None, frozen(X))
         n_bytes = 4 * len(ids) ** 2
         if n_bytes > budget:
@@ -301,7 +303,13 @@ class ItemGeometry:
         assert self.vectors is not None
         out = np.empty((r.size, c.size), np.int32)
         fill = for_work(angle_grid, r.size * c.size * (4 + self.vectors.shape[1]))
-        fill(r, c, self.vectors, np.ascontiguousarray(self.vectors[c].T), self.unit, out)
+        for first in range(0, c.size, BLOCK_ROWS):  # no second copy of all vectors
+            some = c[first : first + BLOCK_ROWS]
+            turned = np.ascontiguousarray(self.vectors[some].T)
+            part = out if some.size == c.size else np.empty((r.size, some.size), np.int32)
+            fill(r, some, self.vectors, turned, self.unit, part)
+            if part is not out:
+                out[:, first : first + BLOCK_ROWS] = part
         return out
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
@@ -421,7 +429,9 @@ class ItemGeometry:
             return at, np.multiply(steps, self.unit, dtype=np.float64)
         assert self.vectors is not None
         at, steps = np.empty((r.size, k), np.int64), np.empty((r.size, k), np.int64)
-        right = self.vectors[c].astype(np.float32)
+        right = np.empty((c.size, self.vectors.shape[1]), np.float32)
+        for first in range(0, c.size, BLOCK_ROWS):
+            right[first : first + BLOCK_ROWS] = self.vectors[c[first : first + BLOCK_ROWS]]
         for first in range(0, r.size, ROWS):
             block = r[first : first + ROWS]
             cosine = self.vectors[block].astype(np.float32) @ right.T
