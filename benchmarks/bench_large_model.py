@@ -96,13 +96,19 @@ def main() -> None:
     options = arguments(__doc__, share=1.0, rows=25_000_000)
     with tempfile.TemporaryDirectory() as folder:
         model = str(Path(folder, "model"))
+        print(f"fitting {options.share:g} of 160k x 60k", flush=True)
         fit = child(FIT, str(options.share), model, str(Path(__file__).parent))
         size = sum(file.stat().st_size for file in Path(model).iterdir()) / 2**30
+        print(f"fitted: {fit}; answers", flush=True)
         answers = child(ANSWERS, model)
-        readers = [(file.suffix, child(READ, str(file))) for file in write_files(options.rows, Path(folder))]
+        print(f"{answers}; files of {options.rows:,} ratings", flush=True)
+        readers = []
+        for file in write_files(options.rows, Path(folder)):
+            readers.append((file.suffix, child(READ, str(file))))
+            print(*readers[-1], flush=True)
     rows = [
-        ["fit", f"{fit['fit']:.0f} s ({fit['cpu']:.0f} CPU s), {fit['gb']:.1f} GB"],
-        ["size of the saved model", f"{size:.2f} GB"],
+        ["fit", f"{fit['fit']:.0f} s ({fit['cpu']:.0f} CPU s), {fit['gb']:.1f} GiB"],
+        ["size of the saved model", f"{size:.2f} GiB"],
         ["load", f"{answers['load']:.2f} s"],
         ["load, every byte verified", f"{answers['verified']:.2f} s"],
         ["ten items for a user", f"{answers['known']:.0f} ms"],
@@ -111,10 +117,10 @@ def main() -> None:
     ]
     parts = [f"Synthetic: {fit['about']}; {fit['calibration']}.", table(["default model", ""], rows)]
     read = [
-        [kind, found["about"], f"{found['wall']:.1f}", f"{found['cpu']:.1f}", f"{found['gb']:.1f}"]
+        [kind, found["about"], f"{found['wall']:.1f}", f"{found['cpu']:.1f}", f"{found['gb']:.2f}"]
         for kind, found in readers
     ]
-    parts.append(table(["file", "content", "s", "CPU s", "peak GB"], read))
+    parts.append(table(["file", "content", "s", "CPU s", "peak GiB"], read))
     parts.append("Answers are medians of 29. Peaks are those of the process, with libraries and data.")
     publish("large-model", "The default model and the readers on large data", parts, options)
 

@@ -163,7 +163,7 @@ def estimate(
 
 @dataclass(frozen=True, slots=True)
 class CandidateConstants:
-    """Seconds of one core of a search among candidates, as ``bench_large.py`` measures and writes them.
+    """Seconds of one core of a search among candidates, set by hand from runs such as ``bench_large.py``.
 
     Attributes
     ----------
