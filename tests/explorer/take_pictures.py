@@ -22,13 +22,14 @@ PICTURES = {
     "why": ("#/why/petra-h/bianca-b", DESKTOP, "light"),
     "why-dark": ("#/why/petra-h/bianca-b", TALL, "dark"),
     "recommended": ("#/recommended/petra-h/spirited-away-2001", DESKTOP, "light"),
+    "together": ("#/together/petra-h,bianca-b,ada-b", DESKTOP, "light"),
     "try": ("#/try", DESKTOP, "light"),
     "item": ("#/item/alien-1979", DESKTOP, "light"),
     "map": ("#/map/users/petra-h", DESKTOP, "light"),
     "measures": ("#/measures/petra-h/bianca-b", DESKTOP, "light"),
     "phone": ("#/like-minded/petra-h", PHONE, "dark"),
 }
-TALLEST = {"try": 1300, "recommended": 1250, "phone": 1100}
+TALLEST = {"together": 1300, "try": 1300, "recommended": 1250, "phone": 1100}
 
 
 def main():

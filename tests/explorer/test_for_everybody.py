@@ -18,6 +18,7 @@ ROUTES = {
     "why": "#/why/petra-h/noor-r",
     "recommended": "#/recommended/petra-h",
     "measures": "#/measures/petra-h/bianca-b",
+    "together": "#/together/petra-h,noor-r",
     "try": "#/try",
     "item": "#/item/jaws-1975",
     "users": "#/map/users/petra-h",

@@ -1,14 +1,18 @@
 """Pages of items and people, one search, groups, lists, maps, imports, links and filters."""
 
 import json
-from urllib.parse import quote
+import re
+from urllib.parse import quote, unquote
 
 import pytest
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
+from prefmover import KNNRecommender
+from prefmover.server.handlers import Handlers
 from tests.explorer.conftest import PHONE, VIEWER
+from tests.server.conftest import listening
 
 pytestmark = pytest.mark.slow
 
@@ -250,3 +254,49 @@ def test_hostile_names_on_the_new_pages(visiting):
         visitor.open("#/like-minded/" + "%22%3E%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
         assert VIEWER in visitor.page.locator("h1").inner_text()
         assert visitor.complaints == []
+
+
+def test_together_and_agreement(visiting, handlers):
+    """A group by its page, and the agreement of two of its members by a model that measures it."""
+    data = handlers.data.with_ratings(handlers.data.ratings.take(users=range(40)))
+    users = data.ratings.users[:3].tolist()
+    model = KNNRecommender("pmd-agreement", n_threads=1).fit(data)
+    with visiting() as visitor, listening(Handlers(model, "some")) as other:
+        page = visitor.open(f"#/together/{quote(users[0], safe='')}")
+        page.locator("#add-person").fill(users[1])
+        page.get_by_role("option", name=re.compile(re.escape(users[1]))).first.click()
+        visitor.settled()
+        assert unquote(page.url).endswith(f"#/together/{users[0]},{users[1]}")  # one name is hostile
+        for combine, button in (("mean", None), ("least", "Nobody left out")):
+            if button:
+                page.get_by_role("button", name=button).click()
+                visitor.settled()
+            found = visitor.client.post(
+                "/api/v1/group/recommendations", json={"users": users[:2], "combine": combine}
+            ).json()["recommendations"]
+            assert page.locator(".recommended h3").all_inner_texts() == [one["title"] for one in found]
+            shown = page.locator(".for-each .number").all_inner_texts()
+            assert shown == [f"{member['rating']:.2f}" for one in found for member in one["members"]]
+        near = visitor.client.post("/api/v1/group/neighbors", json={"users": users[:2]}).json()["neighbors"]
+        assert page.locator(".near .who a").all_inner_texts() == [one["user"] for one in near]
+        page.get_by_role("link", name=f"Add {near[0]['user']}", exact=True).click()
+        visitor.settled()
+        page.get_by_role("button", name=f"Take {users[0]} out").click()
+        visitor.settled()
+        assert page.url.endswith(f"#/together/{users[1]},{near[0]['user']}")
+        assert visitor.complaints == []
+
+        visitor = type(visitor)(page, other)
+        (first, rest), *_ = [
+            (user, one["user"])
+            for user in users
+            for one in visitor.api(f"users/{quote(user)}/neighbors", k=30)["neighbors"]
+            if one["n_common"] > 2
+        ]
+        page = visitor.open(f"#/why/{quote(first)}/{quote(rest)}")
+        agreement = visitor.api("explanations", user=first, other=rest)["agreement"]
+        agreed = [flow for flow in agreement if flow["value"] > 0]
+        assert f"{len(agreed)} of {len(agreement)}" in page.locator(".facts .big").all_inner_texts()
+        listed = page.locator("dl.factors dd").all_inner_texts()
+        assert listed[0].startswith(agreed[0]["source_label"])
+        assert len(listed) == min(len(agreed), 5) + min(sum(flow["value"] < 0 for flow in agreement), 5)

@@ -353,6 +353,21 @@ def test_recommendations_for_a_group(client, model, user, other):
         assert answer.status_code == status
 
 
+def test_neighbors_of_a_group(client, model, user, other):
+    found = client.post("/api/v1/group/neighbors", json={"users": [str(user), str(other)], "k": 4})
+    if model.predictor_.similarity.measure.name != "pmd":
+        is_problem(found, 422)
+        return
+    near = model.group_neighbors([user, other], 4)
+    assert [(one["user"], one["distance"]) for one in found.json()["neighbors"]] == [
+        (str(one.user), one.value) for one in near
+    ]
+    ratings = model.data_.ratings
+    first, both = ratings[near[0].user], ratings[user].keys() | ratings[other].keys()
+    assert found.json()["neighbors"][0]["n_common"] == len(first.keys() & both)
+    assert client.post("/api/v1/group/neighbors", json={"users": [str(user)] * 2}).status_code == 422
+
+
 def test_one_unknown_user_of_several(client, user):
     response = client.post("/api/v1/recommendations", json={"users": [user, "nobody"]})
     assert "'nobody'" in is_problem(response, 404)

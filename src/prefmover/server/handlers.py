@@ -263,6 +263,27 @@ class Handlers:
             neighbors=self._neighbors(state, near.neighbors, near.values),
         )
 
+    def group_neighbors(self, users: Sequence[str], k: int) -> schemas.GroupNeighborsOut:
+        """Return the users nearest to several users together, by PMD."""
+        states = [self.user(user) for user in users]
+        near = self.model.group_neighbors(states, k)
+        common = self.data.ratings.n_common(np.unique(np.concatenate([state.items for state in states])))
+        positions = self.data.ratings.find_users(near.users)
+        return schemas.GroupNeighborsOut(
+            group=list(users),
+            measure=self.measure.name,
+            neighbors=[
+                schemas.NeighborOut(
+                    user=self._user_ids[other],
+                    n_common=int(common[other]),
+                    nearer_than=None,
+                    taste=self._taste(other),
+                    distance=value,
+                )
+                for other, value in zip(positions.tolist(), near.values.tolist(), strict=True)
+            ],
+        )
+
     def _neighbors(self, state: UserState, users: Ints, values: Floats) -> list[schemas.NeighborOut]:
         common = self.data.ratings.n_common(state.items)
         return [

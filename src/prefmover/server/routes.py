@@ -293,6 +293,14 @@ async def recommend_to_users(
     )
 
 
+@_post("/group/neighbors", "users", schemas.GroupNeighborsOut, "The users nearest to several users together")
+async def get_group_neighbors(request: Request, service: Served, body: schemas.GroupNeighbors) -> Response:
+    """Return the users nearest to the mixture of several users' preferences, for a model of PMD."""
+    return await service.respond(
+        request, ("group neighbors", body), lambda h: h.group_neighbors(body.users, body.k)
+    )
+
+
 @_post(
     "/group/recommendations",
     "users",

@@ -223,6 +223,17 @@ class NeighborsOut(_Response):
     neighbors: list[NeighborOut]
 
 
+class GroupNeighborsOut(_Response):
+    """The users nearest to several users together, nearest first."""
+
+    group: list[UserId]
+    measure: str
+    neighbors: list[NeighborOut] = Field(
+        description="`n_common` counts the items that any member rated; `nearer_than` is null, because a "
+        "group is nearer to everybody than single users are."
+    )
+
+
 class ListedNeighborOut(_Response):
     """A near user by one of several measures."""
 
@@ -762,12 +773,25 @@ class UsersRecommendations(_Request, RecommendationOptions):
     )
 
 
+Members = Annotated[
+    list[Id],
+    Field(
+        min_length=2, max_length=MOST_MEMBERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
+    ),
+]
+
+
+class GroupNeighbors(_Request):
+    """Several users, whose neighbors are those of all of them together."""
+
+    users: Members
+    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
+
+
 class Group(_Request, RecommendationOptions):
     """Several users, to whom the same items are recommended."""
 
-    users: list[Id] = Field(
-        min_length=2, max_length=MOST_MEMBERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
-    )
+    users: Members
     combine: Combine = Field(default="mean", description="The mean of the members' scores, or the least.")
 
 

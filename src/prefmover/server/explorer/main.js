@@ -11,6 +11,7 @@ import * as likeMinded from "./pages/page_like_minded.js";
 import * as mapPage from "./pages/page_map.js";
 import * as measures from "./pages/page_measures.js";
 import * as recommendedPage from "./pages/page_recommended.js";
+import * as together from "./pages/page_together.js";
 import * as tryPage from "./pages/page_try.js";
 import * as why from "./pages/page_why.js";
 import { finder } from "./parts/finder.js";
@@ -21,6 +22,7 @@ const PAGES = {
   "like-minded": likeMinded,
   why,
   recommended: recommendedPage,
+  together,
   try: tryPage,
   map: mapPage,
   measures,
@@ -40,11 +42,24 @@ function drawNav(route) {
   const links = Object.entries(PAGES)
     .filter(([, { name }]) => name)
     .map(([page, { name }]) =>
-      h("a", { href: href({ ...recent, page }), "aria-current": page === route.page ? "page" : null }, name),
+      h(
+        "a",
+        {
+          href: href({ ...recent, page, people: peopleOf(recent) }),
+          "aria-current": page === route.page ? "page" : null,
+        },
+        name,
+      ),
     );
   nav.replaceChildren(...links);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
+
+/** The people of the last page who can be in a group: users of the data. */
+const peopleOf = ({ person, other, people }) => {
+  const ids = people ?? [person, other].filter((one) => one?.id).map((one) => one.id);
+  return ids.length ? ids : undefined;
+};
 
 function drawPage(model) {
   const route = parse(location.hash);
@@ -56,6 +71,8 @@ function drawPage(model) {
   if (route.person) {
     const other = route.other ?? (samePage ? undefined : recent.other);
     recent = { person: route.person, other: same(route.person, other) ? undefined : other };
+  } else if (route.people) {
+    recent = { ...recent, people: route.people };
   }
   const page = route.page && PAGES[route.page];
   main.replaceChildren(...[content(page, route, model)].flat(Infinity).filter(Boolean));

@@ -71,6 +71,11 @@ export function recommendations(person, n, signal, choices = {}) {
   return about(person, `${path(person)}/recommendations`, "/guest/recommendations", wanted, signal);
 }
 
+/** Several people together: who is near all of them, and what suits them; `combine` is "mean" or "least". */
+export const groupNeighbors = (users, k, signal) => send("/group/neighbors", { users, k }, signal);
+export const groupRecommendations = (users, n, combine, signal) =>
+  send("/group/recommendations", { users, n, combine }, signal);
+
 /** The parts of a score, and those of a predicted rating. */
 export const whyRecommended = (person, item, signal) =>
   person.you

@@ -4,8 +4,9 @@
  *     #/like-minded/ada-b      #/why/ada-b/hugo-m      #/recommended/ada-b/alien-1979
  *     #/measures/ada-b/hugo-m  #/try                   #/why/@you/hugo-m
  *     #/item/alien-1979        #/map/users/ada-b       #/try/alien-1979:4.5,aliens-1986:5
+ *     #/together/ada-b,hugo-m
  *
- * `@you` is the visitor. Ids are percent-encoded, so no id can look like it.
+ * `@you` is the visitor. Ids are percent-encoded, commas too, so no id can look like it or like two.
  */
 
 const YOU = "@you";
@@ -15,6 +16,7 @@ export const PAGES = {
   "like-minded": ["person"],
   why: ["person", "other"],
   recommended: ["person", "item"],
+  together: ["people"],
   try: ["shared"],
   map: ["kind", "item"],
   measures: ["person", "other"],
@@ -26,7 +28,7 @@ const PLAIN = new Set(["item", "kind", "shared"]); // parts that are no people
 /**
  * @typedef {{you?: boolean, id?: string}} Person
  * @typedef {{page: string|null, person?: Person, other?: Person, item?: string,
- *   kind?: string, shared?: string}} Route
+ *   kind?: string, shared?: string, people?: string[]}} Route
  */
 
 /** @returns {Route} page is null if there is no page at the address. */
@@ -39,6 +41,7 @@ export function parse(hash) {
   try {
     parts.forEach((part, k) => {
       if (names[k] === "shared") route.shared = part;
+      else if (names[k] === "people") route.people = listOf(part);
       else if (PLAIN.has(names[k])) route[names[k]] = decodeURIComponent(part);
       else route[names[k]] = part === YOU ? { you: true } : { id: decodeURIComponent(part) };
     });
@@ -50,6 +53,9 @@ export function parse(hash) {
   return route;
 }
 
+/** Ids with commas between them, each one once. */
+const listOf = (part) => [...new Set(part.split(",").filter(Boolean).map(decodeURIComponent))];
+
 /** The address of a route. */
 export function href(route) {
   const parts = [];
@@ -57,6 +63,7 @@ export function href(route) {
     const part = route[name];
     if (part === undefined || part === null) break;
     if (name === "shared") parts.push(part);
+    else if (name === "people") parts.push(part.map(encodeURIComponent).join(","));
     else if (PLAIN.has(name)) parts.push(encodeURIComponent(part));
     else parts.push(part.you ? YOU : encodeURIComponent(part.id));
   }

@@ -19,12 +19,13 @@ import { empty } from "./region.js";
 
 /**
  * @param {object} answer of .../neighbors
- * @param {object} person of the route
- * @param {{valueName: string, spread: object, headline?: boolean, none?: string}} options
+ * @param {object|null} person of the route; null for several people
+ * @param {{valueName: string, spread: object, headline?: boolean, none?: string, act?: Function}} options
  *   "distance" or "similarity"; the values between random people; whether to count the neighbors with nothing
- *   in common; what to say if there is nobody
+ *   in common; what to say if there is nobody; the link beside a neighbor, by default "Why?"
  */
-export function nearest(answer, person, { valueName, spread, headline = true, none }) {
+export function nearest(answer, person, { valueName, spread, headline = true, none, act }) {
+  const link = act ?? ((other) => whyLink(person, other));
   const near = answer.neighbors;
   if (near.length === 0) return empty(none ?? `There is no other ${userNoun()} to compare with.`);
   const nearness = nearnessOf(near, spread);
@@ -33,7 +34,7 @@ export function nearest(answer, person, { valueName, spread, headline = true, no
     h(
       "ol",
       { class: "near" },
-      near.map((one) => row(one, person, valueName, nearness(measured(one)))),
+      near.map((one) => row(one, valueName, nearness(measured(one)), link)),
     ),
   ];
 }
@@ -67,19 +68,23 @@ function strangers(near, person) {
   );
 }
 
-function row(one, person, valueName, share) {
-  const other = { id: one.user };
+function whyLink(person, other) {
   const why = { href: href({ page: "why", person, other }), "aria-label": `Why ${nameOf(other)}?` };
+  return h("a", { class: "ask", ...why }, "Why?");
+}
+
+function row(one, valueName, share, link) {
+  const other = { id: one.user };
   return h(
     "li",
     {},
     h("span", { class: "who" }, personLink(other, { capital: true }), tasteLine(one.taste?.slice(0, 2))),
     h(
       "span",
-      { class: "far", title: rank(one.nearer_than) },
+      { class: "far", title: rank(one.nearer_than) || null },
       unseen(`${valueName} `),
       decimal(measured(one)),
-      unseen(`, ${rank(one.nearer_than)}`),
+      one.nearer_than === null ? null : unseen(`, ${rank(one.nearer_than)}`),
     ),
     h(
       "span",
@@ -91,7 +96,7 @@ function row(one, person, valueName, share) {
       { class: one.n_common === 0 ? "common none" : "common" },
       `${count(one.n_common, itemNoun())} in common`,
     ),
-    h("a", { class: "ask", ...why }, "Why?"),
+    link(other),
   );
 }
 

@@ -61,7 +61,7 @@ function refusal(one, refused) {
 }
 
 /** The item, with its predicted rating. */
-function headline(one, scale) {
+export function headline(one, scale) {
   const stars = () => [shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating))];
   const guess = h("span", { class: "guess" }, one.rating === null ? null : stars());
   return h("div", { class: "line" }, h("h3", {}, itemLink(one.item, one.title)), guess);

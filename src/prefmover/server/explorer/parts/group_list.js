@@ -1,0 +1,42 @@
+/** What suits several people: each item with its predicted rating and a reason for each of them. */
+
+import { h } from "../lib/elements.js";
+import { count, item as itemNoun, items as itemsNoun, predicted } from "../lib/format.js";
+import { personLink } from "./links.js";
+import { headline } from "./recommended.js";
+import { empty } from "./region.js";
+
+/**
+ * @param {object} answer of /group/recommendations
+ * @param {object} scale
+ */
+export function groupList(answer, scale) {
+  if (answer.recommendations.length === 0) {
+    return empty(`Nothing is left to recommend: somebody has rated every ${itemNoun()}.`);
+  }
+  return h(
+    "ol",
+    { class: "recommended" },
+    answer.recommendations.map((one) =>
+      h("li", {}, headline(one, scale), h("ul", { class: "because for-each" }, one.members.map(member))),
+    ),
+  );
+}
+
+/** One person: the predicted rating, and the strongest reason, which may begin with the person's name. */
+function member({ user, rating, reason }) {
+  const own = reason.startsWith(`${user} `);
+  const why = own ? reason.slice(user.length) : reason && `: ${reason}`;
+  return h(
+    "li",
+    {},
+    h("span", { class: "number" }, rating === null ? "" : predicted(rating)),
+    h("span", {}, personLink({ id: user }, { capital: true }), why),
+  );
+}
+
+/** The list in a sentence, for screen readers. */
+export function summary({ recommendations: list }) {
+  if (list.length === 0) return `No ${itemsNoun()} for all of them`;
+  return `${count(list.length, "recommendation")} for all of them, first ${list[0].title}`;
+}
