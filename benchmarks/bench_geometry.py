@@ -1,6 +1,6 @@
 """Item geometries: against the Tag Genome, by the error of the default model, and learned from ratings.
 
-    PREFMOVER_DATA=... python benchmarks/bench_geometry.py [--only "genome missing judge errors learned"] [--write]
+    PREFMOVER_DATA=... python benchmarks/bench_geometry.py [--only "genome missing judge errors learned"]
 
 Needs ml-1m, ml-100k, movie-tags, movie-text-vectors and the sample of genome rows (tag-genome-sample).
 
@@ -11,7 +11,8 @@ other half (column "held out") tells what to expect for other movies. No genome 
 **missing**: a block is hidden for half of the items; which rule comes nearest to the geometry without holes?
 **judge**: the held-out error that chooses weights, beside the error of the default model on test ratings.
 **errors**: the default model with tags, and with tags and text, and who gains: user distances or item kernel.
-**learned**: item vectors from training ratings. With ``--write``, these four go to docs/explanation/geometry.md.
+**learned**: item vectors from training ratings. The tables are printed;
+docs/explanation/geometry.md has figures of such runs, entered by hand beside what they mean.
 """
 
 import itertools
@@ -24,7 +25,7 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from bench import arguments, publish
+from bench import arguments
 from bench import table as markdown
 from prefmover import Ratings, datasets
 from prefmover.data.splits import Split, random_split
@@ -45,7 +46,6 @@ from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
 
 SEED = 0
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "geometry.md"
 SHARES = (0.1, 0.3, 0.8)
 SPLITS = ((0.3, 0), (0.3, 1), (0.8, 0), (0.1, 0))  # share and seed
 GRID = {
@@ -341,6 +341,8 @@ def supervised(
 def main() -> None:
     """Print the tables."""
     options = arguments(__doc__, only="genome missing judge errors learned", repeats=3)
+    if options.write:
+        raise SystemExit("--write is for the sections of docs/benchmarks.md; these tables are printed")
     genome = read_genome(Files.open(Path(os.environ["PREFMOVER_DATA"]) / "tag-genome-sample", FILES))
     small = Bench("ml-100k", genome)
     if "genome" in options.only:
@@ -356,7 +358,7 @@ def main() -> None:
     }
     for key, (title, make) in sections.items():
         if key in options.only:
-            publish(f"geometry-{key}", title, make(), options, PAGE)
+            print("\n\n".join([f"## {title}", *make()]), flush=True)
 
 
 if __name__ == "__main__":

@@ -33,5 +33,5 @@ def test_example(file, tmp_path):
         assert (ROOT / "docs" / "pictures" / path.name).exists(), "run `make pictures`"
 
 
-def test_there_are_five():
-    assert len(EXAMPLES) == 5
+def test_there_are_six():
+    assert len(EXAMPLES) == 6

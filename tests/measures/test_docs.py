@@ -25,6 +25,7 @@ def properties():
             5 * pi / 8: "5π/8",
             1 / 8: "1/8",
             MEASURES["n-husm"].range[1]: "sig(1)/8",
+            MEASURES["pmd-agreement"].range[1]: "π/2 + 3.73",
             0.5: "1/2",
         }
         return named.get(x, f"{x:g}")

@@ -34,6 +34,8 @@ FLOOR = 0.3
 """c: the overlap that users without a co-rated item are treated as having."""
 SHRINKAGE = 20
 """The number of co-rated items at which half of a correlation counts."""
+LARGEST = pi / 2 + 2 * CORRELATION + OVERLAP * log((1 + FLOOR) / FLOOR)
+"""What no value reaches with angles: many co-rated items with opposite ratings, and hardly any overlap."""
 
 
 def scale(data: Dataset) -> float:

@@ -490,7 +490,8 @@ _ROWS = [
     ),
     Measure(
         "pmd-agreement", "PMD-agreement", "PMD plus disagreement on the items that both rated.",
-        agreement.agreement, agreement.agreement_breakdown, (0, inf), Style(PURPLE, "-", "D"), PREFMOVER,
+        agreement.agreement, agreement.agreement_breakdown, (0, agreement.LARGEST), Style(PURPLE, "-", "D"),
+        PREFMOVER,
         larger_is_closer=False, needs_geometry=True, weight="exponential(2)",
         search="cascade", halves=True, task_rows=1, extension=True,
         space=item_space, term=agreement.agreement_term,

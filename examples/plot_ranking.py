@@ -1,0 +1,81 @@
+"""Lists over density: the default model, tuned peers and popularity, from the records of the experiments.
+
+Each record in docs/results/ranking is one method on one split. The picture shows nDCG@10 over the share of
+the ratings that was trained on, the mean of the splits of a share. docs/results/ranking.md has the protocol.
+
+    python examples/plot_ranking.py [--out FOLDER]
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+RECORDS = Path(__file__).parents[1] / "docs" / "results" / "ranking"
+TITLES = {  # folders, in the order of the panels
+    "ml-100k": "MovieLens-100K",
+    "ml-1m": "MovieLens-1M",
+    "goodbooks": "goodbooks (sample)",
+    "lastfm": "Last.fm",
+    "movietweetings": "MovieTweetings",
+}
+LINES = {  # method: label, color, dash, width
+    "default": ("prefmover's default", "#1d3f8f", "-", 3),
+    "ease": ("EASE, tuned", "#c2452d", "-", 1.6),
+    "implicit:als": ("ALS (implicit), tuned", "#e08a4f", "-", 1.6),
+    "item-knn": ("item-kNN, tuned", "#3b9ac4", "-", 1.6),
+    "user-knn": ("user-kNN, tuned", "#7fc4bb", "-", 1.6),
+    "liked-popularity": ("the most liked items", "#8a8a8a", "--", 1.6),
+}
+
+
+def read(folder: Path) -> dict[str, dict[float, float]]:
+    """Return the mean nDCG@10 of each method at each share."""
+    found: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for line in (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        ndcg = record["metrics"]["ndcg"][record["ns"].index(10)]
+        found[record["method"]][record["share"]].append(ndcg)
+    return {
+        method: {share: sum(some) / len(some) for share, some in sorted(shares.items())}
+        for method, shares in found.items()
+    }
+
+
+def main(out: Path) -> list[Path]:
+    """Draw ranking.png."""
+    folders = [name for name in TITLES if (RECORDS / name / "cells.jsonl").exists()]
+    figure, axes = plt.subplots(
+        1, len(folders), figsize=(3.1 * len(folders), 3.6), sharey=True, layout="constrained", squeeze=False
+    )
+    for ax, name in zip(axes[0], folders, strict=True):
+        methods = read(RECORDS / name)
+        for method, (label, color, dash, width) in LINES.items():
+            points = methods.get(method, {})
+            shares = [100 * share for share in points]
+            ax.plot(
+                shares, list(points.values()), dash, marker="o", ms=3.5, color=color, lw=width, label=label
+            )
+        ax.set_title(TITLES[name], fontsize=10, loc="left")
+        ax.set_xlabel("% of the ratings trained on")
+        ax.set_xlim(0, 85)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("nDCG@10")
+    axes[0, 0].set_ylim(bottom=0)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    path = out / "ranking.png"
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+    return [path]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path())
+    for written in main(parser.parse_args().out):
+        print(written)
