@@ -79,8 +79,8 @@ def test_tab_goes_through_the_page_in_order(visitor):
         names.append(at[2])
         assert at[3] != "none", at
         assert at[4] >= 2, at
-    pages = ["Like-minded", "Why", "Recommended", "Try it yourself", "Map", "Measures"]
-    assert [name.strip() for name in names[:9]] == ["prefmover", *pages, "find", "pick-person"]
+    pages = ["Like-minded", "Why", "Recommended", "Together", "Try it yourself", "Map", "Measures"]
+    assert [name.strip() for name in names[: len(pages) + 3]] == ["prefmover", *pages, "find", "pick-person"]
     # links of one row differ a little
     assert all(below > above - 20 for above, below in pairwise(tops)), tops
     page.get_by_role("link", name="Skip to content").focus()
