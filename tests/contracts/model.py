@@ -83,7 +83,9 @@ class ModelContract:
             seen = model.recommend(user, 2, items=data.ratings.items[state.items[:2]].tolist(), seen=True)
             for one in (*top, *seen):
                 why = model.explain_recommendation(user, one.item)
-                assert {part.user for part in why.neighbors} == {part.user for part in one.why.neighbors}
+                assert {part.user for part in one.why.neighbors} <= {part.user for part in why.neighbors}
+                assert (one.why.n_for, one.why.n_against) == (why.n_for, why.n_against)
+                assert (len(why.in_favor), len(why.against)) == (why.n_for, why.n_against)
                 assert why.score == pytest.approx(one.score, abs=1e-5)
                 assert why.rating == pytest.approx(one.rating, abs=1e-5)
                 assert why.rated == dict(zip(state.items, state.values, strict=True)).get(
@@ -95,8 +97,8 @@ class ModelContract:
                 self._are_terms(model, state, why)
                 assert len(own) + why.other_own.count == len(state.items)
                 assert len(users) + why.other_users.count == n_others
-                near = {n.user: n.value for n in model.neighbors(user, why.n_nearest)}
-                assert 0 < why.n_nearest <= n_others / 4 + 1
+                near = {n.user: n.value for n in model.neighbors(user, n_others)}
+                assert 0 < why.n_like_minded <= n_others / 4 + 1
                 for part in why.neighbors:
                     assert part.measure_value == pytest.approx(near[part.user], abs=1e-9)
                     assert part.rating == data.ratings[part.user][one.item]

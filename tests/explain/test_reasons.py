@@ -1,4 +1,4 @@
-"""Which terms of a score are reasons: related items, the nearest users; every kind of user and item."""
+"""Which terms of a score are reasons: related items, like-minded users; every kind of user and item."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from prefmover import Dataset, KNNRecommender, Ratings, Recommender, datasets, n
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.explain import reasons
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict import RankingSettings
+from prefmover.predict import RankingSettings, similarity
 from tests.messages import names
 
 SETTINGS = RankingSettings(item_penalty=30.0)
@@ -64,45 +64,91 @@ def test_named_films_are_related_and_liked(model, cinema):
     assert np.mean([related(cinema, *pair) for pair in pairs]) >= 0.95
 
 
+@pytest.mark.parametrize("n", [1, 4, 240])
 @pytest.mark.parametrize("seed", range(3))
-def test_related_items_one_by_one(seed):
+def test_near_items_one_by_one(seed, n):
     rng = np.random.default_rng(seed)
-    n = 240
-    distances = rng.integers(0, 60, n).astype(float)  # many ties
-    distances[rng.random(n) < 0.2] = np.nan
-    distances[7] = 0.0
-    of = rng.choice(n, 50, replace=False)
-    n_both, lift = rng.integers(0, 20, 50), rng.uniform(0, 3, 50)
-    found = reasons.related(distances, n_both, lift, of)
-    for k, item in enumerate(of.tolist()):
-        n_nearer = sum(d < distances[item] for i, d in enumerate(distances) if i != 7)
-        near = n_nearer < 240 // 20
-        together = n_both[k] >= 10 and lift[k] >= 1.5 and n_nearer < 240 // 3
-        if item != 7:
-            assert found[k] == ((near or together) and not math.isnan(distances[item]))
-    assert 0 < found.sum() < 50
-    without = reasons.related(None, n_both, lift, of)
-    assert without.tolist() == [b >= 10 and x >= 1.5 for b, x in zip(n_both, lift, strict=True)]
+    distances = rng.integers(0, 60, (2, n)).astype(float)  # many ties
+    distances[rng.random((2, n)) < 0.2] = np.nan
+    itself = n // 2
+    distances[:, itself] = 0.0
+    near, aside = reasons.limits(distances)
+    for row, first, second in zip(distances, near[:, 0], aside[:, 0], strict=True):
+        for item, distance in enumerate(row):
+            if item != itself and not math.isnan(distance):
+                n_nearer = sum(d < distance for i, d in enumerate(row) if i != itself)
+                # The item itself is one of those at distance 0.
+                assert (distance <= first) == (n_nearer < max(5, n // 20)) or distance == 0
+                assert (distance <= second) == (n_nearer < n // 3) or distance == 0
 
 
-def test_people_are_the_nearest_with_a_percentile(model, cinema):
-    user = cinema.ratings.users.tolist()[3]
-    near = [(one.user, one.distance) for one in nearest(cinema, 119, [user])[user]]
-    rank = {other: place for place, (other, _) in enumerate(near, 1)}
-    for one in model.recommend(user, 5):
-        assert one.why.n_nearest == 30
-        raters = {other for other, _ in near[:30] if one.item in cinema.ratings[other]}
-        assert {part.user for part in one.why.neighbors} == raters
-        for part in one.why.neighbors:
-            assert part.nearer_than == (119 - rank[part.user]) / 119
-            assert part.measure_value == dict(near)[part.user]
-            common = cinema.ratings[user].keys() & cinema.ratings[part.user].keys()
-            assert part.n_common == len(common)
-            titles = {cinema.items.label(cinema.ratings.item_position(film)) for film in common}
-            assert set(part.common) == (titles if len(titles) <= 2 else set())
-            if part.alike:
-                assert not common
-                assert one.title not in part.alike
+def test_liked_together():
+    found = reasons.liked_together(np.array([9, 10, 10, 50]), np.array([3.0, 1.5, 1.4, 1.6]))
+    assert found.tolist() == [False, True, False, True]
+
+
+def like_minded(model, user):
+    """The slow twin: users by their weight in the score, and the exact distances to all."""
+    state = model._state(user)
+    parts = model.ranker_.parts(state, np.arange(1))
+    others = model.data_.ratings.users.tolist()
+    order = sorted(range(len(others)), key=lambda v: -parts.weights[v])
+    return [others[v] for v in order if others[v] != user and parts.weights[v] > 0]
+
+
+@pytest.mark.parametrize("estimated", [False, True])
+def test_people_are_those_who_count_most(cinema, estimated, monkeypatch):
+    if estimated:
+        monkeypatch.setattr(similarity, "EXACT_PAIRS", 100)
+    model = Recommender(ranking=SETTINGS).fit(cinema)
+    assert (model.calibration_ is not None) == estimated
+    errors = []
+    for user in cinema.ratings.users.tolist()[3:40:12]:
+        exact = {one.user: one.distance for one in nearest(cinema, 119, [user])[user]}
+        first = like_minded(model, user)[:30]
+        for one in model.recommend(user, 5):
+            whole = model.explain_recommendation(user, one.item)
+            raters = [other for other in first if one.item in cinema.ratings[other]]
+            means = {other: np.mean(list(cinema.ratings[other].values())) for other in raters}
+            likes = {v for v in raters if cinema.ratings[v][one.item] >= min(max(means[v], 3), 4) - 1e-9}
+            assert one.why.n_like_minded == whole.n_like_minded == 30
+            assert (one.why.n_for, one.why.n_against) == (len(likes), len(raters) - len(likes))
+            assert {part.user for part in whole.neighbors} == set(raters)
+            assert {part.user for part in whole.in_favor} == likes
+            assert [part.user for part in one.why.in_favor] == [part.user for part in whole.in_favor[:2]]
+            assert [part.user for part in one.why.against] == [part.user for part in whole.against[:1]]
+            assert one.why.estimated == whole.estimated == estimated
+            for part in (*whole.neighbors, *one.why.neighbors):
+                assert part.measure_value in (
+                    {exact[part.user]} if part in whole.neighbors else {exact[part.user], None}
+                )
+                n_farther = sum(d > exact[part.user] for d in exact.values())
+                errors.append(part.nearer_than - n_farther / 119)
+                common = cinema.ratings[user].keys() & cinema.ratings[part.user].keys()
+                assert part.n_common == len(common)
+                titles = {cinema.items.label(cinema.ratings.item_position(film)) for film in common}
+                assert set(part.common) == (titles if len(titles) <= 2 else set())
+                if part.alike:
+                    assert not common
+                    assert one.title not in part.alike
+    assert len(errors) > 100
+    if estimated:
+        assert np.mean(np.abs(errors)) < 0.03
+    else:
+        assert errors == pytest.approx(np.zeros(len(errors)), abs=1e-12)
+
+
+def test_lists_solve_nothing_where_distances_are_estimated(cinema, monkeypatch):
+    monkeypatch.setattr(similarity, "EXACT_PAIRS", 100)
+    model = Recommender(ranking=SETTINGS).fit(cinema)
+    guest = model.guest({"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 1})
+    monkeypatch.setattr(similarity, "distances_from", None)
+    monkeypatch.setattr(similarity, "values", None)
+    monkeypatch.setattr(similarity, "nearest_positions", None)
+    for user in (guest, cinema.ratings.users.tolist()[0]):
+        named = [part for one in model.recommend(user, 5) for part in one.why.neighbors]
+        assert named
+        assert {part.measure_value for part in named} == {None}
 
 
 def test_without_anything_in_common_the_nearest_pair_is_named():
@@ -119,7 +165,7 @@ def test_a_few_users_are_never_everybody(cinema):
     for n_users, k in ((2, 1), (4, 1), (6, 2), (9, 2)):
         few = cinema.with_ratings(cinema.ratings.take(users=range(n_users)))
         small = KNNRecommender("jaccard").fit(few)
-        assert small.recommend(cinema.ratings.users[0], 1)[0].why.n_nearest == k
+        assert small.recommend(cinema.ratings.users[0], 1)[0].why.n_like_minded == k
 
 
 def test_guests_have_reasons(model, cinema):
@@ -138,7 +184,7 @@ def test_guests_have_reasons(model, cinema):
 def test_nothing_is_known(model, cinema):
     for one in model.recommend(None, 3):
         add_up(one.why)
-        assert (one.why.own, one.why.neighbors, one.why.n_nearest) == ((), (), 0)
+        assert (one.why.own, one.why.neighbors, one.why.n_like_minded) == ((), (), 0)
         assert len(one.reasons) == 1
         assert one.why.score == pytest.approx(one.score)
     why = model.explain_recommendation(None, "alien-1979")

@@ -25,6 +25,7 @@ NEIGHBORS = (
 
 
 def explanation(**changes):
+    likes = [one.likes_it for one in changes.get("neighbors", NEIGHBORS)]
     whole = RecommendationExplanation(
         user="ann",
         item="alien",
@@ -37,7 +38,9 @@ def explanation(**changes):
         rated=None,
         own=OWN,
         other_own=Others(7, 0.625),
-        n_nearest=20,
+        n_like_minded=20,
+        n_for=sum(likes),
+        n_against=len(likes) - sum(likes),
         neighbors=NEIGHBORS,
         other_users=Others(70, -0.09375),
     )
@@ -63,10 +66,29 @@ def test_for_and_against():
     assert [one.user for one in why.in_favor] == ["bob", "dot", "eve"]
     assert [one.user for one in why.against] == ["cid", "fay"]
     content = why.to_dict(1)
-    assert (content["n_for"], content["n_against"], content["n_nearest"]) == (3, 2, 20)
+    assert (content["n_for"], content["n_against"], content["n_like_minded"]) == (3, 2, 20)
     assert content["strongest_against"]["user"] == "cid"
     assert content["strongest_against"]["distance"] == 0.35
     assert explanation(neighbors=NEIGHBORS[:1]).to_dict()["strongest_against"] is None
+
+
+def test_more_people_than_are_named():
+    content = explanation(neighbors=NEIGHBORS[:1], n_for=9, n_against=4).to_dict()
+    assert (content["n_for"], content["n_against"], content["strongest_against"]) == (9, 4, None)
+    assert not unnamed(explanation(neighbors=NEIGHBORS[:2], n_for=9, n_against=4).reasons[2], 9, 4, "cid")
+
+
+def test_estimates_are_called_so():
+    exact, estimated = (explanation(estimated=some) for some in (False, True))
+    assert [one.to_dict()["nearer_than_is_estimated"] for one in (exact, estimated)] == [False, True]
+    assert "about 97%" in estimated.reasons[1]
+    assert "about" not in " ".join((*exact.reasons, str(exact)))
+    assert str(estimated).count("about") == len(NEIGHBORS)
+
+
+def test_a_list_may_leave_out_distances():
+    only = (NEIGHBORS[0]._replace(measure_value=None),)
+    assert explanation(neighbors=only).to_dict()["neighbors"][0]["distance"] is None
 
 
 def test_a_similarity_that_is_undefined():

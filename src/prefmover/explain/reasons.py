@@ -9,16 +9,25 @@ things:
 - *liked together*: at least :data:`BOTH` users like both, :data:`LIFT` times as many as by chance, and the
   item is among the nearest third of all items. (Films of one season are liked together, whatever they are.)
 
-**People with the user's taste** are the nearest users by the exact measure: :data:`LIKE_MINDED` of them, at
-most a quarter of all. Those of them who rated the item are named. Those who like it are *for* it, the others
-*against* it.
+**People with the user's taste** are the users with the largest weights in the score: :data:`LIKE_MINDED` of
+them, at most a quarter of all. They are near by the distances that the score uses, which are estimated
+between many users (:mod:`prefmover.measures.calibration`); a neighbor average takes the nearest by the exact
+measure. Those of them who like the item are *for* it, those who rated it and do not like it are *against* it.
+A list names the :data:`FOR` who add most and the :data:`AGAINST` who takes most; the explanation of one item
+names them all.
+
+How many users are less near than somebody who is named is a count if all are compared exactly. Otherwise it
+is an estimate, and is called one: the share of the landmarks, a random sample of the users, whose estimated
+distance is larger. A distance that is given is exact. Where distances are estimated, lists do not give them:
+the exact distances of users with hundreds of ratings take longer than everything else together. The
+explanation of one item computes and gives them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -32,7 +41,7 @@ from prefmover.explain.recommendation import (
 )
 from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import likes_among
-from prefmover.predict.ranker import Ranker
+from prefmover.predict.ranker import NearerThan, Ranker
 from prefmover.predict.ranking import SideScores
 from prefmover.predict.selection import n_ratings
 
@@ -57,7 +66,10 @@ LIFT = 1.5
 """... and this many times as many as by chance."""
 
 LIKE_MINDED = 40
-"""People with a user's taste: this many nearest users, at most a quarter of all."""
+"""People with a user's taste: this many users with the largest weights, at most a quarter of all."""
+
+FOR, AGAINST = 2, 1
+"""How many of them a list names for each item."""
 
 FEW = 2
 """Items in common are named if there are at most this many."""
@@ -69,6 +81,8 @@ def explain_items(
     items: Ints,
     ratings: Sequence[float | None],
     scores: SideScores | None = None,
+    *,
+    everybody: bool = False,
 ) -> list[RecommendationExplanation]:
     """Return the reasons to recommend items to a user, in one pass.
 
@@ -82,21 +96,25 @@ def explain_items(
         Positions of the items, and their predicted ratings.
     scores
         The user's scores of all items, if they are there.
+    everybody
+        Whether all like-minded users who rated an item are named, not only the strongest.
     """
     data = ranker.similarity.data
     scores = ranker.scores(state) if scores is None else scores
-    own, people = _OwnRatings.of(ranker, state, items), _People.of(ranker, state, items)
+    like_minded = _like_minded(ranker, state)
     if len(state.items):
-        parts = ranker.parts(state, items, people.positions)
+        parts = ranker.parts(state, items, like_minded)
         own_parts, user_parts = parts.items, parts.users
     else:
         own_parts, user_parts = np.zeros((0, len(items))), np.zeros((0, len(items)))
+    own = _OwnRatings.of(ranker, state, items, own_parts)
+    people = _People.of(ranker, state, items, like_minded, user_parts, everybody)
     counts, n_likes = n_ratings(data), np.diff(ranker.co_likes.liked.indptr)
     n_others = data.n_users - (state.position >= 0)
     explanations = []
     for k, item in enumerate(items.tolist()):
         item_side, user_side = float(scores.items[0, item]), float(scores.users[0, item])
-        named, neighbors = own.named(k, own_parts[:, k]), people.named(k, item, user_parts[:, k])
+        named, neighbors = own.named(k), people.named(k, item)
         other_own = item_side - sum(one.value for one in named)
         other_users = user_side - sum(one.value for one in neighbors)
         explanations.append(
@@ -112,9 +130,12 @@ def explain_items(
                 rated=next(iter(state.values[state.items == item].tolist()), None),
                 own=named,
                 other_own=Others(len(state.items) - len(named), other_own),
-                n_nearest=len(people.positions),
+                n_like_minded=len(like_minded),
+                n_for=people.answers[k].n_for,
+                n_against=people.answers[k].n_against,
                 neighbors=neighbors,
                 other_users=Others(n_others - len(neighbors), other_users),
+                estimated=people.near.estimated,
                 implicit=data.ratings.scale.implicit,
                 value_name=ranker.similarity.measure.value_name,
             )
@@ -122,72 +143,83 @@ def explain_items(
     return explanations
 
 
-def related(distances: Floats | None, n_both: Ints, lift: Floats, of: Ints) -> Bools:
-    """Return which of the items ``of`` are near an item, or liked together with it.
+def limits(distances: Floats) -> tuple[Floats, Floats]:
+    """Return up to which distance items are near each of some items, and up to which they are not far.
 
-    Parameters
-    ----------
-    distances
-        (n_items,) from the item to all items, NaN where there is no similarity; None without a geometry.
-    n_both, lift
-        (of,) how many like both, and how many times as many as by chance.
+    ``distances`` are (items, n_items), NaN where there is no similarity; both results are (items, 1).
     """
-    together = (n_both >= BOTH) & (lift >= LIFT)
-    if distances is None:
-        return together
-    n_nearer = np.searchsorted(np.sort(distances), distances[of]) - 1  # without the item itself
-    near = n_nearer < max(5, min(NEAR, len(distances) // NEAR_SHARE))
-    return ~np.isnan(distances[of]) & (near | (together & (n_nearer < len(distances) // SIDE_SHARE)))
+    # Fewer than m others are nearer than d if d is at most the m-th in order, counted from the item itself.
+    n = distances.shape[1]
+    ends = np.array([max(5, min(NEAR, n // NEAR_SHARE)), n // SIDE_SHARE])
+    inside = np.minimum(ends, n - 1)
+    farthest = np.partition(distances, inside, axis=1)[:, inside]  # NaN are last
+    farthest[np.isnan(farthest) | (ends >= n)] = np.inf
+    return farthest[:, :1], farthest[:, 1:]
+
+
+def liked_together(n_both: Ints, lift: Floats) -> Bools:
+    """Return which items are liked together, given how many like both and how many times chance that is."""
+    return np.asarray((n_both >= BOTH) & (lift >= LIFT))
 
 
 @dataclass(frozen=True, eq=False)
 class _OwnRatings:
-    """The user's ratings next to the items to explain.
+    """Those of the user's ratings that may be reasons: likes that add to the score of one of the items.
 
     Attributes
     ----------
-    liked
-        (rated,) which are likes.
+    at
+        Their positions among the user's ratings.
+    parts
+        (at, items) what they add.
     distances
-        (items, n_items) distances of the items to all items; None without a geometry.
+        (items, at) distances of the items to theirs; None without a geometry.
     n_both, lift
-        (items, rated) from :class:`~prefmover.predict.co_likes.CoLikes`.
+        (items, at) from :class:`~prefmover.predict.co_likes.CoLikes`.
+    related
+        (items, at) whether they are related.
     """
 
     data: Dataset
     state: UserState
-    liked: Bools
+    at: Ints
+    parts: Floats
     distances: Floats | None
     n_both: Ints
     lift: Floats
+    related: Bools
 
     @classmethod
-    def of(cls, ranker: Ranker, state: UserState, items: Ints) -> Self:
+    def of(cls, ranker: Ranker, state: UserState, items: Ints, parts: Floats) -> Self:
         data = ranker.similarity.data
-        n_both, lift = ranker.co_likes.together(items, state.items)
-        geometry = data.geometry_if(needed=False)
-        distances = None
-        if geometry is not None:
-            distances = geometry.block(items, None)
-            distances[geometry.similarity_at(distances) <= 0] = np.nan
-        return cls(data, state, _likes(data, state), distances, n_both, lift)
+        at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
+        geometry, distances = data.geometry_if(needed=False), None
+        aside = np.ones((len(items), len(at)), bool)
+        near = ~aside
+        if geometry is not None and len(at):
+            whole = geometry.block(items, None)
+            # Similarities fall with the distance: if the farthest have one, all have.
+            if (geometry.similarity_at(whole.max(axis=1)) <= 0).any():
+                whole[geometry.similarity_at(whole) <= 0] = np.nan
+            distances, ends = whole[:, state.items[at]], limits(whole)
+            near, aside = distances <= ends[0], distances <= ends[1]
+        n_both, lift = ranker.co_likes.together(items, state.items[at])
+        is_related = near | (liked_together(n_both, lift) & aside)
+        return cls(data, state, at, parts[at], distances, n_both, lift, is_related)
 
-    def named(self, k: int, parts: Floats) -> tuple[OwnRating, ...]:
-        """Return the ratings that are reasons for item k, given what each adds."""
-        data, state = self.data, self.state
-        distances = None if self.distances is None else self.distances[k]
-        close = related(distances, self.n_both[k], self.lift[k], state.items)
-        best = np.flatnonzero(self.liked & close & (parts >= LEAST))
-        rows = []
+    def named(self, k: int) -> tuple[OwnRating, ...]:
+        """Return the ratings that are reasons for item k, those that add most first."""
+        data, state, parts, rows = self.data, self.state, self.parts[:, k], []
+        best = np.flatnonzero(self.related[k] & (parts >= LEAST))
         for i in best[np.argsort(-parts[best], kind="stable")].tolist():
-            position = int(state.items[i])
+            position = int(state.items[self.at[i]])
             rows.append(
                 OwnRating(
                     data.ratings.items[[position]].tolist()[0],
                     data.items.label(position),
-                    float(state.values[i]),
+                    float(state.values[self.at[i]]),
                     float(parts[i]),
-                    None if distances is None else float(distances[position]),
+                    None if self.distances is None else float(self.distances[k, i]),
                     int(self.n_both[k, i]),
                     float(self.lift[k, i]),
                 )
@@ -195,62 +227,110 @@ class _OwnRatings:
         return tuple(rows)
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """The nearest users, and their ratings of the items to explain.
+def _like_minded(ranker: Ranker, state: UserState) -> Ints:
+    """Return the positions of the people with a user's taste; nobody if nothing is known about the user."""
+    n_others = ranker.similarity.data.n_users - (state.position >= 0)
+    if not len(state.items) or not n_others:
+        return np.empty(0, np.int64)
+    return ranker.like_minded(state, min(LIKE_MINDED, -(-n_others // 4)))
+
+
+class _Answers(NamedTuple):
+    """What like-minded users gave an item.
 
     Attributes
     ----------
-    positions, values
-        (near,) the users, nearest first, and the measure.
-    gave
-        (near, items) their ratings of the items, sparse.
+    named
+        Those who are named, as positions among the like-minded, with the largest parts first.
+    given, likes, parts
+        Their ratings, whether these are likes, and what they add to the score.
+    n_for, n_against
+        How many like the item or not, named or not.
+    """
+
+    named: Ints
+    given: Floats
+    likes: Bools
+    parts: Floats
+    n_for: int
+    n_against: int
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """The like-minded users who are named, and their ratings of the items to explain.
+
+    Attributes
+    ----------
+    like_minded
+        Positions of the like-minded users.
+    answers
+        One for each item.
+    known
+        Those of the like-minded who are named anywhere, ascending, as positions among them.
+    values, near
+        (known,) the exact measure, None if it was not computed; and how near they are.
     common
         For each of them, the positions of the items that the user has rated too.
     """
 
     ranker: Ranker
     state: UserState
-    positions: Ints
-    values: Floats
-    gave: Any
+    like_minded: Ints
+    answers: list[_Answers]
+    known: Ints
+    values: Floats | None
+    near: NearerThan
     common: list[Ints]
 
     @classmethod
-    def of(cls, ranker: Ranker, state: UserState, items: Ints) -> Self:
+    def of(
+        cls, ranker: Ranker, state: UserState, items: Ints, like_minded: Ints, parts: Floats, everybody: bool
+    ) -> Self:
         similarity = ranker.similarity
-        ratings, n_others = similarity.data.ratings, similarity.data.n_users - (state.position >= 0)
-        positions, values = np.empty(0, np.int64), np.empty(0)
-        if len(state.items) and n_others:
-            k = min(LIKE_MINDED, -(-n_others // 4))
-            if state.guest is None:
-                positions, values = similarity.nearest_to(state.position, k)
-            else:
-                positions, values = similarity.nearest(None, k, state.guest).row(0)
+        ratings, means = similarity.data.ratings, ranker.co_likes.means
+        gave, answers = ratings.matrix[like_minded][:, items].tocsc(), []
+        for k in range(len(items)):
+            column = slice(*gave.indptr[k : k + 2])
+            at, given = gave.indices[column].astype(np.int64), gave.data[column]
+            likes, part = likes_among(given, means[like_minded[at]], ratings.scale), parts[at, k]
+            order = np.argsort(-np.abs(part), kind="stable")
+            if not everybody:
+                in_favor, against = np.flatnonzero(likes), np.flatnonzero(~likes)
+                chosen = np.zeros(len(at), bool)
+                chosen[in_favor[np.argsort(-part[in_favor], kind="stable")[:FOR]]] = True
+                chosen[against[np.argsort(part[against], kind="stable")[:AGAINST]]] = True
+                order = order[chosen[order]]
+            n_for = int(np.count_nonzero(likes))
+            answers.append(
+                _Answers(at[order], given[order], likes[order], part[order], n_for, len(at) - n_for)
+            )
+        known = np.unique(np.concatenate([np.empty(0, np.int64), *(one.named for one in answers)]))
+        named = like_minded[known]
+        values, near = None, NearerThan(np.empty(0), estimated=False)
+        if len(named):
+            if everybody or similarity.calibration is None:
+                values = similarity.exact_values(state.position, state.guest, named)
+            near = ranker.nearer_than(state, named, values)
         rated = np.zeros(ratings.n_items, bool)
         rated[state.items] = True
-        rows = [ratings.row(v)[0] for v in positions.tolist()]
+        rows = [ratings.row(v)[0] for v in named.tolist()]
         common = [row[rated[row]] for row in rows]
-        return cls(ranker, state, positions, values, ratings.matrix[positions][:, items].tocsc(), common)
+        return cls(ranker, state, like_minded, answers, known, values, near, common)
 
-    def named(self, k: int, item: int, parts: Floats) -> tuple[NeighborRating, ...]:
-        """Return the ratings of an item, the k-th, given what each user adds; the largest parts first."""
-        data, column = self.ranker.similarity.data, slice(*self.gave.indptr[k : k + 2])
-        at, given = self.gave.indices[column], self.gave.data[column]
-        likes = likes_among(given, self.ranker.co_likes.means[self.positions[at]], data.ratings.scale)
-        n_others = data.n_users - (self.state.position >= 0)
-        rows = []
-        for j in np.argsort(-np.abs(parts[at]), kind="stable").tolist():
-            near, other = int(at[j]), int(self.positions[at[j]])
-            common = self.common[near]
+    def named(self, k: int, item: int) -> tuple[NeighborRating, ...]:
+        """Return the ratings of an item, the k-th, by those who are named; the largest parts first."""
+        data, answers, rows = self.ranker.similarity.data, self.answers[k], []
+        for j, at in enumerate(np.searchsorted(self.known, answers.named).tolist()):
+            other, common = int(self.like_minded[self.known[at]]), self.common[at]
             rows.append(
                 NeighborRating(
                     data.ratings.users[[other]].tolist()[0],
-                    float(given[j]),
-                    bool(likes[j]),
-                    float(parts[near]),
-                    float(self.values[near]),
-                    (n_others - near - 1) / n_others,
+                    float(answers.given[j]),
+                    bool(answers.likes[j]),
+                    float(answers.parts[j]),
+                    None if self.values is None else float(self.values[at]),
+                    float(self.near.shares[at]),
                     len(common),
                     tuple(data.items.label(i) for i in common.tolist()) if len(common) <= FEW else (),
                     None if len(common) else self._alike(other, item),

@@ -46,7 +46,7 @@ class OwnRating(NamedTuple):
 
 
 class NeighborRating(NamedTuple):
-    """The rating of a recommended item by one of the nearest users.
+    """The rating of a recommended item by a like-minded user.
 
     Attributes
     ----------
@@ -57,9 +57,10 @@ class NeighborRating(NamedTuple):
     value
         What the neighbor adds to the score.
     measure_value
-        The exact distance (or similarity) between the user and the neighbor.
+        The exact distance (or similarity) between the user and the neighbor; None in a list of
+        recommendations if it was not needed. Then the explanation of one item has it.
     nearer_than
-        The share of all other users who are less near.
+        The share of all other users who are less near; see ``estimated`` of the explanation.
     n_common, common
         How many items both rated, and their titles if there are at most two.
     alike
@@ -71,7 +72,7 @@ class NeighborRating(NamedTuple):
     rating: float
     likes_it: bool
     value: float
-    measure_value: float
+    measure_value: float | None
     nearer_than: float
     n_common: int
     common: tuple[str, ...] = ()
@@ -104,11 +105,15 @@ class RecommendationExplanation:
         The user's own rating of the item; None for an item that is new to the user.
     own, other_own
         The user's ratings of related items, those that add most first; and all other ratings together.
-    n_nearest
-        How many of the nearest users are people with the user's taste.
+    n_like_minded
+        How many users are people with the user's taste: those with the largest weights in the score.
+    n_for, n_against
+        How many of them like the item, and how many rated it and do not like it.
     neighbors, other_users
-        The ratings of those of them who rated the item, those that add or take most first; and all other
-        users together.
+        The ratings of some of them, or of all who rated the item, those that add or take most first; and all
+        other users together.
+    estimated
+        Whether ``nearer_than`` of the neighbors is an estimate (:mod:`prefmover.explain.reasons`).
     implicit
         Whether the data are implicit feedback: what people did, not what they said.
     value_name
@@ -126,9 +131,12 @@ class RecommendationExplanation:
     rated: float | None
     own: tuple[OwnRating, ...]
     other_own: Others
-    n_nearest: int
+    n_like_minded: int
+    n_for: int
+    n_against: int
     neighbors: tuple[NeighborRating, ...]
     other_users: Others
+    estimated: bool = False
     implicit: bool = False
     value_name: str = "distance"
 
@@ -139,12 +147,12 @@ class RecommendationExplanation:
 
     @property
     def in_favor(self) -> tuple[NeighborRating, ...]:
-        """Those of the neighbors who like the item, those that add most first."""
+        """Those of the named neighbors who like the item, those that add most first."""
         return tuple(sorted((one for one in self.neighbors if one.likes_it), key=lambda one: -one.value))
 
     @property
     def against(self) -> tuple[NeighborRating, ...]:
-        """Those of the neighbors who rated the item and do not like it, the strongest first."""
+        """Those of the named neighbors who do not like the item, the strongest first."""
         return tuple(sorted((one for one in self.neighbors if not one.likes_it), key=lambda one: one.value))
 
     @property
@@ -169,9 +177,10 @@ class RecommendationExplanation:
             "reasons": list(self.reasons),
             "own": [one._asdict() for one in self.own[:n]],
             "other_own": _with(self.other_own, self.own[n:] if n is not None else ()),
-            "n_nearest": self.n_nearest,
-            "n_for": len(self.in_favor),
-            "n_against": len(self.against),
+            "n_like_minded": self.n_like_minded,
+            "n_for": self.n_for,
+            "n_against": self.n_against,
+            "nearer_than_is_estimated": self.estimated,
             "strongest_against": self._neighbor(against[0]) if against else None,
             "neighbors": [self._neighbor(one) for one in self.neighbors[:n]],
             "other_users": _with(self.other_users, self.neighbors[n:] if n is not None else ()),
@@ -196,7 +205,7 @@ class RecommendationExplanation:
     def _neighbor(self, one: NeighborRating) -> dict[str, Any]:
         fields = one._asdict()
         value = fields.pop("measure_value")
-        return {**fields, self.value_name: None if isnan(value) else value}
+        return {**fields, self.value_name: None if value is None or isnan(value) else value}
 
     def __str__(self) -> str:
         return "\n".join(text.recommendation_lines(self))

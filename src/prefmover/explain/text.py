@@ -223,20 +223,24 @@ def _own_text(own: Sequence[OwnRating], implicit: bool) -> str:
 
 
 def _people_text(explanation: RecommendationExplanation) -> list[str]:
-    """Return who of the nearest users likes an item, how many do and do not, and the strongest against it."""
+    """Return who of the like-minded likes an item, how many do and do not, and the strongest against it."""
     e, lines = explanation, []
     named = [one for one in e.in_favor if one.value > 0][:2]
     if named:
         names = _and([f"{named[0].user}{_in_common(named[0])}", *(str(one.user) for one in named[1:])])
         given = list(dict.fromkeys(f"{one.rating:g}" for one in named))  # as many as names, or one for all
         gave = "chose it" if e.implicit else f"gave it {_and(given)}"
-        near = floor(100 * min(one.nearer_than for one in named))
-        lines.append(f"people with your taste: {names}, nearer to you than {near}% of users, {gave}")
-    if not e.implicit and (e.against or len(e.in_favor) > len(named)):
-        nearest = f"of the {counted(e.n_nearest, 'user')} nearest to you"
+        near = _nearer_than(min(one.nearer_than for one in named), e.estimated)
+        lines.append(f"people with your taste: {names}, {near}, {gave}")
+    if not e.implicit and (e.n_against or e.n_for > len(named)):
+        most = f"of the {counted(e.n_like_minded, 'user')} who count most for you"
         last = f"; strongest against: {e.against[0].user} {_gave(e.against[0], False)}" if e.against else ""
-        lines.append(f"{nearest}, {len(e.in_favor)} for and {len(e.against)} against{last}")
+        lines.append(f"{most}, {e.n_for} for and {e.n_against} against{last}")
     return lines
+
+
+def _nearer_than(share: float, estimated: bool) -> str:
+    return f"nearer to you than {'about ' if estimated else ''}{floor(100 * share)}% of users"
 
 
 def _in_common(one: NeighborRating) -> str:
@@ -298,13 +302,13 @@ def _recommendation_rows(explanation: RecommendationExplanation, n: int) -> list
         rows.append((f"{name} of yours", f"{own['value']:+.3f}", ""))
     for one in e.neighbors[:n]:
         common = _in_common(one) or f", {one.n_common:,} in common"
-        near = f"nearer to you than {floor(100 * one.nearer_than)}% of users{common}"
+        near = _nearer_than(one.nearer_than, e.estimated) + common
         rows.append((f"{one.user} {_gave(one, e.implicit)}", f"{one.value:+.3f}", near))
     taste = ""
-    if e.n_nearest:
-        counts = "" if e.implicit else f": {len(e.in_favor)} for, {len(e.against)} against"
-        nearest = counted(e.n_nearest, "nearest user")
-        taste = f"of the {nearest}, {len(e.neighbors)} {verb} it{counts}"
+    if e.n_like_minded:
+        counts = "" if e.implicit else f": {e.n_for} for, {e.n_against} against"
+        most = f"{counted(e.n_like_minded, 'user')} who count most"
+        taste = f"of the {most}, {e.n_for + e.n_against} {verb} it{counts}"
     rows.append((counted(users["count"], "other user"), f"{users['value']:+.3f}", taste))
     sides = f"{e.item_side:.3f} from your {noun}s, {e.user_side:.3f} from other users"
     return [*rows, ("score", f"{e.score:.3f}", sides)]

@@ -35,6 +35,7 @@ __all__ = [
     "UserRows",
     "calibrate",
     "estimate",
+    "estimate_to_few",
     "estimate_to_landmarks",
     "estimated_distances",
 ]
@@ -245,6 +246,29 @@ def estimate_to_landmarks(
     kernels.expected(user.indptr, user.items, user.share, landmarks.nearest, forward)
     backward = _one_sided(landmarks.rows, user, geometry, 1)
     return _combined(calibration, landmarks.largest, user, landmarks.rows, forward, backward, 1)
+
+
+def estimate_to_few(
+    calibration: Calibration, geometry: ItemGeometry, user: UserRows, others: UserRows, largest: float
+) -> Floats:
+    """Return :func:`estimate` between one user and a few others, (others,).
+
+    ``largest`` is the largest distance between items, which is known from :class:`Landmarks`.
+    """
+    from prefmover.measures import _calibration as kernels
+
+    targets, at = np.unique(others.items, return_inverse=True)
+    n, grid = len(user.items), np.ascontiguousarray(geometry.grid_block(user.items, targets).T)
+    table, scratch = np.empty((n, len(others)), np.int32), np.empty(n, np.int32)
+    kernels.nearest(others.indptr, at, grid, scratch, table)
+    forward, backward = (np.empty(shape, np.float32) for shape in ((1, len(others)), (len(others), 1)))
+    steps = (table * geometry.unit).astype(np.float32)
+    kernels.expected(user.indptr, np.arange(n, dtype=np.int32), user.share, steps, forward)
+    least = grid.min(axis=1, initial=np.iinfo(np.int32).max, keepdims=True)
+    steps = (least * geometry.unit).astype(np.float32)
+    kernels.expected(others.indptr, at.astype(np.int32), others.share, steps, backward)
+    row: Floats = _combined(calibration, largest, user, others, forward, backward, 1)[0]
+    return row
 
 
 def _combined(

@@ -512,7 +512,7 @@ class BaseRecommender(Estimator, ABC):
         state = self._state(user, known=user is not None)
         position = self.data_.ratings.item_positions([item])
         rating = None if self.data_.ratings.scale.implicit else self.predict_one(state, item).rating
-        return explain_items(self.ranker_, state, position, [rating])[0]
+        return explain_items(self.ranker_, state, position, [rating], everybody=True)[0]
 
     def _explain_rating(self, state: UserState, item: Any) -> RatingExplanation:
         data = self.data_

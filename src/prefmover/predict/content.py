@@ -12,27 +12,41 @@ go together and knows nothing about items that few people rated; the geometry kn
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from prefmover._typing import Ints
 from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.nearest_items import weighted_nearest
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
-__all__ = ["content_weights"]
+__all__ = ["content_weights", "shared_content"]
 
 N_NEAREST = 300
 RATE = 4.0
-BLOCK_ITEMS = 512
-RIGHT_ANGLE = 1e-6  # cosine from which items have something in common
+
+_LAST: ContextVar[list[tuple[ItemGeometry, Ints, Any]] | None] = ContextVar("last", default=None)
 
 
-def content_weights(geometry: ItemGeometry, rated: Ints) -> Sparse:
+@contextmanager
+def shared_content() -> Iterator[None]:
+    """Within this context, the last weights are kept: a second call for the same items takes them."""
+    token = _LAST.set([])
+    try:
+        yield
+    finally:
+        _LAST.reset(token)
+
+
+def content_weights(geometry: ItemGeometry, rated: Ints, n_threads: int | None = None) -> Sparse:
     """Return c between rated items, (n_items, n_items) in single precision; 0 for all others.
 
     Items at a right angle have nothing in common, and no weight. Other distances are scaled so that the
@@ -45,22 +59,25 @@ def content_weights(geometry: ItemGeometry, rated: Ints) -> Sparse:
            [0. , 0. , 0. , 0. ],
            [0. , 0.5, 0. , 0. ]], dtype=float32)
     """
-    from scipy.sparse import csr_array
+    last = _LAST.get()
+    for of, items, weights in last or ():
+        if of is geometry and np.array_equal(items, rated):
+            same: Sparse = weights
+            return same
+    found = _weights(geometry, rated, n_threads)
+    if last is not None:
+        last[:] = [(geometry, rated, found)]
+    return found
 
-    to_angles = np.pi / 2 / (geometry.farthest or 1.0)
-    k = min(N_NEAREST + 1, len(rated))  # one more: the item itself is dropped
-    rows, columns, values = [], [], []
-    for first in range(0, len(rated), BLOCK_ITEMS):
-        block = rated[first : first + BLOCK_ITEMS]
-        at, near = geometry.nearest_of(block, rated, k)
-        others, angles = rated[at], near * to_angles
-        w = np.exp(-RATE * (angles - angles[:, :1]))  # relative to the nearest: they cannot all be 0
-        w *= (others != block[:, None]) & (np.cos(angles) > RIGHT_ANGLE)
-        total = w.sum(axis=1, keepdims=True)
-        w /= np.where(total > 0, total, 1.0)
-        there = w > 0
-        rows.append(others[there])
-        columns.append(np.broadcast_to(block[:, None], w.shape)[there])
-        values.append(w[there].astype(np.float32))
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    return csr_array(entries, shape=(geometry.n_items, geometry.n_items))
+
+def _weights(geometry: ItemGeometry, rated: Ints, n_threads: int | None) -> Sparse:
+    from scipy.sparse import csc_array
+
+    k = min(N_NEAREST + 1, len(rated))  # one more: an item has no weight for itself
+    nearest, w = weighted_nearest(
+        geometry, rated, rated, k, RATE, angles=True, dtype=np.float32, n_threads=n_threads
+    )
+    there, counts = w > 0, np.zeros(geometry.n_items, np.int64)
+    counts[rated] = there.sum(axis=1)
+    indptr, shape = np.concatenate(([0], np.cumsum(counts))), (geometry.n_items, geometry.n_items)
+    return csc_array((w[there], nearest[there], indptr), shape=shape).tocsr()

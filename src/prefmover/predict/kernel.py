@@ -222,12 +222,7 @@ class KernelPredictor(Predictor):
 
     def _measure_values(self, state: UserState, others: Ints) -> dict[int, float]:
         """Return the measure between a user and some others, by position; undefined values are left out."""
-        if not len(others):
-            return {}
-        if state.guest is not None:
-            values = self.similarity.guest_values(state.guest, others)[0]
-        else:
-            values = self.similarity.values(np.array([state.position]), others)[0]
+        values = self.similarity.exact_values(state.position, state.guest, others)
         pairs = zip(others.tolist(), values.tolist(), strict=True)
         return {v: value for v, value in pairs if not np.isnan(value)}
 

@@ -39,6 +39,21 @@ KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
 SPARSE_ARRAYS = ("data", "indices", "indptr")
 
 
+class NearerThan(NamedTuple):
+    """How near some users are among all.
+
+    Attributes
+    ----------
+    shares
+        (users,) the share of the other users who are less near than each.
+    estimated
+        Whether the shares are estimates: the others are a sample, or their distances are estimated.
+    """
+
+    shares: Floats
+    estimated: bool
+
+
 class Parts(NamedTuple):
     """The parts of the scores of some items for one user.
 
@@ -81,6 +96,20 @@ class Ranker(ABC):
     @abstractmethod
     def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
         """Return the parts of the scores of items for a user with ratings."""
+
+    @abstractmethod
+    def like_minded(self, state: UserState, k: int) -> Ints:
+        """Return the k users with the largest weights in the scores of a user with ratings, largest first.
+
+        They are fewer if fewer have a weight.
+        """
+
+    @abstractmethod
+    def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
+        """Return how near some of the like-minded users are, given the exact values of the measure.
+
+        Without values, those that the scores use are taken.
+        """
 
     @abstractmethod
     def with_data(self, data: Dataset, changed: Ints) -> Self:
@@ -167,8 +196,8 @@ class TwoSidedRanker(Ranker):
             return block
 
         kernel = UserKernel.from_blocks(data.n_users, landmarks, weights)
-        geometry = data.geometry
-        return cls(similarity, self_values[landmarks], Ranking.fit(likes, geometry, kernel, settings))
+        ranking = Ranking.fit(likes, data.geometry, kernel, settings, similarity.n_threads)
+        return cls(similarity, self_values[landmarks], ranking)
 
     @cached_property
     def likes(self) -> Any:
@@ -186,6 +215,41 @@ class TwoSidedRanker(Ranker):
         """Return the scores of a guest, (1, n_items)."""
         assert state.guest is not None
         return self.ranking.guest_scores(likes_of(state.guest), state.ranking)
+
+    def like_minded(self, state: UserState, k: int) -> Ints:
+        """Return the k users with the largest K_uv, largest first, if the measure is defined for them."""
+        kernel = self.ranking.user_side.kernel
+        weights = kernel.between(kernel.features[state.position] if state.guest is None else state.ranking)
+        if state.position >= 0:
+            weights[state.position] = 0.0
+        n = len(weights)
+        least = np.partition(weights, n - k)[n - k] if k < n else 0.0
+        best = np.flatnonzero((weights >= least) & (weights > 0))
+        best = best[np.argsort(-weights[best], kind="stable")][:k]
+        if self.similarity.calibration is not None:
+            return best
+        # Through others, a user may have a weight for whom the measure itself is undefined.
+        return best[~np.isnan(self.similarity.exact_values(state.position, state.guest, best))]
+
+    def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
+        """Return how near some users are among the landmarks, who are all users or a random sample.
+
+        The landmarks' distances are those that the scores use: estimated if there is a calibration. Values
+        of the users take their place.
+        """
+        similarity, landmarks = self.similarity, self.ranking.user_side.kernel.landmarks
+        sample, estimates = similarity.estimates_from(state.position, state.guest, landmarks, users)
+        values = estimates if values is None else values
+        at = np.searchsorted(landmarks, users)
+        there = landmarks[np.minimum(at, len(landmarks) - 1)] == users
+        sample[at[there]] = values[there]
+        sample = sample[landmarks != state.position]
+        sign = 1 if similarity.measure.larger_is_closer else -1
+        closeness, those = (np.where(np.isnan(some), -np.inf, sign * some) for some in (sample, values))
+        n_less_near = np.searchsorted(np.sort(closeness), those)
+        n_others = similarity.data.n_users - (state.position >= 0)
+        estimated = similarity.calibration is not None or len(sample) < n_others
+        return NearerThan(n_less_near / np.where(there, len(sample), len(sample) + 1), estimated)
 
     def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
         known = state.guest is None
@@ -309,6 +373,9 @@ class VoteRanker(Ranker):
     similar: SimilarItems | None = None
 
     def _block(self, users: Ints) -> SideScores:
+        if len(users) == 1:  # remembered for the reasons
+            neighbors, values = self.similarity.nearest_to(int(users[0]), self.k)
+            return self._votes(np.array([0, len(neighbors)]), neighbors, self.weight(values))
         nearest = self.similarity.nearest(users, self.k)
         return self._votes(nearest.indptr, nearest.neighbors, self.weight(nearest.values))
 
@@ -322,14 +389,28 @@ class VoteRanker(Ranker):
         neighbors, weights = state.ranking
         return self._votes(np.array([0, len(neighbors)]), neighbors, weights)
 
+    def _neighbors(self, state: UserState) -> tuple[Ints, Floats]:
+        """Return the nearest users, and their weights."""
+        if state.guest is not None:
+            neighbors, weights = state.ranking
+            return neighbors, weights
+        neighbors, values = self.similarity.nearest_to(state.position, self.k)
+        return neighbors, self.weight(values)
+
+    def like_minded(self, state: UserState, k: int) -> Ints:
+        """Return the nearest k of the users who vote."""
+        return self._neighbors(state)[0][:k]
+
+    def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
+        """Return how near some of the users who vote are: all others are less near than those after them."""
+        neighbors, n_others = self._neighbors(state)[0], self.similarity.data.n_users - (state.position >= 0)
+        order = np.argsort(neighbors, kind="stable")
+        rank = order[np.searchsorted(neighbors, users, sorter=order)]
+        return NearerThan((n_others - 1 - rank) / n_others, estimated=False)
+
     def _parts(self, state: UserState, items: Ints, users: Ints | None) -> Parts:
-        if state.guest is None:
-            nearest = self.similarity.nearest(np.array([state.position]), self.k)
-            neighbors, some = nearest.neighbors, self.weight(nearest.values)
-            likes = self.likes[[state.position]].data
-        else:
-            neighbors, some = state.ranking
-            likes = likes_of(state.guest).data
+        neighbors, some = self._neighbors(state)
+        likes = (self.likes[[state.position]] if state.guest is None else likes_of(state.guest)).data
         some = np.nan_to_num(some)
         weights = np.zeros(self.similarity.data.n_users)
         weights[neighbors] = some / (np.abs(some).sum() or 1.0)

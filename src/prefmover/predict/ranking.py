@@ -173,7 +173,12 @@ class Ranking:
 
     @classmethod
     def fit(
-        cls, likes: Likes, geometry: ItemGeometry | None, kernel: UserKernel, settings: RankingSettings
+        cls,
+        likes: Likes,
+        geometry: ItemGeometry | None,
+        kernel: UserKernel,
+        settings: RankingSettings,
+        n_threads: int | None = None,
     ) -> Self:
         """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
         mean_square = mean_squared_like(likes)
@@ -182,7 +187,7 @@ class Ranking:
         content = None
         if geometry is not None and settings.content and likes.nnz:
             rated = np.unique(likes.indices).astype(np.int64)
-            content = float(settings.content) * content_weights(geometry, rated)
+            content = float(settings.content) * content_weights(geometry, rated, n_threads)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
         # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
         moment = np.ascontiguousarray(np.asarray(likes.T.astype(np.float32) @ kernel.features).T)

@@ -137,10 +137,11 @@ class _Content(NamedTuple):
     weights: Any
 
     @classmethod
-    def of(cls, geometry: ItemGeometry | None, rated: Ints) -> Self:
+    def of(cls, geometry: ItemGeometry | None, rated: Ints, n_threads: int | None) -> Self:
         if geometry is None:
             return cls(None, None)
-        return cls(geometry, content_weights(geometry, rated)[rated][:, rated])
+        weights = content_weights(geometry, rated, n_threads)
+        return cls(geometry, weights if len(rated) == geometry.n_items else weights[rated][:, rated])
 
 
 class _HeldOut:
@@ -163,7 +164,7 @@ class _HeldOut:
         self.angles = row_angles(self.likes, self.likes)
         geometry = train.data.geometry
         if content is None or content.geometry is not geometry:  # unless another split has the same
-            content = _Content.of(geometry, rated.astype(np.int64))
+            content = _Content.of(geometry, rated.astype(np.int64), train.n_threads)
         self.content = content
         self.similar = np.zeros(self.likes.shape, np.float32)
         if content.weights is not None:

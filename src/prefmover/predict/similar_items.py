@@ -16,6 +16,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.nearest_items import weighted_nearest
 from prefmover.predict.user_kernel import Singles
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = ["SimilarItems"]
 N_SIMILAR = 10
 RATE = 3.0
 SHARE = 0.5
-BLOCK_ITEMS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +59,11 @@ class SimilarItems:
 
         n = geometry.n_items
         unrated, k = np.setdiff1d(np.arange(n), rated), min(N_SIMILAR, len(rated))
-        rows, columns, values = [np.arange(n)], [np.arange(n)], [np.ones(n)]
-        for first in range(0, len(unrated), BLOCK_ITEMS):
-            block = unrated[first : first + BLOCK_ITEMS]
-            nearest, near = geometry.nearest_of(block, rated, k)
-            w = np.exp(-RATE * (near - near[:, :1]))  # relative to the nearest: the weights cannot all be 0
-            rows.append(np.repeat(block, k))
-            columns.append(rated[nearest].ravel())
-            values.append((SHARE * w / w.sum(axis=1, keepdims=True)).ravel())
-        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-        return cls(csr_array(entries, shape=(n, n)))
+        similar, w = weighted_nearest(geometry, unrated, rated, k, RATE)
+        rows = np.concatenate([np.arange(n), np.repeat(unrated, k)])
+        columns = np.concatenate([np.arange(n), similar.ravel()])
+        values = np.concatenate([np.ones(n), (SHARE * w).ravel()])
+        return cls(csr_array((values, (rows, columns)), shape=(n, n)))
 
     @classmethod
     def of_likes(cls, likes: Sparse, geometry: ItemGeometry | None) -> Self | None:

@@ -14,6 +14,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure
 from prefmover.measures.calibration import (
     Calibration,
@@ -22,6 +23,7 @@ from prefmover.measures.calibration import (
     UserRows,
     calibrate,
     estimate,
+    estimate_to_few,
     estimate_to_landmarks,
 )
 from prefmover.measures.pairs import Pairs, compute, entries_of_rows
@@ -38,6 +40,9 @@ BLOCK_USERS = 256
 
 REMEMBERED = 10_000
 """Users whose nearest users are remembered, some 700 bytes each."""
+
+FEW_USERS = 64
+"""For up to this number of users, the masses of all users are not prepared."""
 
 EXACT_PAIRS = 10_000
 """Up to this number of pairs of users, nothing is estimated: exact distances take a second or two."""
@@ -158,12 +163,40 @@ class UserSimilarity:
         if self.calibration is None:
             return replace(self, data=self.landmark_data, fitted=None).guest_values(guest, landmarks)
         geometry = self.data.require_geometry(self.measure.label)
-        one = UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
+        one = _guest_rows(guest, geometry)
         estimates = estimate_to_landmarks(self.calibration, geometry, one, self.landmarks(landmarks))[0]
         if self.measure.term is None:
             return estimates, 0.0
         terms, itself = self._guest_terms(self.landmark_data, guest, landmarks)
         return estimates + terms, itself
+
+    def estimates_from(
+        self, user: int, guest: Ratings | None, landmarks: Ints, others: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the measure between a user, or a guest, and landmarks, and that to a few others.
+
+        Both are estimated if there is a calibration; a user is not recognized as itself.
+        """
+        if self.calibration is None:
+            return self.exact_values(user, guest, landmarks), self.exact_values(user, guest, others)
+        geometry, prepared = self.data.require_geometry(self.measure.label), self.landmarks(landmarks)
+        one = self._rows(np.array([user])) if guest is None else _guest_rows(guest, geometry)
+        found = (
+            estimate_to_landmarks(self.calibration, geometry, one, prepared)[0],
+            estimate_to_few(self.calibration, geometry, one, self._rows(others), prepared.largest),
+        )
+        if self.measure.term is not None:
+            for values, some in zip(found, (landmarks, others), strict=True):
+                values += self._terms(user, guest, some)
+        return found
+
+    def _terms(self, user: int, guest: Ratings | None, others: Ints) -> Floats:
+        """Return the term that the measure adds to PMD, between a user, or a guest, and others."""
+        assert self.measure.term is not None
+        if guest is not None:
+            return self._guest_terms(self.data, guest, others)[0]
+        query = np.array([user])
+        return np.asarray(self.measure.term(Pairs(self.data, query, others))(query)[0])
 
     def _guest_terms(self, data: Dataset, guest: Ratings, others: Ints) -> tuple[Floats, float]:
         """Return the term that the measure adds to PMD, between a guest and others, and the guest itself."""
@@ -178,17 +211,16 @@ class UserSimilarity:
         """Return landmarks by their positions, prepared for estimates; once for a model."""
         geometry, key = self.data.require_geometry(self.measure.label), landmarks.tobytes()
         if key not in self.prepared:
-            data, everyone = self.landmark_data, np.arange(len(landmarks))
-            if data.half_life is None:  # no need to prepare the masses of all users
-                rows = UserRows.take(preferences(data.ratings.take(users=landmarks)), geometry, everyone)
-            else:
-                rows = UserRows.take(data.preferences, geometry, landmarks)
+            rows = _few_rows(self.landmark_data, geometry, landmarks)
             nearest = None if self.stored_nearest is None else self.stored_nearest.get(key)
             self.prepared[key] = Landmarks.prepare(rows, geometry, self.n_threads, nearest)
         return self.prepared[key]
 
     def _rows(self, users: Ints) -> UserRows:
-        return UserRows.take(self.data.preferences, self.data.require_geometry(self.measure.label), users)
+        geometry = self.data.require_geometry(self.measure.label)
+        if len(users) <= FEW_USERS:
+            return _few_rows(self.data, geometry, users)
+        return UserRows.take(self.data.preferences, geometry, users)
 
     def blocks(self, users: Ints, guest: Ratings | None = None) -> Iterator[tuple[Ints, Floats]]:
         """Yield the measure between blocks of users, or a guest, and all users: (positions, rows)."""
@@ -227,6 +259,15 @@ class UserSimilarity:
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]
         return row[:-1], 0.0 if self.measure.is_zero_for_itself else float(row[-1])
+
+    def exact_values(self, user: int, guest: Ratings | None, others: Ints) -> Floats:
+        """Return the exact measure between a user, or a guest, and ``others``; NaN where it is undefined."""
+        if not len(others):
+            return np.empty(0)
+        if guest is not None:
+            return self.guest_values(guest, others)[0]
+        row: Floats = self.values(np.array([user]), others)[0]
+        return row
 
     def _guest_distances(self, guest: Ratings, others: Ints) -> Floats:
         """Return exact distances from a guest; the masses of the data's users are prepared once for all."""
@@ -309,6 +350,17 @@ class UserSimilarity:
             progress,
             index,
         )
+
+
+def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
+    """Return rows of some users, without the masses of all if they are not needed."""
+    if data.half_life is not None:
+        return UserRows.take(data.preferences, geometry, users)
+    return UserRows.take(preferences(data.ratings.take(users=users)), geometry, np.arange(len(users)))
+
+
+def _guest_rows(guest: Ratings, geometry: ItemGeometry) -> UserRows:
+    return UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
 
 
 def _renamed(guest: Ratings, others: Ratings) -> Ratings:

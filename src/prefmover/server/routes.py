@@ -254,7 +254,7 @@ async def get_recommendations(
 async def explain_recommendation(
     request: Request, service: Served, user: UserPath, item: ItemPath
 ) -> Response:
-    """Return what the user's own ratings and those of the nearest users add to an item's score."""
+    """Return what the user's own ratings and those of like-minded users add to an item's score."""
     return await service.respond(
         request,
         ("recommendation", user, item),
@@ -432,7 +432,7 @@ async def get_guest_recommendations(
 async def explain_guest_recommendation(
     request: Request, service: Served, body: schemas.GuestItem
 ) -> Response:
-    """Return what the guest's own ratings and those of the nearest users add to an item's score."""
+    """Return what the guest's own ratings and those of like-minded users add to an item's score."""
     guest, item = body.key, body.item
     return await service.respond(
         request,

@@ -348,13 +348,15 @@ class OwnRatingOut(_Response):
 
 
 class NeighborRatingOut(_MeasureValue):
-    """The rating of a recommended item by one of the users nearest to the user."""
+    """The rating of a recommended item by a like-minded user; the distance is exact."""
 
     user: UserId
     rating: float
     likes_it: bool = Field(description="Whether the neighbor is for the item, or against it.")
     value: float = Field(description="What the neighbor adds to the score.")
-    nearer_than: float = Field(description="Share of all other users who are less near.")
+    nearer_than: float = Field(
+        description="Share of all other users who are less near; see `nearer_than_is_estimated`."
+    )
     n_common: Count = Field(description="Number of items that both rated.")
     common: list[Title] = Field(description="Their titles, if there are at most two.")
     alike: list[Title] | None = Field(
@@ -378,12 +380,15 @@ class RecommendationExplanationOut(_Response):
     reasons: list[str] = Field(description="The strongest reasons as sentences.")
     own: list[OwnRatingOut] = Field(description="Ratings of related items, those that add most first.")
     other_own: OthersOut
-    n_nearest: Count = Field(description="How many of the nearest users were asked.")
+    n_like_minded: Count = Field(description="How many users with the largest weights were asked.")
     n_for: Count = Field(description="How many of them like the item.")
     n_against: Count = Field(description="How many of them rated it and do not like it.")
+    nearer_than_is_estimated: bool = Field(
+        description="Whether `nearer_than` is an estimate, from estimated distances to a sample of users."
+    )
     strongest_against: NeighborRatingOut | None
     neighbors: list[NeighborRatingOut] = Field(
-        description="Their ratings, those that add or take most first."
+        description="The ratings of some of them, those that add or take most first."
     )
     other_users: OthersOut
 

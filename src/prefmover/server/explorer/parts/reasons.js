@@ -31,14 +31,14 @@ function becauseOf({ own }, person) {
 }
 
 /** "12 for, 3 against", with names. */
-function taste({ n_for: pro, n_against: contra, n_nearest: asked, neighbors, strongest_against: against }) {
+function taste({ n_for: pro, n_against: contra, n_like_minded: asked, neighbors, strongest_against: against }) {
   if (pro + contra === 0) return [];
   const named = neighbors
     .filter((one) => one.likes_it)
     .slice(0, NAMED)
     .flatMap((one, k) => [k ? ", " : ": ", personLink({ id: one.user }), ` gave it ${rating(one.rating)}`]);
   return [
-    [h("strong", {}, `${pro} for, ${contra} against`), ` among the ${asked} nearest ${users()}`, named],
+    [h("strong", {}, `${pro} for, ${contra} against`), ` among the ${asked} ${users()} who count most`, named],
     against ? ["against it: ", personLink({ id: against.user }), ` gave it ${rating(against.rating)}`] : null,
   ];
 }
