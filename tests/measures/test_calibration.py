@@ -13,6 +13,7 @@ from prefmover.measures.calibration import (
     _one_sided,
     calibrate,
     estimate,
+    estimate_to_few,
     estimate_to_landmarks,
 )
 from prefmover.predict.similarity import UserSimilarity
@@ -130,3 +131,6 @@ def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(cinema, ca
         one = UserRows.take(cinema.preferences, geometry, np.array([u]))
         expected = estimate(calibration, geometry, one, others)
         assert np.array_equal(estimate_to_landmarks(calibration, geometry, one, landmarks), expected)
+        few = estimate_to_few(calibration, geometry, one, others, landmarks.largest)
+        # Without stored distances, cosines in single precision choose the nearest items.
+        assert few == pytest.approx(expected[0], abs=1e-5 if geometry.grid is None else 0)

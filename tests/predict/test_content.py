@@ -56,6 +56,21 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     assert not more[:, 8:].any()
 
 
+def test_one_fit_computes_the_weights_once():
+    geometry = ItemGeometry.from_vectors(range(6), np.random.default_rng(0).random((6, 2)))
+    rated = np.array([0, 2, 3, 5])
+    alone = content_weights(geometry, rated)
+    with content.shared_content():
+        first = content_weights(geometry, rated)
+        assert content_weights(geometry, rated.copy()) is first
+        assert (first != alone).nnz == 0
+        fewer = content_weights(geometry, rated[:3])
+        assert fewer[[5]].nnz == 0
+        other = ItemGeometry.from_vectors(range(6), np.random.default_rng(1).random((6, 2)))
+        assert (content_weights(other, rated) != alone).nnz
+    assert content_weights(geometry, rated) is not first
+
+
 def test_the_unit_of_given_distances_does_not_matter():
     d = np.array([[0, 0.4, 1], [0.4, 0, 0.9], [1, 0.9, 0]])
     one, other = (ItemGeometry.from_distance(range(3), x * d) for x in (1.0, 50.0))

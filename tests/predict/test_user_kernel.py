@@ -70,3 +70,20 @@ def test_the_layout_is_the_one_that_is_saved():
     """Products of matrices in another layout differ in the last bit."""
     kernel = UserKernel.from_weights(np.eye(5) / 2 + 0.5, np.arange(5))
     assert kernel.whitening.flags.c_contiguous
+
+
+@pytest.mark.parametrize("n_users", [5, 4500])
+def test_the_largest_weights_are_those_of_all(n_users):
+    rng = np.random.default_rng(0)
+    rank = 130
+    features = (
+        rng.normal(size=(n_users, rank)) * np.linspace(0.1, 1, rank) ** 4
+    )  # the last directions are large
+    features = (features / np.linalg.norm(features, axis=1, keepdims=True)).astype(np.float32)
+    kernel = UserKernel(np.arange(rank), np.eye(rank, dtype=np.float32), features, np.zeros(n_users))
+    for user in range(3):
+        weights = kernel.between(features[user])
+        weights[user] = 0.0
+        expected = [v for v in np.argsort(-weights, kind="stable").tolist() if weights[v] > 0][:40]
+        assert kernel.largest(features[user], 40, user).tolist() == expected
+    assert kernel.largest(features[0], 1).tolist() == [0]

@@ -14,6 +14,7 @@
     tuning.py       its settings, chosen on held-out ratings
     item_side.py    what a user's own likes say about other items (EASE)
     content.py      what they say about items of similar content
+    nearest_items.py    weights of the nearest items
     user_side.py    what people with the user's taste like (kernel ridge regression)
     ranking.py      both sides together: scores to rank by
     ranking_tuning.py   their numbers, chosen on held-out ratings

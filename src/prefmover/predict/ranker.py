@@ -219,13 +219,8 @@ class TwoSidedRanker(Ranker):
     def like_minded(self, state: UserState, k: int) -> Ints:
         """Return the k users with the largest K_uv, largest first, if the measure is defined for them."""
         kernel = self.ranking.user_side.kernel
-        weights = kernel.between(kernel.features[state.position] if state.guest is None else state.ranking)
-        if state.position >= 0:
-            weights[state.position] = 0.0
-        n = len(weights)
-        least = np.partition(weights, n - k)[n - k] if k < n else 0.0
-        best = np.flatnonzero((weights >= least) & (weights > 0))
-        best = best[np.argsort(-weights[best], kind="stable")][:k]
+        own = kernel.features[state.position] if state.guest is None else state.ranking
+        best = kernel.largest(own, k, state.position)
         if self.similarity.calibration is not None:
             return best
         # Through others, a user may have a weight for whom the measure itself is undefined.
