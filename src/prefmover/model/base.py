@@ -35,6 +35,7 @@ from prefmover.predict.base import (
     clip,
     how_predicted,
 )
+from prefmover.predict.content import shared_content
 from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
 from prefmover.predict.ranking import SideScores
@@ -124,6 +125,7 @@ class BaseRecommender(Estimator, ABC):
         """Return the predictor and the ranker of a saved model, checked."""
         return self._build(similarity, settings, None), self._build_ranker(similarity, settings, None)
 
+    @shared_content()  # the weights of similar content are often the same in the search for settings
     def fit(self, data: Dataset, *, tune: bool = False, progress: Progress | None = None) -> Self:
         """Learn from a data set. A fit that fails or is interrupted leaves the model as it was.
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from prefmover.measures import Measure, Weight, weight
 from prefmover.measures.calibration import N_FEATURES, Calibration
 from prefmover.model.base import Arrays, BaseRecommender
 from prefmover.predict.base import Predictor
-from prefmover.predict.content import shared_content
 from prefmover.predict.implicit import ImplicitPredictor
 from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
 from prefmover.predict.ranker import TwoSidedRanker
@@ -145,11 +144,6 @@ class Recommender(BaseRecommender):
     def _check_size(self, data: Dataset) -> None:
         if not data.ratings.implicit:
             require_room(data.n_users, data.n_items, min(self.landmarks, data.n_users))
-
-    def fit(self, data: Dataset, *, tune: bool = False, progress: Progress | None = None) -> Self:
-        """See :meth:`BaseRecommender.fit`."""
-        with shared_content():  # the weights of similar content are often the same in the search for settings
-            return super().fit(data, tune=tune, progress=progress)
 
     def _calibrated(self, similarity: UserSimilarity) -> UserSimilarity:
         return similarity.calibrated(self.seed)
