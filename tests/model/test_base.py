@@ -69,6 +69,12 @@ def test_a_fit_that_is_interrupted_by_its_progress_changes_nothing(data, at):
     assert model.recommend("u00", 3).to_dict() == before
 
 
+def test_ratings_are_no_list_of_users(data):
+    model = KNNRecommender().fit(data)
+    with pytest.raises(InputError, match="guest"):
+        model.recommend({"u00": 5.0})  # an id of a user, so that it must not be taken for one
+
+
 @BOTH
 def test_changed_parameters_wait_for_the_next_fit(data, kind, tmp_path):
     model = kind().fit(data)

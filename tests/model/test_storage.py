@@ -73,6 +73,32 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
     assert len(list(folder.iterdir())) == 4
 
 
+@pytest.mark.parametrize("older", [False, True], ids=["new", "over an older one"])
+def test_a_save_killed_within_safetensors_leaves_nothing_behind(tmp_path, older, monkeypatch):
+    """safetensors writes to a file with a name of its own, beside the one that it was given."""
+    import safetensors.numpy as library
+
+    folder, killed, real = tmp_path / "m", tmp_path / "killed", library.save_file
+    if older:
+        save(folder, 1.0)
+
+    def until_killed(arrays, path):
+        real(arrays, path)
+        os.link(path, path.parent / ".tmpAbCdEf")
+        shutil.copytree(folder, killed)  # what a kill at this moment leaves
+
+    monkeypatch.setattr(library, "save_file", until_killed)
+    save(folder, 2.0)
+    monkeypatch.undo()
+    if older:
+        assert model_folder.read(killed).header.facts == {"number": 1.0}
+    save(killed, 2.0)
+    assert sorted(p.name for p in killed.iterdir()) == sorted(
+        p.name for p in folder.iterdir() if not p.name.startswith(".tmp")
+    )
+    assert len(list(killed.iterdir())) == 4
+
+
 def test_same_content_same_names(tmp_path):
     a, b = save(tmp_path / "a"), save(tmp_path / "b")
     assert sorted(p.name for p in a.iterdir()) == sorted(p.name for p in b.iterdir())

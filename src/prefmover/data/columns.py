@@ -153,8 +153,9 @@ def _complete(columns: Columns, bad: BadLines) -> Columns:
                 missing = np.array(nulls.to_pylist(), dtype=bool)
         rows = np.flatnonzero(missing & keep)
         if len(rows):
-            what = "a number" if column is columns.values[-1] and len(columns.values) > 2 else "the id"
-            bad.add(f"{columns.origin.at(int(rows[0]), name)}: {what} is missing", len(rows))
+            is_number = column is columns.values[-1] and len(columns.values) > 2
+            problem = "there is no number" if is_number else "the id is missing"
+            bad.add(f"{columns.origin.at(int(rows[0]), name)}: {problem}", len(rows))
         keep &= ~missing
     return columns if keep.all() else columns.take(keep)
 
@@ -329,7 +330,9 @@ def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str
             text = listed[codes[row]]
             comma = "; write a decimal point instead of the comma" if re.fullmatch(r"\d+,\d+", text) else ""
             where = f"{origin.at(row, name)} (separator {separator!r})"
-            raise InputError(f"{where}: {text!r} is not a number{comma}") from None
+            others = "; mend the line, or pass on_bad_lines='skip' to leave such lines out"
+            remedy = comma or (others if is_number.any() else "")
+            raise InputError(f"{where}: {text!r} is not a number{remedy}", argument="on_bad_lines") from None
         known = (ok and text.casefold() not in MISSING for text, ok in zip(listed, is_number, strict=True))
         values = np.array([float(text) if ok else np.nan for text, ok in zip(listed, known, strict=True)])
     return np.asarray(values[codes], dtype=np.float64)

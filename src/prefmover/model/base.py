@@ -287,6 +287,10 @@ class BaseRecommender(Estimator, ABC):
             diversify=diversify,
             seen=seen,
         )
+        if isinstance(user, Mapping):
+            raise InputError(
+                "user is a mapping; for ratings by item, pass model.guest(ratings)", argument="user"
+            )
         many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
         states = [self._state(one, known=one is not None) for one in (user if many else [user])]
         one_scored = list[SideScores]()

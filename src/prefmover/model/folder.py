@@ -8,9 +8,10 @@
       users-….parquet            ids
       items-….parquet            ids, titles, years and genres
 
-Files other than the header are named after their content and never changed. Saving writes them beside the
-old ones and then replaces the header in one step, so that a process that is killed at any moment leaves
-the old model or the new one. Files that the header does not name are removed by the next save.
+Files other than the header are named after their content and never changed. Saving writes each in a folder
+of its own (``.unfinished-…``), moves them beside the old ones, and then replaces the header in one step, so
+that a process that is killed at any moment leaves the old model or the new one. Files that the header does
+not name are removed by the next save.
 
 Everything in a folder is checked before it is used. A model from a stranger raises an error at worst.
 """
@@ -24,6 +25,7 @@ import os
 import re
 import reprlib
 import secrets
+import shutil
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -190,7 +192,7 @@ def write(
             named = {HEADER, *(file.name for file in files.values())}
             for old in path.iterdir():  # of older models, and of saves that did not finish
                 if old.name not in named and WRITTEN.match(old.name):
-                    old.unlink(missing_ok=True)
+                    _remove(old)
     return path
 
 
@@ -220,12 +222,25 @@ def _write_file(folder: Path, role: str, writer: Callable[[Path], None]) -> Stor
 
 @contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
-    """Give the path of a new file, which is removed unless it gets another name."""
-    file = folder / f".unfinished-{secrets.token_hex(8)}"
+    """Give the path of a new file, which is removed unless it gets another place.
+
+    It has a folder of its own: safetensors writes under a name of its own choice beside it, which a killed
+    process leaves there.
+    """
+    home = folder / f".unfinished-{secrets.token_hex(8)}"
+    home.mkdir()
     try:
-        yield file
+        yield home / "file"
     finally:
-        file.unlink(missing_ok=True)
+        _remove(home)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder with what is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def read(folder: str | PathLike[str], *, verify: bool | None = None) -> StoredModel:
