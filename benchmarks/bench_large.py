@@ -139,7 +139,7 @@ def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
         f"{1e3 * each:,.1f}",
         f"**{duration(whole)}**",
         f"{exact * every / whole:,.0f}x",
-        f"{many / every:.1%}",
+        f"{100 * many / every:.2g} %",
         str(found.recall_),
     ]
 

@@ -143,7 +143,7 @@ class Recommender(BaseRecommender):
 
     def _check_size(self, data: Dataset) -> None:
         if not data.ratings.implicit:
-            require_room(data.n_users, data.n_items, min(self.landmarks, data.n_users))
+            require_room(data.ratings, min(self.landmarks, data.n_users))
 
     def _calibrated(self, similarity: UserSimilarity) -> UserSimilarity:
         return similarity.calibrated(self.seed)
