@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 __all__ = ["Covariance", "Effort", "Regression", "UserCoefficients", "require_room", "solve"]
 
 ITEM_BYTES = 32
-"""Memory for each item and direction of items while fitting: features, sums and temporary arrays. (Measured on
-4,000 users x 20,000 items: 25 with 600 directions, and 29 with 160.)"""
+"""Memory for each item and direction of items while fitting: features, sums and temporary arrays. (Measured
+on 4,000 users x 20,000 items: 25 with 600 directions, and 29 with 160.)"""
 
 USER_BYTES, LARGE_USER_BYTES = 48, 24
-"""Memory for each user and landmark: values, weights, features and temporary arrays. (Measured: 44, and 21 with
-:data:`LARGE_RANK` directions.)"""
+"""Memory for each user and landmark: values, weights, features and temporary arrays. (Measured: 44, and 21
+with :data:`LARGE_RANK` directions.)"""
 
 TOLERANCE = 1e-3
 """Norm of the residual, relative to that of the ratings, at which conjugate gradients end. On MovieLens-100K,
@@ -109,8 +109,8 @@ class Effort(NamedTuple):
 
     Every rating is used, however many there are. Beyond :data:`LARGE` ratings, users and items are compared
     only in their 160 largest common directions (the rest of each counts as its own), and conjugate gradients
-    end at a residual of 1e-2. Forced on MovieLens-100K, with four fifths of the ratings for training, that costs
-    .0003 and .0009 of MAE on two splits (.7071 to .7074, and .7081 to .7090); the directions cost all of it.
+    end at a residual of 1e-2. Forced on MovieLens-100K, with four fifths of the ratings for training, that
+    costs .0003 and .0009 of MAE on two splits (.7071 to .7074, .7081 to .7090), all through the directions.
 
     Attributes
     ----------
