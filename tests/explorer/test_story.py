@@ -281,7 +281,7 @@ def test_together_and_agreement(visiting, handlers):
         assert page.locator(".near .who a").all_inner_texts() == [one["user"] for one in near]
         page.get_by_role("link", name=f"Add {near[0]['user']}", exact=True).click()
         visitor.settled()
-        page.get_by_role("button", name=f"Take {users[0]} out").click()
+        page.get_by_role("button", name=f"Remove {users[0]}").click()
         visitor.settled()
         assert page.url.endswith(f"#/together/{users[1]},{near[0]['user']}")
         assert visitor.complaints == []

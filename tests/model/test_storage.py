@@ -290,9 +290,9 @@ def test_models_that_were_tampered_with(data, tmp_path, change, message):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 5, 8, 9, 11])
+@pytest.mark.parametrize("step", [1, 3, 5, 6, 7])
 def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
-    """The process is killed for real at its n-th change to the folder; the 8th puts the header in place."""
+    """The process is killed for real at its n-th change to the folder; the 5th puts the header in place."""
     folder = save(tmp_path / "m", 1.0)
     code = f"""
         import os, signal, pathlib
@@ -315,7 +315,7 @@ def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
     assert done.returncode == -signal.SIGKILL
     stored = model_folder.read(folder)
     whole = (stored.header.facts["number"], stored.arrays["number"].tolist(), stored.users.tolist())
-    assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 8 else (2.0, [2.0], ["cid", "dan"]))
+    assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 5 else (2.0, [2.0], ["cid", "dan"]))
     save(folder, 3.0)
     assert model_folder.read(folder).header.facts == {"number": 3.0}
     shutil.rmtree(folder)

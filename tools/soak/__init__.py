@@ -9,7 +9,7 @@ compute every pair.
     problems.py   masses and costs of every kind
     data.py       small data sets: ratings and item geometries of every kind
     second.py     the second opinions: POT, and a proof read cell by cell
-    tally.py      counts, the worst error, the worst gap, failures
+    tally.py      counts, the worst error, failures
     run.py        batches, each with its own seed
     __main__.py   the command line
 

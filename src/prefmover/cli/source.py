@@ -117,8 +117,8 @@ class SourceOptions:
     geometry: Annotated[
         Literal["best", "tags+text", "learned"],
         Option(
-            help="Item distances of --dataset: best, without ratings; tags and a folder movie-text-vectors; "
-            "or tags (and text) that learn from the ratings."
+            help="Item distances of --dataset. best: uses no ratings. tags+text: tags and the folder "
+            "movie-text-vectors. learned: tags (and text), learned from the ratings."
         ),
     ] = "best"
 

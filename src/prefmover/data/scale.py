@@ -83,7 +83,7 @@ class Scale:
 
     @property
     def liked_from(self) -> float | None:
-        """The rating from which on an item counts as liked, three quarters up; None if every item does.
+        """The lowest rating that counts as a like, three quarters up the scale; None if every item is liked.
 
         >>> Scale(1, 5, 1).liked_from, Scale(0.5, 5, 0.5).liked_from, Scale(1, 8, 0, implicit=True).liked_from
         (4.0, 3.875, None)

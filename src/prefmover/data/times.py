@@ -4,9 +4,9 @@ With a half-life h, the mass of a rating is multiplied by 2^(−age / h). Prefer
 total, so only differences of age within a user matter: ages are measured from the user's latest rating. A
 rating without a time, such as one that was added to a fitted model, is as new as the newest of all.
 
-Times are seconds, from any start. A time above 10¹¹ would be 3,000 years after it. Times of that size are
-milliseconds, microseconds or nanoseconds since 1970, as JavaScript and pandas write them, and are converted
-(:func:`in_seconds`).
+Times are seconds since any moment. More than 10¹¹ seconds would be more than 3,000 years. Such large numbers
+are read as milliseconds, microseconds or nanoseconds since 1970, which JavaScript and pandas write, and are
+converted (:func:`in_seconds`).
 
 Masses stay whole numbers. Weighted ratings have no common unit, so they are rounded to a total of 2³⁰: each
 share is correct within 10⁻⁹, and a share below that is dropped (:mod:`prefmover.data.preferences`).

@@ -224,9 +224,9 @@ class Experiment(FrozenModel):
     )
     geometry: Literal["best", "genres", "ratings", "tags+text", "learned"] = Field(
         default="best",
-        description="Item distances: the best available, from genres, from the training ratings, or, for "
-        "MovieLens, from tags and a folder movie-text-vectors, or learned: from tags (and text) and the "
-        "training ratings",
+        description="Item distances: the best available, from genres, or from the training ratings; for "
+        "MovieLens also tags+text (tags and a folder movie-text-vectors) and learned (tags, text if there is "
+        "any, and the training ratings)",
     )
     recommenders: Names = Field(
         default=("default",),
@@ -242,7 +242,9 @@ class Experiment(FrozenModel):
         description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
         "(the earliest ratings train), or last (each user's last ratings are tested)",
     )
-    time_column: str = Field(default="", description="Name of the column of times, in seconds")
+    time_column: str = Field(
+        default="", description="Name of the column of times, in seconds or milliseconds"
+    )
     half_life: str = Field(default="", description="Half-life of the mass of ratings, such as 180d")
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")

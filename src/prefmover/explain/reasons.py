@@ -13,14 +13,14 @@ things:
 them, at most a quarter of all. They are near by the distances that the score uses, which are estimated
 between many users (:mod:`prefmover.measures.calibration`); a neighbor average takes the nearest by the exact
 measure. Those of them who like the item are *for* it, those who rated it and do not like it are *against* it.
-A list names the :data:`FOR` who add most and the :data:`AGAINST` who takes most; the explanation of one item
-names them all.
+A list names the two who add most to the score (:data:`FOR`) and the one who lowers it most (:data:`AGAINST`);
+the explanation of one item names all of them.
 
-How many users are less near than somebody who is named is a count if all are compared exactly. Otherwise it
-is an estimate, and is called one: the share of the landmarks, a random sample of the users, whose estimated
-distance is larger. A distance that is given is exact. Where distances are estimated, lists do not give them:
-the exact distances of users with hundreds of ratings take longer than everything else together. The
-explanation of one item computes and gives them.
+If all users are compared exactly, the share of users who are less near than a named person is a count.
+Otherwise it is an estimate, and is called one: the share of the landmarks, a random sample of the users,
+whose distance is larger. A distance that is given is always exact. Where distances are estimated, a list does
+not give them, because exact distances of users with hundreds of ratings take longer than everything else
+together. The explanation of one item computes and gives them.
 """
 
 from __future__ import annotations

@@ -233,10 +233,14 @@ def _people_text(explanation: RecommendationExplanation) -> list[str]:
         near = _nearer_than(min(one.nearer_than for one in named), e.estimated)
         lines.append(f"people with your taste: {names}, {near}, {gave}")
     if not e.implicit and (e.n_against or e.n_for > len(named)):
-        most = f"of the {counted(e.n_like_minded, 'user')} who count most for you"
+        most = f"of the {_who_count(e.n_like_minded)} most for you"
         last = f"; strongest against: {e.against[0].user} {_gave(e.against[0], False)}" if e.against else ""
         lines.append(f"{most}, {e.n_for} for and {e.n_against} against{last}")
     return lines
+
+
+def _who_count(n: int) -> str:
+    return f"{counted(n, 'user')} who {'counts' if n == 1 else 'count'}"
 
 
 def _nearer_than(share: float, estimated: bool) -> str:
@@ -307,8 +311,7 @@ def _recommendation_rows(explanation: RecommendationExplanation, n: int) -> list
     taste = ""
     if e.n_like_minded:
         counts = "" if e.implicit else f": {e.n_for} for, {e.n_against} against"
-        most = f"{counted(e.n_like_minded, 'user')} who count most"
-        taste = f"of the {most}, {e.n_for + e.n_against} {verb} it{counts}"
+        taste = f"of the {_who_count(e.n_like_minded)} most, {e.n_for + e.n_against} {verb} it{counts}"
     rows.append((counted(users["count"], "other user"), f"{users['value']:+.3f}", taste))
     sides = f"{e.item_side:.3f} from your {noun}s, {e.user_side:.3f} from other users"
     return [*rows, ("score", f"{e.score:.3f}", sides)]

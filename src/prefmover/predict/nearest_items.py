@@ -19,6 +19,7 @@ from prefmover.items.geometry import ItemGeometry
 __all__ = ["weighted_nearest"]
 
 BLOCK_ITEMS = 256
+ENTRIES = 2**23  # distances that a thread has in memory at once
 RIGHT_ANGLE = 1e-6  # cosine from which items have something in common
 
 
@@ -56,9 +57,10 @@ def weighted_nearest(
     """
     nearest, weights = np.empty((len(items), k), np.int64), np.empty((len(items), k), dtype)
     scale = np.pi / 2 / (geometry.farthest or 1.0) if angles else 1.0
+    rows = max(16, min(BLOCK_ITEMS, ENTRIES // max(len(among), 1)))
 
     def work(first: int) -> None:
-        block = slice(first, min(first + BLOCK_ITEMS, len(items)))
+        block = slice(first, min(first + rows, len(items)))
         at, distances = geometry.nearest_of(items[block], among, k)
         nearest[block] = among[at]
         distances *= scale
@@ -68,5 +70,5 @@ def weighted_nearest(
         total = w.sum(axis=1, keepdims=True)
         weights[block] = w / np.where(total > 0, total, 1.0)
 
-    run(work, range(0, len(items), BLOCK_ITEMS), n_threads=n_threads)
+    run(work, range(0, len(items), rows), n_threads=n_threads)
     return nearest, weights

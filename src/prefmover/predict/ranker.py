@@ -233,7 +233,8 @@ class TwoSidedRanker(Ranker):
         of the users take their place.
         """
         similarity, landmarks = self.similarity, self.ranking.user_side.kernel.landmarks
-        sample, estimates = similarity.estimates_from(state.position, state.guest, landmarks, users)
+        unknown = users if values is None else users[:0]
+        sample, estimates = similarity.estimates_from(state.position, state.guest, landmarks, unknown)
         values = estimates if values is None else values
         at = np.searchsorted(landmarks, users)
         there = landmarks[np.minimum(at, len(landmarks) - 1)] == users

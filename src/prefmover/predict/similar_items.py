@@ -59,7 +59,7 @@ class SimilarItems:
 
         n = geometry.n_items
         unrated, k = np.setdiff1d(np.arange(n), rated), min(N_SIMILAR, len(rated))
-        similar, w = weighted_nearest(geometry, unrated, rated, k, RATE)
+        similar, w = weighted_nearest(geometry, unrated, rated, k, RATE, n_threads=1)
         rows = np.concatenate([np.arange(n), np.repeat(unrated, k)])
         columns = np.concatenate([np.arange(n), similar.ravel()])
         values = np.concatenate([np.ones(n), (SHARE * w).ravel()])

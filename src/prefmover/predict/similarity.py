@@ -178,17 +178,17 @@ class UserSimilarity:
         Both are estimated if there is a calibration; a user is not recognized as itself.
         """
         if self.calibration is None:
-            return self.exact_values(user, guest, landmarks), self.exact_values(user, guest, others)
+            few = self.exact_values(user, guest, others) if len(others) else np.empty(0)
+            return self.exact_values(user, guest, landmarks), few
         geometry, prepared = self.data.require_geometry(self.measure.label), self.landmarks(landmarks)
         one = self._rows(np.array([user])) if guest is None else _guest_rows(guest, geometry)
-        found = (
-            estimate_to_landmarks(self.calibration, geometry, one, prepared)[0],
-            estimate_to_few(self.calibration, geometry, one, self._rows(others), prepared.largest),
-        )
+        found, few = estimate_to_landmarks(self.calibration, geometry, one, prepared)[0], np.empty(0)
+        if len(others):
+            few = estimate_to_few(self.calibration, geometry, one, self._rows(others), prepared.largest)
         if self.measure.term is not None:
-            for values, some in zip(found, (landmarks, others), strict=True):
-                values += self._terms(user, guest, some)
-        return found
+            found = found + self._terms(user, guest, landmarks)
+            few = few + self._terms(user, guest, others) if len(others) else few
+        return found, few
 
     def _terms(self, user: int, guest: Ratings | None, others: Ints) -> Floats:
         """Return the term that the measure adds to PMD, between a user, or a guest, and others."""

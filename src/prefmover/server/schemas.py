@@ -348,7 +348,10 @@ class OwnRatingOut(_Response):
 
 
 class NeighborRatingOut(_MeasureValue):
-    """The rating of a recommended item by a like-minded user; the distance is exact."""
+    """The rating of a recommended item by a like-minded user.
+
+    The distance is exact, and null in lists where distances are estimated.
+    """
 
     user: UserId
     rating: float
@@ -380,11 +383,11 @@ class RecommendationExplanationOut(_Response):
     reasons: list[str] = Field(description="The strongest reasons as sentences.")
     own: list[OwnRatingOut] = Field(description="Ratings of related items, those that add most first.")
     other_own: OthersOut
-    n_like_minded: Count = Field(description="How many users with the largest weights were asked.")
+    n_like_minded: Count = Field(description="Number of users with the largest weights.")
     n_for: Count = Field(description="How many of them like the item.")
     n_against: Count = Field(description="How many of them rated it and do not like it.")
     nearer_than_is_estimated: bool = Field(
-        description="Whether `nearer_than` is an estimate, from estimated distances to a sample of users."
+        description="Whether `nearer_than` is estimated: from a sample of users, or estimated distances."
     )
     strongest_against: NeighborRatingOut | None
     neighbors: list[NeighborRatingOut] = Field(

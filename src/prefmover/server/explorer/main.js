@@ -70,7 +70,8 @@ function drawPage(model) {
   leaving = new AbortController();
   if (route.person) {
     const other = route.other ?? (samePage ? undefined : recent.other);
-    recent = { person: route.person, other: same(route.person, other) ? undefined : other };
+    const people = recent.people?.includes(route.person.id) ? recent.people : undefined;
+    recent = { person: route.person, other: same(route.person, other) ? undefined : other, people };
   } else if (route.people) {
     recent = { ...recent, people: route.people };
   }

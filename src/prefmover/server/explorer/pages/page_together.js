@@ -74,7 +74,7 @@ function listCard(people, { model, signal }) {
         choices.map((one) => one.button),
       ),
     ),
-    h("p", { class: "soft" }, `Nobody of them has rated these ${itemsNoun()}. Everybody has the same say.`),
+    h("p", { class: "soft" }, `None of them has rated these ${itemsNoun()}. Everybody counts equally.`),
     list.element,
   );
 }
@@ -108,7 +108,7 @@ function nearCard(people, { model, signal }) {
     "section",
     { class: "card", "aria-labelledby": "near-all" },
     h("h2", { id: "near-all" }, `Nearest ${usersNoun()}`),
-    h("p", { class: "soft" }, "To the mixture of their preferences, in which everybody has the same part."),
+    h("p", { class: "soft" }, "Nearest to the mixture of their preferences, in which everybody has the same share."),
     model.measure === "pmd"
       ? near.element
       : empty("Only PMD compares a group; the model of this server uses another measure."),

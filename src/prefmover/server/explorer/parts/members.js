@@ -30,7 +30,7 @@ export function members(people, most, change) {
 
   function out(id) {
     const click = () => change(people.filter((one) => one !== id));
-    const label = `Take ${nameOf({ id })} out`;
+    const label = `Remove ${nameOf({ id })}`;
     return h("button", { type: "button", class: "quiet out", "aria-label": label, on: { click } }, "×");
   }
 }

@@ -31,14 +31,16 @@ function becauseOf({ own }, person) {
 }
 
 /** "12 for, 3 against", with names. */
-function taste({ n_for: pro, n_against: contra, n_like_minded: asked, neighbors, strongest_against: against }) {
+function taste(why) {
+  const { n_for: pro, n_against: contra, neighbors, strongest_against: against } = why;
   if (pro + contra === 0) return [];
   const named = neighbors
     .filter((one) => one.likes_it)
     .slice(0, NAMED)
     .flatMap((one, k) => [k ? ", " : ": ", personLink({ id: one.user }), ` gave it ${rating(one.rating)}`]);
+  const most = ` among the ${why.n_like_minded} ${users()} who count most`;
   return [
-    [h("strong", {}, `${pro} for, ${contra} against`), ` among the ${asked} ${users()} who count most`, named],
+    [h("strong", {}, `${pro} for, ${contra} against`), most, named],
     against ? ["against it: ", personLink({ id: against.user }), ` gave it ${rating(against.rating)}`] : null,
   ];
 }
