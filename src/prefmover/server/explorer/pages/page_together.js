@@ -108,7 +108,11 @@ function nearCard(people, { model, signal }) {
     "section",
     { class: "card", "aria-labelledby": "near-all" },
     h("h2", { id: "near-all" }, `Nearest ${usersNoun()}`),
-    h("p", { class: "soft" }, "Nearest to the mixture of their preferences, in which everybody has the same share."),
+    h(
+      "p",
+      { class: "soft" },
+      "Nearest to the mixture of their preferences, in which everybody has the same share.",
+    ),
     model.measure === "pmd"
       ? near.element
       : empty("Only PMD compares a group; the model of this server uses another measure."),
