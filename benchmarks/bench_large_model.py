@@ -55,7 +55,7 @@ rated = [dict.fromkeys(rng.choice(ratings.items, 20, replace=False).tolist(), 4.
 found = {"load": quick, "verified": whole}
 found["known"] = median_ms(lambda user: model.recommend(user, reasons=False), users)
 found["guest"] = median_ms(lambda some: model.recommend(model.guest(some), reasons=False), rated)
-found["reasons"] = median_ms(lambda user: model.recommend(user), users[:4])
+found["reasons"] = median_ms(lambda user: model.recommend(user), users)
 print(json.dumps(found))
 """
 
