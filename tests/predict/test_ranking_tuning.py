@@ -145,3 +145,14 @@ def test_many_users_are_sampled(cinema, monkeypatch):
     assert some.n_users == 50
     assert all(some[user] == cinema.ratings[user] for user in some)
     assert some.users.tolist() == ranking_tuning.sample_users(cinema.ratings, 1).users.tolist()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sampled"), [((1, 3, 1, 2, 1, 4), [2, 3, 4]), ((1, 1, 1, 1, 1, 1), [1, 1, 1])]
+)
+def test_a_sample_has_users_with_several_ratings(monkeypatch, numbers, sampled):
+    monkeypatch.setattr(ranking_tuning, "SAMPLE", 3)
+    users = np.repeat(np.arange(len(numbers)), numbers)
+    items = np.concatenate([np.arange(n) for n in numbers])
+    some = ranking_tuning.sample_users(Ratings.from_arrays(users, items, np.full(len(users), 3.0)), 0)
+    assert sorted(np.diff(some.matrix.indptr).tolist()) == sampled

@@ -49,7 +49,7 @@ CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("weight", (1.5, 4.0, 6.0)),
     ("content", (0.0, 0.1, 1.0, 3.0)),
     ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
-    ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+    ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)),
     ("overlap", (1.0,)),
     ("item_penalty", (250.0, 750.0, 2500.0)),
     ("content", (0.1, 0.3, 1.0)),
@@ -120,9 +120,16 @@ def choose_settings(
 
 
 def sample_users(ratings: Ratings, seed: int) -> Ratings:
-    """Return the ratings of some users, or of all if they are few."""
-    n = min(SAMPLE, ratings.n_users)
-    chosen = np.random.default_rng(seed).choice(ratings.n_users, n, replace=False)
+    """Return the ratings of some users, or of all if they are few.
+
+    A sample is of users with two ratings or more, one to rank with and one to hold out, if there are any.
+    """
+    everybody = np.arange(ratings.n_users)
+    if ratings.n_users > SAMPLE:
+        several = np.flatnonzero(np.diff(ratings.matrix.indptr) >= 2)
+        everybody = several if len(several) else everybody
+    n = min(SAMPLE, len(everybody))
+    chosen = np.random.default_rng(seed).choice(everybody, n, replace=False)
     some = ratings if n == ratings.n_users else ratings.take(users=np.sort(chosen))
     n_rated = len(np.unique(some.matrix.indices))
     if n * n_rated <= ENTRIES:
