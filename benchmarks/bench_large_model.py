@@ -68,9 +68,8 @@ print(json.dumps({"about": repr(ratings), "wall": wall, "cpu": cpu, "gb": peak()
 def child(code: str, *options: str) -> dict:
     """Return what a program prints."""
     command = [sys.executable, "-c", START + code, *options]
-    return json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-    )
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def write_files(n_rows: int, folder: Path) -> list[Path]:
