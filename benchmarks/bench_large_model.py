@@ -112,7 +112,7 @@ def main() -> None:
         ["load, every byte verified", f"{answers['verified']:.2f} s"],
         ["ten items for a user", f"{answers['known']:.0f} ms"],
         ["a guest with 20 ratings, and ten items", f"{answers['guest']:.0f} ms"],
-        ["ten items with reasons, which name the exact nearest users", f"{answers['reasons']:,.0f} ms"],
+        ["ten items with reasons", f"{answers['reasons']:,.0f} ms"],
     ]
     parts = [f"Synthetic: {fit['about']}; {fit['calibration']}.", table(["default model", ""], rows)]
     read = [
