@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from prefmover.cli.output import Output, check_folder
 from prefmover.cli.source import SourceOptions
 from prefmover.cli.terminal import note
 from prefmover.errors import InputError
+from prefmover.execution.format import counted
 
 EXAMPLES = (
     "prefmover fit --dataset cinema --out cinema-model",
@@ -39,8 +41,8 @@ def fit(
     data, _ = source.open()
     model = fitted(data, None, options, threads)
     model.save(out)
-    for trial in model.tuning_:
-        note("  ".join(f"{name}={value}" for name, value in trial.items()))
+    for line in _best_trials(model.tuning_):
+        note(line)
     parameters = {name: value for name, value in model.get_params().items() if name != "n_threads"}
     summary = {
         "model": out,
@@ -55,6 +57,24 @@ def fit(
         "tuning": model.tuning_,
     }
     return Output(summary, [out])
+
+
+def _best_trials(trials: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each measure by which settings were chosen; all trials are in the JSON output."""
+    for measure, label, best in (("ndcg", "nDCG", max), ("mae", "mean absolute error", min)):
+        tried = [trial for trial in trials if measure in trial]
+        if tried:
+            chosen = dict(best(tried, key=lambda trial: trial[measure]))
+            value = chosen.pop(measure)
+            settings = ", ".join(f"{name} {_brief(setting)}" for name, setting in chosen.items())
+            head = f"best of {counted(len(tried), 'trial')} on held-out ratings"
+            yield f"{head}: {label} {value:.4f} with {settings}"
+
+
+def _brief(setting: Any) -> str:
+    if isinstance(setting, dict):
+        return "(" + ", ".join(f"{name} {_brief(value)}" for name, value in setting.items()) + ")"
+    return f"{setting:g}" if isinstance(setting, float) else str(setting)
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ class BadLines:
     1
     >>> BadLines("a.csv").add("a.csv, line 3 has 2 columns where 3 are expected")
     Traceback (most recent call last):
-    prefmover.errors.InputError: a.csv, line 3 has 2 columns where 3 are expected; mend the line, or pass
+    prefmover.errors.InputError: a.csv, line 3 has 2 columns where 3 are expected; correct the line, or pass
     on_bad_lines='skip' to leave such lines out
     """
 
@@ -48,7 +48,7 @@ class BadLines:
     def add(self, reason: str, n: int = 1) -> None:
         """Count n bad lines, or raise an error with the reason, which names the first one."""
         if self.are_errors:
-            remedy = "mend the line, or pass on_bad_lines='skip' to leave such lines out"
+            remedy = "correct the line, or pass on_bad_lines='skip' to leave such lines out"
             raise InputError(f"{reason}; {remedy}", argument="on_bad_lines")
         self.n += n
         if len(self.reasons) < SHOWN:

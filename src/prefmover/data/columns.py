@@ -330,7 +330,7 @@ def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str
             text = listed[codes[row]]
             comma = "; write a decimal point instead of the comma" if re.fullmatch(r"\d+,\d+", text) else ""
             where = f"{origin.at(row, name)} (separator {separator!r})"
-            others = "; mend the line, or pass on_bad_lines='skip' to leave such lines out"
+            others = "; correct the line, or pass on_bad_lines='skip' to leave such lines out"
             remedy = comma or (others if is_number.any() else "")
             raise InputError(f"{where}: {text!r} is not a number{remedy}", argument="on_bad_lines") from None
         known = (ok and text.casefold() not in MISSING for text, ok in zip(listed, is_number, strict=True))

@@ -225,7 +225,7 @@ class Delimited:
         """Return a description of the first row that has other columns, or a field of the wrong kind."""
         for k, (line, fields) in enumerate(rows):
             if len(fields) != len(self.first):
-                return f"{self._uneven(line, fields)}; mend the line, or pass on_bad_lines='skip'"
+                return f"{self._uneven(line, fields)}; correct the line, or pass on_bad_lines='skip'"
             if header and k == 0:
                 continue
             for position, kind in kinds.items():

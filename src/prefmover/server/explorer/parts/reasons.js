@@ -38,7 +38,7 @@ function taste(why) {
     .filter((one) => one.likes_it)
     .slice(0, NAMED)
     .flatMap((one, k) => [k ? ", " : ": ", personLink({ id: one.user }), ` gave it ${rating(one.rating)}`]);
-  const most = ` among the ${why.n_like_minded} ${users()} who count most`;
+  const most = why.n_like_minded > 1 ? ` among the ${why.n_like_minded} ${users()} who count most` : "";
   return [
     [h("strong", {}, `${pro} for, ${contra} against`), most, named],
     against ? ["against it: ", personLink({ id: against.user }), ` gave it ${rating(against.rating)}`] : null,
