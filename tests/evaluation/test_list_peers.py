@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from prefmover import Dataset, Ratings, datasets
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation import evaluate, peers
-from prefmover.evaluation.grids import GRIDS, grid
+from prefmover.evaluation.grids import GRIDS, RATING_GRIDS, grid
 from prefmover.evaluation.list_peers import EASE, ItemBias, ItemKNN, Popularity, RandomOrder, UserKNN
 from prefmover.evaluation.recommenders import GROUPS, LIST_PEERS, Method, check_packages
 from prefmover.evaluation.scoring import interactions, relevant_from, top_positions
@@ -163,7 +163,7 @@ def test_a_missing_package_is_said(name, monkeypatch):
 
 def test_every_grid_is_large_enough_and_names_settings():
     """Every recommender with a grid gets as many trials as the default model makes, and each is another."""
-    for name, settings in GRIDS.items():
+    for name, settings in (GRIDS | RATING_GRIDS).items():
         assert len({tuple(sorted(one.items())) for one in settings}) == len(settings), name
     for name in (*GROUPS["kernels"], *LIST_PEERS):
         if name != "cornac:EASE":

@@ -29,7 +29,7 @@ from prefmover.evaluation.record import (
     Tuning,
     versions,
 )
-from prefmover.evaluation.search import search
+from prefmover.evaluation.search import search_lists, search_ratings
 from prefmover.measures import find_measure
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.base import BaseRecommender
@@ -104,7 +104,7 @@ def _lists(part: TrainTest, method: Method, recommender: Any, n_threads: int) ->
     e, settings, tuning, trials = part.experiment, dict[str, Any](), None, tuple[float, ...]()
     question, n = Question.of_split(part.split, e.relevant), e.ns[-1]
     if recommender is None:
-        settings, tuning, trials = search(method, e, part.data, part.split, part.seed, n_threads)
+        settings, tuning, trials = search_lists(method, e, part.data, part.split, part.seed, n_threads)
         recommender = create(method, e, part.seed, n_threads, "ranking", settings)
     start = time.perf_counter()
     recommender.fit(part.data)
@@ -156,11 +156,13 @@ def _own_trials(recommender: Any) -> Tuning | None:
 def _ratings(
     part: TrainTest, method: Method, recommender: Any, n_threads: int, progress: Progress | None
 ) -> Record:
-    """Fit, predict the test ratings, and score the predictions."""
+    """Search for settings, fit to all training ratings, predict the test ratings, and score them."""
     e, split = part.experiment, part.split
-    start = time.perf_counter()
+    settings, tuning, trials = dict[str, Any](), None, tuple[float, ...]()
     if recommender is None:
-        recommender = create(method, e, part.seed, n_threads)
+        settings, tuning, trials = search_ratings(method, e, part.data, split, part.seed, n_threads)
+        recommender = create(method, e, part.seed, n_threads, "rating", settings)
+    start = time.perf_counter()
     recommender.fit(part.data)
     fitted = time.perf_counter()
     predictor = getattr(recommender, "predictor_", None)
@@ -183,6 +185,8 @@ def _ratings(
         rmse=tuple(round(metrics.rmse(split.ratings, column), 8) for column in columns),
         coverage=tuple(round(metrics.coverage(used), 8) for used in outcome.n_neighbors.T),
         neighbors=tuple(round(float(used.mean()), 8) for used in outcome.n_neighbors.T),
+        settings=settings,
+        tuning=tuning,
         groups=Groups(
             n=tuple(np.bincount(group, minlength=N_GROUPS).tolist()),
             error=tuple(tuple(np.bincount(group, column, N_GROUPS).round(3)) for column in errors.T),
@@ -191,6 +195,7 @@ def _ratings(
             seconds=round(end - start, 3),
             fit_seconds=round(fitted - start, 3),
             answer_seconds=round(end - fitted, 3),
+            trial_seconds=trials,
             solved=outcome.solved,
             threads=n_threads,
             versions=versions(),

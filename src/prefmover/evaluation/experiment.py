@@ -268,7 +268,7 @@ class Experiment(FrozenModel):
         default=0.2,
         gt=0,
         lt=1,
-        description="Share of the training ratings that is held out to choose settings for ranking",
+        description="Share of the training ratings that is held out to choose settings",
     )
     trials: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, le=1000)] = Field(
         default=12, description="Settings that each recommender may try on the validation part; 0 for none"

@@ -1,4 +1,4 @@
-"""The settings that a search may try, for each recommender of the ranking task, in the order of trying.
+"""The settings that a search may try, for each recommender and task, in the order of trying.
 
 A budget of t trials takes the first t, so these cover the grid. A run chooses among them on its validation
 part only. The grids themselves are not blind: those of ALS and of the kernels were revised after a first look
@@ -7,6 +7,8 @@ parts of that split and of share .1 chose their edge. That can favor these metho
 
 The default model chooses by itself in its fit, among at most 22 settings
 (:mod:`prefmover.predict.ranking_tuning`); a budget of 24 gives others at least as many.
+
+Surprise's grids begin with its defaults. They were written down before any of their results was seen.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from itertools import product
 from typing import Any
 
 from prefmover.evaluation.recommenders import Method
+from prefmover.evaluation.record import Task
 
-__all__ = ["GRIDS", "grid"]
+__all__ = ["GRIDS", "RATING_GRIDS", "grid"]
 
 Settings = dict[str, Any]
 
@@ -52,18 +55,39 @@ GRIDS: dict[str, tuple[Settings, ...]] = {
     "kernel": _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5)),
     "knn": tuple({"k": k} for k in (40, 20, 80, 160, 320, 10, 30, 60, 120, 240, 640, 5)),
 }
-"""Grids by name; all kernels share one, and all neighbor averages."""
+"""Grids of the ranking task by name; all kernels share one, and all neighbor averages."""
+
+NEIGHBORS = _product(
+    k=(40, 20, 80, 160), similarity=("msd", "pearson_baseline", "cosine"), user_based=(True, False)
+)
+
+RATING_GRIDS: dict[str, tuple[Settings, ...]] = {
+    "surprise:SVD": _product(
+        n_factors=(100, 20), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.005, 0.01)
+    ),
+    "surprise:SVDpp": _product(
+        n_factors=(20, 50), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.007, 0.003)
+    ),
+    "surprise:KNNBaseline": NEIGHBORS,
+    "surprise:KNNWithMeans": NEIGHBORS,
+    "surprise:BaselineOnly": _product(reg_i=(10.0, 5.0, 2.0, 20.0), reg_u=(15.0, 10.0, 5.0, 3.0, 2.0, 30.0)),
+}
+"""Grids of the rating task by name."""
 
 
-def grid(method: Method, budget: int) -> tuple[Settings, ...]:
+def grid(method: Method, budget: int, task: Task = "ranking") -> tuple[Settings, ...]:
     """Return the settings to try, at most ``budget``; none for a recommender without a grid.
 
     >>> grid(Method.parse("ease"), 2)
     ({'values': 'ratings', 'penalty': 1000.0}, {'values': 'ratings', 'penalty': 10000.0})
     >>> grid(Method.parse("popularity"), 12)
     ()
+    >>> grid(Method.parse("surprise:BaselineOnly"), 1, "rating")
+    ({'reg_i': 10.0, 'reg_u': 15.0},)
     """
     name = method.recommender
+    if task == "rating":
+        return RATING_GRIDS.get(name, ())[:budget]
     if name not in GRIDS:
         name = {"kernel-ridge": "kernel", "knn": "knn"}.get(method.family, "")
     return GRIDS.get(name, ())[:budget]

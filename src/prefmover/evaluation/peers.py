@@ -1,15 +1,15 @@
 """Models of other packages on the same splits: Surprise predicts ratings; implicit and cornac recommend.
 
-They come with the extra ``peers``. Surprise's models run with their defaults and a fixed seed; the others
-have a grid that is searched on the validation part (:mod:`prefmover.evaluation.grids`).
+They come with the extra ``peers``. Each has a grid that is searched on the validation part
+(:mod:`prefmover.evaluation.grids`), and a fixed seed.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Self
 
@@ -48,12 +48,19 @@ def require(package: str) -> None:
 class SurpriseRecommender:
     """A model of Surprise as a recommender: ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ...
 
-    The two with neighbors are user-based, by MSD, with K = 40: Surprise's defaults. The seed is that of the
-    initial values of the factor models.
+    Parameters
+    ----------
+    seed
+        For the initial values of the factor models.
+    settings
+        Arguments of the model; Surprise's defaults without them. Those of its dictionaries are given by
+        themselves: ``similarity`` and ``user_based`` of a model with neighbors, ``reg_i`` and ``reg_u`` of
+        the baseline.
     """
 
     name: str
     seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.name not in PEERS:
@@ -63,15 +70,24 @@ class SurpriseRecommender:
         """Train on the ratings."""
         with importing("surprise"):
             import surprise
-        options = {"random_state": self.seed} if self.name.startswith("SVD") else {"verbose": False}
         ratings = data.ratings
         columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
         rows = [(user, item, rating, None) for user, item, rating in zip(*columns, strict=True)]
         reader = surprise.Reader(rating_scale=(ratings.scale.lowest, ratings.scale.highest))
-        self.model_ = getattr(surprise, self.name)(**options)
+        self.model_ = getattr(surprise, self.name)(**self._options())
         self.model_.fit(surprise.Dataset(reader).construct_trainset(rows))
         self.data_ = data
         return self
+
+    def _options(self) -> dict[str, Any]:
+        """Return the settings as Surprise wants them."""
+        options = dict(self.settings)
+        if self.name.startswith("SVD"):
+            return options | {"random_state": self.seed}
+        if self.name == "BaselineOnly":
+            return {"verbose": False, "bsl_options": options}
+        similarity = {"name": options.pop("similarity", "msd"), "user_based": options.pop("user_based", True)}
+        return options | {"verbose": False, "sim_options": similarity}
 
     def predict(self, pairs: list[tuple[Any, Any]]) -> Floats:
         """Return one rating for each (user, item)."""

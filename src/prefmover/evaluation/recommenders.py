@@ -317,7 +317,7 @@ def create(
         return kernel_ridge.KernelRidge(name.removeprefix("kernel:"), n_threads=n_threads, **settings)
     short = name.rpartition(":")[2]
     if family == "surprise":
-        return peers.SurpriseRecommender(short, seed=seed)
+        return peers.SurpriseRecommender(short, seed=seed, settings=settings)
     if family == "implicit":
         iterations = 15 if short == "als" else 100
         return peers.ImplicitRecommender(

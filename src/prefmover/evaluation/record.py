@@ -137,6 +137,45 @@ class _BaseRecord(FrozenModel):
         return common
 
 
+class _BaseTrial(FrozenModel):
+    """Settings that were tried."""
+
+    settings: dict[str, Any] = Field(description="Settings of the recommender")
+
+
+class Trial(_BaseTrial):
+    """Settings that were tried, and their nDCG on the validation part."""
+
+    ndcg: float = Field(description="nDCG at the first length, on the validation part")
+
+
+class RatingTrial(_BaseTrial):
+    """Settings that were tried, and their mean absolute error on the validation part."""
+
+    mae: float = Field(description="Mean absolute error on the validation part")
+
+
+class _BaseTuning(FrozenModel):
+    """The search for settings, on a part of the training ratings."""
+
+    validation: float = Field(description="Share of the training ratings that was held out")
+    budget: int = Field(description="Trials that each recommender may make")
+
+
+class Tuning(_BaseTuning):
+    """The search for the settings of lists."""
+
+    n_users: int = Field(description="Users whose lists were judged; a sample of those with relevant items")
+    trials: tuple[Trial, ...] = Field(description="What was tried")
+
+
+class RatingTuning(_BaseTuning):
+    """The search for the settings of predicted ratings."""
+
+    n_ratings: int = Field(description="Held-out ratings that were predicted")
+    trials: tuple[RatingTrial, ...] = Field(description="What was tried")
+
+
 class Record(_BaseRecord):
     """Predicted ratings of one recommender on one split.
 
@@ -153,6 +192,8 @@ class Record(_BaseRecord):
     rmse: tuple[float, ...] = Field(description="Root mean squared error")
     coverage: tuple[float, ...] = Field(description="Share of predictions with at least one neighbor")
     neighbors: tuple[float, ...] = Field(description="Mean number of neighbors per prediction")
+    settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were chosen")
+    tuning: RatingTuning | None = Field(default=None, description="How; None without a search")
     groups: Groups = Field(description="Errors by group of users")
 
     @model_validator(mode="after")
@@ -181,7 +222,7 @@ class Record(_BaseRecord):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat row per K, for tables."""
-        common = self._common("ks", *PER_K, "groups")
+        common = self._common("ks", *PER_K, "settings", "tuning", "groups")
         return [
             common | {"k": k} | {name: getattr(self, name)[at] for name in PER_K}
             for at, k in enumerate(self.ks)
@@ -235,22 +276,6 @@ class Events(FrozenModel):
         return ", ".join(
             f"{getattr(self, key):,} {name}" for key, name in names.items() if getattr(self, key)
         )
-
-
-class Trial(FrozenModel):
-    """Settings that were tried, and their nDCG on the validation part."""
-
-    settings: dict[str, Any] = Field(description="Settings of the recommender")
-    ndcg: float = Field(description="nDCG at the first length, on the validation part")
-
-
-class Tuning(FrozenModel):
-    """The search for settings, on a part of the training ratings."""
-
-    validation: float = Field(description="Share of the training ratings that was held out")
-    budget: int = Field(description="Trials that each recommender may make")
-    n_users: int = Field(description="Users whose lists were judged; a sample of those with relevant items")
-    trials: tuple[Trial, ...] = Field(description="What was tried")
 
 
 class ListRecord(_BaseRecord):

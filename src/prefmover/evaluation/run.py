@@ -34,7 +34,7 @@ from prefmover.evaluation.lists import Question
 from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
 from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
 from prefmover.evaluation.scoring import relevant_from
-from prefmover.evaluation.search import validation_part
+from prefmover.evaluation.search import validation_part, validation_question
 from prefmover.execution import Executor, opened
 from prefmover.execution import Task as Job
 from prefmover.execution.format import duration
@@ -412,7 +412,11 @@ class _Run:
         if "ranking" in e.tasks:  # nothing to rank is an error, before anything is fitted
             Question.of_split(split, e.relevant)
             if any(grid(Method.parse(name), e.trials) for name in e.recommenders):
-                validation_part(e, split, e.seed + repeat)
+                validation_question(e, split, e.seed + repeat)
+        if "rating" in e.tasks and any(
+            grid(Method.parse(name), e.trials, "rating") for name in e.recommenders
+        ):
+            validation_part(e, split, e.seed + repeat)
         data = self.data.with_ratings(split.train)
         _ = data.geometry  # computed once here rather than in each task
         return TrainTest(e, share, repeat, split, data)
@@ -461,11 +465,11 @@ def _cost(record: AnyRecord) -> float:
 
 def _result(record: AnyRecord) -> str:
     """Return the main figure of a record, and its price."""
+    searched = f" after {sum(record.run.trial_seconds):.1f} s of search" if record.tuning else ""
     if isinstance(record, Record):
         at = record.ks.index(40) if 40 in record.ks else -1
         at_k = f" at K = {record.ks[at]}" if record.ks[at] else ""
-        return f"MAE {record.mae[at]:.4f}{at_k}, {record.run.seconds:.1f} s"
-    searched = f" after {sum(record.run.trial_seconds):.1f} s of search" if record.tuning else ""
+        return f"MAE {record.mae[at]:.4f}{at_k}, {record.run.seconds:.1f} s{searched}"
     wrong = f" ({record.events})" if str(record.events) else ""
     return f"nDCG@{record.ns[0]} {record.metrics.ndcg[0]:.4f}, {record.run.seconds:.1f} s{searched}{wrong}"
 
