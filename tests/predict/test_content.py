@@ -50,7 +50,8 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     assert side.weights(everything, everything) == pytest.approx(weights, abs=1e-6)
     assert side.scores(Y) == pytest.approx(Y.toarray() @ weights, abs=1e-4)
     assert side.scores(Y, rated[:2]) == pytest.approx((Y.toarray() @ weights)[:, rated[:2]], abs=1e-4)
-    assert side.mixed(Y.toarray().astype(np.float32)) == pytest.approx(Y.toarray() @ weights, abs=1e-4)
+    mixed = side.mixed(Y.toarray().astype(np.float32).T).T
+    assert mixed == pytest.approx(Y.toarray() @ weights, abs=1e-4)
     more = side.with_items(10).scores(csr_array(np.pad(Y.toarray(), ((0, 0), (0, 2)))))
     assert more[:, :8] == pytest.approx(side.scores(Y))
     assert not more[:, 8:].any()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from prefmover import datasets
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.model import Recommender
@@ -66,3 +67,20 @@ def test_the_system_of_few_item_landmarks_is_the_formula_of_its_kernel(data, wit
     users, items = (x.ravel() for x in np.indices(data.ratings.matrix.shape))
     values = model.predictor_.predict(users, items).values
     assert values == pytest.approx(gaussian_process(data.ratings, distance, K, covariance).ravel(), abs=2e-4)
+
+
+@pytest.mark.parametrize("shape", [(6, 30), (30, 6)])
+def test_products_by_users_and_by_items_are_the_same(shape):
+    """The sums over users and items are taken over whichever are fewer."""
+    crowd = datasets.synthetic(*shape, ratings=(3, 5), tastes=3)
+    users = Recommender().fit(crowd).predictor_.regression.kernel
+    items = item_kernel.ItemKernel.from_geometry(crowd.geometry, 1.0, np.ones(shape[1]))
+    system = regression._System(crowd.ratings, items, users, Covariance(), 1)
+    alpha = np.random.default_rng(0).normal(size=crowd.ratings.n_ratings)
+    V = crowd.ratings.matrix.toarray()
+    V[V > 0] = alpha
+    expected = (
+        V.T @ users.features * (Covariance().neighbors + Covariance().shared_taste * items.rest[:, None])
+    )
+    expected += Covariance().shared_taste * items.features @ (items.features.T @ (V.T @ users.features))
+    assert system.item_factors(alpha) == pytest.approx(expected, abs=1e-4)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ot
-from prefmover import Dataset, ItemGeometry, Ratings
+from prefmover import Dataset, ItemGeometry, Ratings, datasets
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.search import NeighborIndex, nearest, nearest_raters, within
@@ -384,3 +384,22 @@ def test_few_pairs_are_solved_one_by_one_with_the_same_result(viewers, new, monk
     found = nearest(data, 5, users=users, new=guests)
     assert_same(found, expected)
     assert found.stats.solved == (24 if new else 44)
+
+
+def test_many_queries_make_a_matrix_of_item_distances(monkeypatch):
+    crowd = datasets.synthetic(40, 60, ratings=(5, 12))
+    lazy = ItemGeometry.from_vectors(crowd.geometry.items, crowd.geometry.vectors, budget=0)
+    data = Dataset(crowd.ratings, lazy)
+    geometry = importlib.import_module("prefmover.items.geometry")
+    monkeypatch.setattr(importlib.import_module("prefmover.search.index"), "MANY_FOR_GRID", 40)
+    index = NeighborIndex(data)
+    assert_same(index.nearest(k=3), every_pair(crowd, k=3))
+    assert index.geometry is lazy  # a small one is missing by choice
+    monkeypatch.setattr(geometry, "BUDGET", 0)
+    index.nearest(range(39), k=3)
+    assert index.geometry is lazy  # few queries
+    assert_same(index.nearest(k=3), every_pair(crowd, k=3))
+    assert np.array_equal(index.geometry.grid, crowd.geometry.grid)
+    monkeypatch.setenv("PREFMOVER_MEMORY", "1")
+    monkeypatch.setattr(importlib.import_module("prefmover.execution.memory"), "SMALL", 0)
+    assert lazy.for_search() is lazy

@@ -45,6 +45,14 @@ def require(n_bytes: float, what: str, remedy: str) -> None:
         )
 
 
+def has_room(n_bytes: float) -> bool:
+    """Return whether a job of this size fits the free memory, as far as that is known."""
+    if n_bytes <= SMALL:
+        return True
+    free = available()
+    return free is None or n_bytes <= free
+
+
 def available() -> int | None:
     """Return the number of bytes that this process may still take; None if that is not known.
 

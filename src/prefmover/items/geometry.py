@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
-from prefmover.execution.memory import require
+from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import run
 from prefmover.items.contribution import Contribution
 from prefmover.items.rows import finite_rows
@@ -34,7 +34,7 @@ ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # of the largest distance in units, which leaves room for potentials in 32 bits
 COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
 NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
-BUDGET = 2**30
+BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
 BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
 ROWS = 256  # of the dense matrix that a thread computes at a time
 SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
@@ -146,7 +146,9 @@ class ItemGeometry:
             What to do about a zero vector, which has no direction: ``"error"``, or ``"far"`` to put the item
             at a right angle to every other item.
         budget
-            Largest number of bytes of the dense matrix (4 n²); above it, distances are computed on demand.
+            Largest number of bytes of the dense matrix (4 n²); above it, distances are computed on demand. By
+            default, it is that of 8,192 items. Searches of many users make a larger one, up to 1 GiB, for
+            themselves.
         n_threads
             Threads that compute it; None means all cores.
         """
@@ -311,6 +313,17 @@ class ItemGeometry:
             if part is not out:
                 out[:, first : first + BLOCK_ROWS] = part
         return out
+
+    def for_search(self, n_threads: int | None = None) -> Self:
+        """Return the geometry with a dense matrix, from which many searches are faster.
+
+        It is made if it is larger than the default budget of :meth:`from_vectors` (a smaller one is missing
+        by choice), at most 1 GiB, and fits the free memory.
+        """
+        n_bytes = 4 * self.n_items**2
+        if self.grid is not None or not BUDGET < n_bytes <= SEARCH_BUDGET or not has_room(n_bytes):
+            return self
+        return replace(self, grid=frozen(self._dense(n_threads)))
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
         """Return all distances: one triangle is computed and mirrored (they are exactly symmetric)."""

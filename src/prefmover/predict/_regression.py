@@ -6,13 +6,11 @@ from prefmover.execution.jit import kernel
 
 
 @kernel
-def sum_rows(indptr, indices, values, rows, start, stop, out):
-    """Set out[a] = Σ values[t] rows[indices[t]] over the entries t of row a, for start ≤ a < stop."""
+def add_rows(indptr, indices, values, rows, start, stop, out):
+    """Add Σ values[t] rows[indices[t]] over the entries t of row a to out[a], for start ≤ a < stop."""
     width = out.shape[1]
     for a in range(start, stop):
         total = out[a]
-        for k in range(width):
-            total[k] = 0.0
         for t in range(indptr[a], indptr[a + 1]):
             value, row = values[t], rows[indices[t]]
             for k in range(width):
@@ -20,9 +18,12 @@ def sum_rows(indptr, indices, values, rows, start, stop, out):
 
 
 @kernel
-def products(indptr, indices, left, right, start, stop, out):
-    """Set out[t] = left[a] · right[indices[t]] for the entries t of rows start ≤ a < stop."""
+def products(indptr, indices, left, right, more_left, more_right, start, stop, out):
+    """Set out[t] = left[a] · right[i] + more_left[a] · more_right[i], i = indices[t].
+
+    The entries t are those of rows start ≤ a < stop.
+    """
     for a in range(start, stop):
-        row = left[a]
+        row, more = left[a], more_left[a]
         for t in range(indptr[a], indptr[a + 1]):
-            out[t] = np.dot(row, right[indices[t]])
+            out[t] = np.dot(row, right[indices[t]]) + np.dot(more, more_right[indices[t]])

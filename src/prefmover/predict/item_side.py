@@ -32,6 +32,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
+from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.user_kernel import Singles, check_array
 
 if TYPE_CHECKING:
@@ -152,18 +153,24 @@ class ItemSide:
             part += (rows.astype(np.float32) @ sparse).toarray()
         return part
 
-    def mixed(self, rows: Singles) -> Singles:
-        """Return dense rows times B, (n, n_items)."""
-        some = rows if len(self.items) == self.n_items else np.ascontiguousarray(rows[:, self.items])
-        left = some if self.likes is None else np.asarray(self.likes.astype(np.float32) @ some.T).T
-        part = np.asarray(left @ self.right, np.float32)
-        part -= some * self.diagonal[None, :]
+    def mixed(self, columns: Singles, n_threads: int | None = None) -> Singles:
+        """Return Bᵀ times dense columns (n_items, n): rows times B, all transposed."""
+        all_take_part = len(self.items) == self.n_items
+        some, likes = columns if all_take_part else columns[self.items], self.likes
+        left = some
+        if likes is not None:
+            left = sum_rows(
+                likes.indptr, likes.indices, likes.data.astype(np.float32), some, n_threads=n_threads
+            )
+        part: Singles = self.right.T @ left
+        part -= some * self.diagonal[:, None]
         out = part
-        if len(self.items) < self.n_items:
-            out = np.zeros((len(rows), self.n_items), np.float32)
-            out[:, self.items] = part
+        if not all_take_part:
+            out = np.zeros(columns.shape, np.float32)
+            out[self.items] = part
         if self.sparse is not None:
-            out += np.asarray(self.sparse.T @ rows.T).T
+            to = self.sparse.tocsc()
+            sum_rows(to.indptr, to.indices, to.data.astype(np.float32, copy=False), columns, out, n_threads)
         return out
 
     def weights(self, rated: Ints, items: Ints) -> Singles:

@@ -30,6 +30,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.weights import weight
 from prefmover.predict.content import content_weights
 from prefmover.predict.item_side import ItemSide
+from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.similar_items import SimilarItems
 from prefmover.predict.user_kernel import Singles, UserKernel, normalized_weights
 from prefmover.predict.user_side import UserSide
@@ -181,18 +182,23 @@ class Ranking:
         n_threads: int | None = None,
     ) -> Self:
         """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
+        from scipy.sparse import csr_array
+
         mean_square = mean_squared_like(likes)
         if geometry is None:
             settings = replace(settings, content=0.0)
         content = None
         if geometry is not None and settings.content and likes.nnz:
             rated = np.unique(likes.indices).astype(np.int64)
-            content = float(settings.content) * content_weights(geometry, rated, n_threads)
+            one = content_weights(geometry, rated, n_threads)
+            scaled = np.float32(settings.content) * one.data
+            content = csr_array((scaled, one.indices, one.indptr), shape=one.shape)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
         # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
-        moment = np.ascontiguousarray(np.asarray(likes.T.astype(np.float32) @ kernel.features).T)
-        moment -= item_side.mixed(moment)
-        user_side = UserSide.fit(kernel, moment, settings.user_penalty)
+        by_item = likes.astype(np.float32).tocsc()
+        moment = sum_rows(by_item.indptr, by_item.indices, by_item.data, kernel.features, n_threads=n_threads)
+        moment -= item_side.mixed(moment, n_threads)
+        user_side = UserSide.fit(kernel, moment.T, settings.user_penalty)
         return cls(likes, settings, item_side, user_side, SimilarItems.of_likes(likes, geometry))
 
     def with_items(self, likes: Likes, geometry: ItemGeometry) -> Self:

@@ -28,6 +28,7 @@ from prefmover.predict.ranking import (
     row_angles,
     user_weights,
 )
+from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.user_kernel import Singles
 
@@ -42,6 +43,7 @@ MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are us
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
 N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
+BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # whose scores are in memory at once
 RANK = 320  # directions of the kernel of users that are kept apart
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -70,14 +72,33 @@ def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = N) -> Floats:
     """
     counts = relevant.sum(axis=1)
     users = np.flatnonzero(counts)
-    some, hits = scores[users], relevant[users]
-    k = min(n, some.shape[1])
-    top = np.argpartition(-some, k - 1, axis=1)[:, :k]
-    order = np.argsort(-np.take_along_axis(some, top, axis=1), axis=1, kind="stable")
-    top = np.take_along_axis(top, order, axis=1)
+    k = min(n, scores.shape[1])
     discount = 1 / np.log2(np.arange(2, k + 2))
-    gained = (np.take_along_axis(hits, top, axis=1) * discount).sum(axis=1)
-    return np.asarray(gained / np.cumsum(discount)[np.minimum(counts[users], k) - 1])
+    if not len(users):
+        return np.empty(0)
+    rows, columns, ranks = _top(scores, k)
+    gained = np.bincount(rows, relevant[rows, columns] * discount[ranks], len(scores))
+    return np.asarray(gained[users] / np.cumsum(discount)[np.minimum(counts[users], k) - 1])
+
+
+def _top(scores: npt.NDArray[Any], k: int) -> tuple[Ints, Ints, Ints]:
+    """Return rows, columns and ranks of the k largest entries of each row; of equal ones, the first.
+
+    The k-th largest of the maxima of 8 k groups of columns is at most the k-th largest score. Few scores are
+    larger, and only these are sorted.
+    """
+    n, m = scores.shape
+    least, n_groups = np.full(n, -np.inf, scores.dtype), 8 * k
+    if m >= 2 * n_groups:
+        even = m // n_groups * n_groups
+        largest = scores[:, :even].reshape(n, -1, n_groups).max(axis=1)
+        least = np.partition(largest, n_groups - k, axis=1)[:, n_groups - k]
+    rows, columns = np.nonzero(scores >= least[:, None])
+    order = np.lexsort((columns, -scores[rows, columns], rows))
+    rows, columns = rows[order], columns[order]
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]
+    top = ranks < k
+    return rows[top], columns[top], ranks[top]
 
 
 def choose_settings(
@@ -175,25 +196,34 @@ class _HeldOut:
         self.content = content
         self.similar = np.zeros(self.likes.shape, np.float32)
         if content.weights is not None:
-            self.similar = (self.likes.astype(np.float32) @ content.weights).toarray()
-        # One decomposition of YYᵀ serves all penalties of the item side (see `_item_scores`).
+            singles = self.likes.astype(np.float32)
+            for block in blocks(len(self.similar), BLOCK_USERS):
+                self.similar[block] = (singles[block] @ content.weights).toarray()
+        # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
         spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
-        self.spectrum, self.rotated = np.maximum(spectrum, 0.0), self._in_basis(self.basis)
+        self.spectrum = np.maximum(spectrum, 0.0)
+        self.by_item = self.likes.astype(np.float32).tocsc()
+        self.n_threads = train.n_threads
         self.cache: dict[str, tuple[Any, Any]] = {}
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
         """Return the mean nDCG@n of the users with relevant held-out ratings."""
         bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
-        items = self._last(self._item_scores, s.item_penalty)
+        left = self._last(self._left, s.item_penalty)
         projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)
-        projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
+        if s.content:
+            projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
         kept = bulk / (bulk + s.user_penalty)
         shrink = spectrum / (spectrum + s.user_penalty) - kept
         values = []
-        for block in blocks(len(self.scored)):
+        for block in blocks(len(self.scored), BLOCK_USERS):
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
-            scores += (1 - kept) * (items[users] + s.content * self.similar[users])
+            own = left[users]  # less the item side where a user has no rating; others are never in the list
+            if s.content:
+                own -= s.content * self.similar[users]
+            own *= 1 - kept
+            scores -= own
             rows = self.likes[users]  # a stored like may be 0, so no nonzero()
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
             values.append(ndcg(scores, self.relevant[block], n))
@@ -206,10 +236,6 @@ class _HeldOut:
             self.cache.pop(name, None)  # before the next one takes memory
             self.cache[name] = key, make(*key)
         return self.cache[name][1]
-
-    def _in_basis(self, vectors: Singles) -> Singles:
-        """Return the likes in a basis of the users, (basis, n_items)."""
-        return np.ascontiguousarray(np.asarray(self.likes.T.astype(np.float32) @ vectors).T)
 
     def _kernel(self, weight: str, overlap: float) -> tuple[np.float32, Singles, Singles]:
         """Return the kernel of all users: its largest eigenvalues, their vectors, and the mean of the others.
@@ -224,26 +250,29 @@ class _HeldOut:
         bulk = spectrum[:first].mean() if first else np.float32(0.0)
         return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:])
 
-    def _item_scores(self, item_penalty: float) -> Singles:
-        """Return Y B of :mod:`prefmover.predict.item_side`, for the users of the sample.
+    def _left(self, item_penalty: float) -> Singles:
+        """Return Y - YB, what the item side (:mod:`prefmover.predict.item_side`) leaves of the likes.
 
-        With YYᵀ = U diag(s) Uᵀ and P = UᵀY, it is (U s / (s + λ) P - Y c') / (1 - c'), where
-        c'_j = Σ_k P_kj² / (s_k + λ).
+        With G = (YYᵀ + λI)⁻¹ it is λ GY / (1 - c'), c'_j = Σ_u Y_uj (GY)_uj.
         """
-        penalty = np.float32(item_penalty * self.mean_square)
-        captured = np.einsum("kj,kj,k->j", self.rotated, self.rotated, 1 / (self.spectrum + penalty))
-        scores: Singles = (self.basis * (self.spectrum / (self.spectrum + penalty))) @ self.rotated
-        rows = np.repeat(np.arange(len(scores)), np.diff(self.likes.indptr))
-        scores[rows, self.likes.indices] -= self.likes.data * captured[self.likes.indices]
-        scores /= 1 - captured
-        return scores
+        penalty, by_item = np.float32(item_penalty * self.mean_square), self.by_item
+        G = (self.basis / (self.spectrum + penalty)) @ self.basis.T
+        out = np.empty(self.likes.shape, np.float32)
+        for block in blocks(out.shape[1], BLOCK_ITEMS):
+            first, last = by_item.indptr[[block.start, block.stop]]
+            users, values = by_item.indices[first:last], by_item.data[first:last]
+            indptr = by_item.indptr[block.start : block.stop + 1] - first
+            part = sum_rows(indptr, users, values, G, n_threads=self.n_threads)  # (items, users)
+            items = np.repeat(np.arange(len(part)), np.diff(indptr))
+            captured = np.bincount(items, values * part[items, users], len(part))
+            part *= (penalty / (1 - captured)).astype(np.float32)[:, None]
+            out[:, block] = part.T
+        return out
 
     def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
         """Return what the item side leaves, in the basis of the eigenvectors."""
-        vectors = self._last(self._kernel, weight, overlap)[2]
-        left = self._in_basis(vectors)
-        left -= vectors.T @ self._last(self._item_scores, item_penalty)
-        return left
+        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
+        return np.asarray(vectors.T @ self._last(self._left, item_penalty))
 
     def _projected_content(self, weight: str, overlap: float) -> Singles:
         """Return what similar content says, in the basis of the eigenvectors."""

@@ -37,6 +37,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.item_kernel import LANDMARKS, MAX_EXACT, ItemKernel
+from prefmover.predict.row_sums import row_parts, sum_rows
 from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ LARGE = 4_000_000
 LARGE_RANK, LARGE_TOLERANCE = 160, 2e-2
 
 ITERATIONS = 400
-BLOCK_ROWS = 128
+BLOCK_ITEMS = 2048
 SWEEPS = 2  # of the preconditioner, over users and items
 
 
@@ -417,14 +418,30 @@ class _System:
     def item_sums(self, alpha: Floats) -> Singles:
         """Return (ΦᵀV)ᵀ, (n_items, rank): the coefficients of each item's raters, times their features."""
         values = alpha[self.by_item].astype(np.float32)
-        return self._sum_rows(self.item_first, self.item_raters, values, self.kernel.features)
+        return sum_rows(
+            self.item_first, self.item_raters, values, self.kernel.features, n_threads=self.n_threads
+        )
+
+    def user_sums(self, alpha: Floats) -> Singles:
+        """Return VΨ, (n_users, item rank): the coefficients of each user's ratings, times items' features."""
+        m, singles = self.matrix, alpha.astype(np.float32)
+        return sum_rows(m.indptr, m.indices, singles, self.items.features, n_threads=self.n_threads)
 
     def item_factors(self, alpha: Floats) -> Singles:
         """Return (Φᵀ V (s_n + s_s k_I))ᵀ, (n_items, rank)."""
-        s, sums, features = self.covariance, self.item_sums(alpha), self.items.features
-        whole = s.shared_taste * (features @ (features.T @ sums))
-        whole += (s.neighbors + s.shared_taste * self.items.rest).astype(np.float32)[:, None] * sums
-        return whole.astype(np.float32, copy=False)
+        s, sums = self.covariance, self.item_sums(alpha)
+        through = self._through(sums, self.user_sums(alpha))
+        sums *= (s.neighbors + s.shared_taste * self.items.rest).astype(np.float32)[:, None]
+        for first in range(0, len(sums), BLOCK_ITEMS):
+            block = slice(first, first + BLOCK_ITEMS)
+            sums[block] += self.items.features[block] @ through.T
+        return sums
+
+    def _through(self, item_sums: Singles, user_sums: Singles) -> Singles:
+        """Return s_s ΦᵀVΨ, (rank, item rank), by users or by items, whichever are fewer."""
+        by_users = len(user_sums) < len(item_sums)
+        product = self.kernel.features.T @ user_sums if by_users else item_sums.T @ self.items.features
+        return np.asarray(np.float32(self.covariance.shared_taste) * product)
 
     def multiply(self, alpha: Floats) -> Floats:
         """Return (k + 1) α."""
@@ -435,38 +452,23 @@ class _System:
         # What a user's ratings share with each other and with nobody else's.
         own, same = s.taste + rest * s.shared_taste, rest * s.neighbors
         out += (own[self.rows] * items.rest[self.columns] + same[self.rows]) * alpha
-        sums = self.item_sums(alpha)
-        indptr, singles = self.matrix.indptr, alpha.astype(np.float32)
-        through = self._sum_rows(indptr, self.matrix.indices, singles, items.features)
+        sums, through = self.item_sums(alpha), self.user_sums(alpha)
+        common = self._through(sums, through)
         through *= own.astype(np.float32)[:, None]
-        through += self.kernel.features @ (s.shared_taste * (sums.T @ items.features))
+        through += self.kernel.features @ common
         sums *= (s.neighbors + s.shared_taste * items.rest).astype(np.float32)[:, None]
-        users = np.concatenate([through, self.kernel.features], axis=1)
-        out += self._products(users, np.concatenate([items.features, sums], axis=1))
+        out += self._products(through, items.features, self.kernel.features, sums)
         return out
 
-    def _sum_rows(self, indptr: Any, indices: Any, values: Singles, rows: Singles) -> Singles:
-        from prefmover.execution.jit import for_work
-        from prefmover.predict._regression import sum_rows
-
-        out = np.empty((len(indptr) - 1, rows.shape[1]), np.float32)
-        add = for_work(sum_rows, len(values) * rows.shape[1])
-        run(
-            lambda part: add(indptr, indices, values, rows, *part, out),
-            _parts(len(out)),
-            n_threads=self.n_threads,
-        )
-        return out
-
-    def _products(self, users: Singles, items: Singles) -> Singles:
+    def _products(self, *rows: Singles) -> Singles:
         from prefmover.execution.jit import for_work
         from prefmover.predict._regression import products
 
         indptr, indices, out = self.matrix.indptr, self.matrix.indices, np.empty(len(self.rows), np.float32)
         multiply = for_work(products, 10 * len(out))
         run(
-            lambda part: multiply(indptr, indices, users, items, *part, out),
-            _parts(len(users)),
+            lambda part: multiply(indptr, indices, *rows, *part, out),
+            row_parts(len(indptr) - 1),
             n_threads=self.n_threads,
         )
         return out
@@ -486,12 +488,18 @@ class _System:
         self.user_share = 1.0 / (np.diff(self.matrix.indptr) + self.noise / s.user)
         shared, n = s.similar_items + common * s.shared_taste, n_ratings / self.noise
         own = s.item + common * s.neighbors + shared * self.items.rest
-        level = np.full((len(n), 1), s.level**0.5)
-        W = np.concatenate([shared**0.5 * self.items.features, level], axis=1)
-        inner = W.T @ ((n / (1.0 + own * n))[:, None] * W)
-        inner[np.diag_indices_from(inner)] += 1.0
+        rank, share = self.items.rank, 1.0 / (1.0 + own * n)
+        W = np.empty((len(n), rank + 1))
+        np.multiply(self.items.features, shared**0.5, out=W[:, :rank])
+        W[:, rank] = s.level**0.5
+        W *= np.sqrt(share)[:, None]
+        inner = np.eye(rank + 1)
+        for first in range(0, len(n), BLOCK_ITEMS):
+            block = slice(first, first + BLOCK_ITEMS)
+            inner += W[block].T @ (n[block, None] * W[block])
         self.factor = cho_factor(inner, lower=True, overwrite_a=True)
-        self.item_share, self.through = own / (1.0 + own * n), W / (1.0 + own * n)[:, None]
+        W *= np.sqrt(share)[:, None]
+        self.item_share, self.through = own * share, W
 
     def precondition(self, values: Floats) -> Floats:
         """Return about the solution of the simpler model: offsets of users and items, in turn."""
@@ -509,10 +517,6 @@ class _System:
     def _user_offsets(self, values: Floats) -> Floats:
         """Return the offsets of users given what is left to them, for each rating."""
         return (self.user_share * self.sums_by_user(values))[self.rows]
-
-
-def _parts(n: int) -> list[tuple[int, int]]:
-    return [(first, min(first + BLOCK_ROWS, n)) for first in range(0, n, BLOCK_ROWS)]
 
 
 def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, tolerance: float) -> Floats:

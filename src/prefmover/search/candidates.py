@@ -196,6 +196,7 @@ class _CandidateSearch:
         from prefmover.execution.jit import announce_compilation
 
         announce_compilation()
+        self.index.prepare(self.rows.size, self.n_threads)
         if folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
             inputs = {"k": self.k, "inputs": digest(self.index, self.rows)}

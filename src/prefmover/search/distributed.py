@@ -320,7 +320,8 @@ class _KnownPairs:
 def digest(index: NeighborIndex, rows: Ints) -> str:
     """Return a digest of what a search depends on: preferences, distances, ids, and the queries."""
     result = hashlib.sha256()
-    p, geometry = index.data.preferences, index.geometry
+    # The geometry of the data: whether the search made a dense matrix for itself depends on free memory.
+    p, geometry = index.data.preferences, index.data.require_geometry(index.measure.label)
     exact = geometry.grid if geometry.grid is not None else geometry.vectors
     assert exact is not None
     for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact):
