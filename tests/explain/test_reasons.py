@@ -181,6 +181,22 @@ def test_guests_have_reasons(model, cinema):
         model.guest({})
 
 
+def test_a_guest_is_compared_with_the_landmarks_once(cinema, monkeypatch):
+    """Both sides of a model, and the reasons, use the same estimates; another guest has other ones."""
+    monkeypatch.setattr("prefmover.predict.similarity.EXACT_PAIRS", 0)
+    model = Recommender(ranking=SETTINGS, landmarks=40).fit(cinema)
+    calls, whole = [], similarity.estimate_to_landmarks
+    monkeypatch.setattr(similarity, "estimate_to_landmarks", lambda *some: calls.append(some) or whole(*some))
+    ratings = {"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 1}
+    first = [one.why for one in model.recommend(model.guest(ratings))]
+    assert len(calls) == 1
+    model.recommend(model.guest(ratings | {"alien-1979": 1}))
+    assert len(calls) == 2
+    model.ranker_.similarity.remembered_guests.clear()
+    assert [one.why for one in model.recommend(model.guest(ratings))] == first
+    assert len(calls) == 3
+
+
 def test_nothing_is_known(model, cinema):
     for one in model.recommend(None, 3):
         add_up(one.why)

@@ -120,8 +120,12 @@ def test_nobody_to_compare():
         calibrate(data)
 
 
+@pytest.mark.parametrize("few_items", [0, 128])
 @pytest.mark.parametrize("dense", [True, False])
-def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(cinema, calibration, dense):
+def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(
+    cinema, calibration, dense, few_items, monkeypatch
+):
+    monkeypatch.setattr("prefmover.measures.calibration.FEW_ITEMS", few_items)
     geometry = cinema.geometry
     if not dense:
         geometry = ItemGeometry.from_vectors(geometry.items, geometry.vectors, budget=0)

@@ -48,7 +48,7 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
     ids = [f"i{k}" for k in range(6)]
     geometry = ItemGeometry.from_vectors(ids, np.eye(6) + 0.1) if with_geometry else None
     alone = Ratings.from_arrays([f"u{k}" for k in range(6)], ids, [1, 2, 3, 4, 5, 1], scale=Scale(1, 5, 1))
-    model = Recommender("cos").fit(Dataset(alone, geometry))
+    model = lonely_model = Recommender("cos").fit(Dataset(alone, geometry))
     lonely = model.predict_one("u0", "i5")
     assert (lonely.how, lonely.n_neighbors) == ("no neighbor", 0)
     assert model.explain_recommendation("u0", "i5", by="rating").contributions == ()
@@ -60,6 +60,10 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
             parts = model.explain_recommendation(user, item, by="rating").contributions
             assert model.predict_one(user, item).n_neighbors == len(parts)
             assert all(part.value != 0 for part in parts)
+        for one in model.recommend(user, 6, reasons=False):  # a list does not count them
+            predicted = model.predict_one(user, one.item)
+            assert (one.rating, one.how) == (pytest.approx(predicted.rating, abs=1e-6), predicted.how)
+    assert [one.how for one in lonely_model.recommend("u0", 2)] == ["no neighbor"] * 2
     assert model.predict_one("a", "i2").n_neighbors == (2 if with_geometry else 1)
 
 

@@ -32,6 +32,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.explain.recommendation import (
     NeighborRating,
@@ -39,6 +40,8 @@ from prefmover.explain.recommendation import (
     OwnRating,
     RecommendationExplanation,
 )
+from prefmover.items.geometry import ItemGeometry
+from prefmover.measures.pairs import entries_of_rows
 from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import likes_among
 from prefmover.predict.ranker import NearerThan, Ranker
@@ -109,7 +112,7 @@ def explain_items(
         own_parts, user_parts = np.zeros((0, len(items))), np.zeros((0, len(items)))
     own = _OwnRatings.of(ranker, state, items, own_parts)
     people = _People.of(ranker, state, items, like_minded, user_parts, everybody)
-    counts, n_likes = n_ratings(data), np.diff(ranker.co_likes.liked.indptr)
+    counts, n_likes = n_ratings(data), ranker.co_likes.n_likes
     n_others = data.n_users - (state.position >= 0)
     explanations = []
     for k, item in enumerate(items.tolist()):
@@ -157,6 +160,25 @@ def limits(distances: Floats) -> tuple[Floats, Floats]:
     return farthest[:, :1], farthest[:, 1:]
 
 
+def _distances(geometry: ItemGeometry, items: Ints, others: Ints | None) -> Floats:
+    """Return distances of items to others, or to all; NaN where there is no similarity."""
+    distances = geometry.block(items, others)
+    # Similarities fall with the distance: if the farthest have one, all have.
+    if (geometry.similarity_at(distances.max(axis=1, initial=0.0)) <= 0).any():
+        distances[geometry.similarity_at(distances) <= 0] = np.nan
+    return distances
+
+
+def _limits_of(ranker: Ranker, geometry: ItemGeometry, items: Ints) -> Floats:
+    """Return :func:`limits` of items, (items, 2). The ranker remembers them: many lists share their items."""
+    known = ranker.near_limits
+    new = [item for item in items.tolist() if item not in known]
+    if new:
+        found = np.hstack(limits(_distances(geometry, np.array(new), None)))
+        known |= dict(zip(new, map(tuple, found.tolist()), strict=True))
+    return np.array([known[item] for item in items.tolist()]).reshape(-1, 2)
+
+
 def liked_together(n_both: Ints, lift: Floats) -> Bools:
     """Return which items are liked together, given how many like both and how many times chance that is."""
     return np.asarray((n_both >= BOTH) & (lift >= LIFT))
@@ -197,12 +219,12 @@ class _OwnRatings:
         aside = np.ones((len(items), len(at)), bool)
         near = ~aside
         if geometry is not None and len(at):
-            whole = geometry.block(items, None)
-            # Similarities fall with the distance: if the farthest have one, all have.
-            if (geometry.similarity_at(whole.max(axis=1)) <= 0).any():
-                whole[geometry.similarity_at(whole) <= 0] = np.nan
-            distances, ends = whole[:, state.items[at]], limits(whole)
-            near, aside = distances <= ends[0], distances <= ends[1]
+            ends = _limits_of(ranker, geometry, items)
+            distances = _distances(geometry, items, state.items[at])
+            near, aside = distances <= ends[:, :1], distances <= ends[:, 1:]
+            may_be = ((parts[at].T >= LEAST) & (near | aside)).any(axis=0)
+            at, distances = at[may_be], distances[:, may_be]
+            near, aside = near[:, may_be], aside[:, may_be]
         n_both, lift = ranker.co_likes.together(items, state.items[at])
         is_related = near | (liked_together(n_both, lift) & aside)
         return cls(data, state, at, parts[at], distances, n_both, lift, is_related)
@@ -289,22 +311,16 @@ class _People:
     ) -> Self:
         similarity = ranker.similarity
         ratings, means = similarity.data.ratings, ranker.co_likes.means
-        gave, answers = ratings.matrix[like_minded][:, items].tocsc(), []
-        for k in range(len(items)):
-            column = slice(*gave.indptr[k : k + 2])
-            at, given = gave.indices[column].astype(np.int64), gave.data[column]
-            likes, part = likes_among(given, means[like_minded[at]], ratings.scale), parts[at, k]
-            order = np.argsort(-np.abs(part), kind="stable")
-            if not everybody:
-                in_favor, against = np.flatnonzero(likes), np.flatnonzero(~likes)
-                chosen = np.zeros(len(at), bool)
-                chosen[in_favor[np.argsort(-part[in_favor], kind="stable")[:FOR]]] = True
-                chosen[against[np.argsort(part[against], kind="stable")[:AGAINST]]] = True
-                order = order[chosen[order]]
-            n_for = int(np.count_nonzero(likes))
-            answers.append(
-                _Answers(at[order], given[order], likes[order], part[order], n_for, len(at) - n_for)
-            )
+        rows, columns, given = _given(ratings, like_minded, items)
+        likes, added = likes_among(given, means[like_minded[rows]], ratings.scale), parts[rows, columns]
+        order, ends = (
+            np.lexsort((-np.abs(added), columns)),
+            np.cumsum(np.bincount(columns, minlength=len(items))),
+        )
+        answers = [
+            _answers(rows[some], given[some], likes[some], added[some], everybody)
+            for some in np.split(order, ends[:-1])
+        ]
         known = np.unique(np.concatenate([np.empty(0, np.int64), *(one.named for one in answers)]))
         named = like_minded[known]
         values, near = None, NearerThan(np.empty(0), estimated=False)
@@ -314,8 +330,8 @@ class _People:
             near = ranker.nearer_than(state, named, values)
         rated = np.zeros(ratings.n_items, bool)
         rated[state.items] = True
-        rows = [ratings.row(v)[0] for v in named.tolist()]
-        common = [row[rated[row]] for row in rows]
+        theirs = [ratings.row(v)[0] for v in named.tolist()]
+        common = [some[rated[some]] for some in theirs]
         return cls(ranker, state, like_minded, answers, known, values, near, common)
 
     def named(self, k: int, item: int) -> tuple[NeighborRating, ...]:
@@ -353,6 +369,29 @@ class _People:
         if similarity[a, b] <= 0:
             return None
         return data.items.label(int(mine[a])), data.items.label(int(theirs[b]))
+
+
+def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the ratings of some items by some users: which of the users, which of the items, the rating."""
+    m, column = ratings.matrix, np.full(ratings.n_items, -1, np.int64)
+    column[items] = np.arange(len(items))
+    rows, entries = entries_of_rows(m.indptr, users)
+    columns = column[m.indices[entries]]
+    there = np.flatnonzero(columns >= 0)
+    return rows[there], columns[there], m.data[entries[there]]
+
+
+def _answers(at: Ints, given: Floats, likes: Bools, parts: Floats, everybody: bool) -> _Answers:
+    """Return what like-minded users gave one item, the largest parts first; without ``everybody``, a few."""
+    n_for = int(np.count_nonzero(likes))
+    n_against = len(at) - n_for
+    if not everybody:
+        signed, likes_it = parts.tolist(), likes.tolist()
+        in_favor = sorted((k for k, it in enumerate(likes_it) if it), key=lambda k: -signed[k])[:FOR]
+        against = sorted((k for k, it in enumerate(likes_it) if not it), key=lambda k: signed[k])[:AGAINST]
+        named = np.array(sorted(in_favor + against), np.int64)
+        at, given, likes, parts = at[named], given[named], likes[named], parts[named]
+    return _Answers(at, given, likes, parts, n_for, n_against)
 
 
 def _likes(data: Dataset, state: UserState) -> Bools:

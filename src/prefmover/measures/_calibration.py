@@ -29,6 +29,13 @@ def nearest(indptr, rows, grid, scratch, out):
 def expected(indptr, items, share, nearest, out):
     """Set out[a, k] = Σ_x p_a(x) nearest[x, k]: each unit of a's preference goes to the nearest item of k."""
     width = out.shape[1]
+    if width == 1:  # one column: the sum stays in a register
+        for a in range(indptr.size - 1):
+            total = np.float32(0.0)
+            for t in range(indptr[a], indptr[a + 1]):
+                total += share[t] * nearest[items[t], 0]
+            out[a, 0] = total
+        return
     for a in range(indptr.size - 1):
         for k in range(width):
             out[a, k] = 0.0
@@ -36,6 +43,24 @@ def expected(indptr, items, share, nearest, out):
             p, row = share[t], nearest[items[t]]
             for k in range(width):
                 out[a, k] += p * row[k]
+
+
+@kernel
+def expected_from_one(items, share, indptr, others, grid, unit, out):
+    """Set out[0, k] = Σ_x p(x) min over the items of user k of d(x, j): :func:`expected` of one user.
+
+    A row of ``grid`` stays in the cache while all users look their items up.
+    """
+    for k in range(indptr.size - 1):
+        out[0, k] = 0.0
+    for s in range(items.size):
+        p, row = share[s], grid[items[s]]
+        for k in range(indptr.size - 1):
+            first, last = indptr[k], indptr[k + 1]
+            least = row[others[first]] if last > first else np.int32(0)
+            for t in range(first + 1, last):
+                least = min(least, row[others[t]])
+            out[0, k] += p * np.float32(least * unit)
 
 
 @kernel

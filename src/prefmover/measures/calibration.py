@@ -38,6 +38,7 @@ __all__ = [
     "estimate_to_few",
     "estimate_to_landmarks",
     "estimated_distances",
+    "nearest_items",
 ]
 
 N_FEATURES = 15  # of the polynomial
@@ -45,6 +46,7 @@ SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
 HELD_OUT = 100  # the sources whose pairs measure the error
 COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
+FEW_ITEMS = 128  # of one user, whose distances are looked up where they are
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
 
 Singles = npt.NDArray[np.float32]
@@ -230,43 +232,69 @@ class Landmarks(NamedTuple):
         nearest = np.empty((geometry.n_items, len(rows)), np.float32)
 
         def work(block: slice) -> None:
-            nearest[:, block] = _nearest_items(rows.part(block), geometry)
+            nearest[:, block] = nearest_items(rows.part(block), geometry)
 
         run(work, _blocks(len(rows)), n_threads=n_threads)
         return cls(rows, nearest, _largest_distance(geometry))
 
 
 def estimate_to_landmarks(
-    calibration: Calibration, geometry: ItemGeometry, user: UserRows, landmarks: Landmarks
+    calibration: Calibration,
+    geometry: ItemGeometry,
+    user: UserRows,
+    landmarks: Landmarks,
+    nearest: Singles | None = None,
 ) -> Floats:
-    """Return :func:`estimate` between one user and landmarks, (1, landmarks), to the last bit."""
+    """Return :func:`estimate` between one user and landmarks, (1, landmarks), to the last bit.
+
+    ``nearest`` is :func:`nearest_items` of the user, if it is there.
+    """
     from prefmover.measures import _calibration as kernels
 
-    forward = np.empty((1, len(landmarks.rows)), np.float32)
+    forward, backward = (
+        np.empty((1, len(landmarks.rows)), np.float32),
+        np.empty((len(landmarks.rows), 1), np.float32),
+    )
     kernels.expected(user.indptr, user.items, user.share, landmarks.nearest, forward)
-    backward = _one_sided(landmarks.rows, user, geometry, 1)
+    nearest = nearest_items(user, geometry) if nearest is None else nearest
+    rows = landmarks.rows
+    kernels.expected(rows.indptr, rows.items, rows.share, nearest, backward)
     return _combined(calibration, landmarks.largest, user, landmarks.rows, forward, backward, 1)
 
 
 def estimate_to_few(
-    calibration: Calibration, geometry: ItemGeometry, user: UserRows, others: UserRows, largest: float
+    calibration: Calibration,
+    geometry: ItemGeometry,
+    user: UserRows,
+    others: UserRows,
+    largest: float,
+    nearest: Singles | None = None,
 ) -> Floats:
     """Return :func:`estimate` between one user and a few others, (others,).
 
-    ``largest`` is the largest distance between items, which is known from :class:`Landmarks`.
+    ``largest`` is the largest distance between items, which is known from :class:`Landmarks`, and ``nearest``
+    is :func:`nearest_items` of the user, if it is there.
     """
     from prefmover.measures import _calibration as kernels
 
-    targets, at = np.unique(others.items, return_inverse=True)
-    n, grid = len(user.items), np.ascontiguousarray(geometry.grid_block(user.items, targets).T)
-    table, scratch = np.empty((n, len(others)), np.int32), np.empty(n, np.int32)
-    kernels.nearest(others.indptr, at, grid, scratch, table)
     forward, backward = (np.empty(shape, np.float32) for shape in ((1, len(others)), (len(others), 1)))
-    steps = (table * geometry.unit).astype(np.float32)
-    kernels.expected(user.indptr, np.arange(n, dtype=np.int32), user.share, steps, forward)
-    least = grid.min(axis=1, initial=np.iinfo(np.int32).max, keepdims=True)
-    steps = (least * geometry.unit).astype(np.float32)
-    kernels.expected(others.indptr, at.astype(np.int32), others.share, steps, backward)
+    at, grid = others.items, geometry.grid
+    if grid is None or len(user.items) > FEW_ITEMS:  # a block of its own, read side by side
+        targets, inverse = np.unique(others.items, return_inverse=True)
+        at = inverse.astype(np.int32)
+        block = geometry.grid_block(user.items, targets)
+        n, turned = len(user.items), np.ascontiguousarray(block.T)
+        table, scratch = np.empty((n, len(others)), np.int32), np.empty(n, np.int32)
+        kernels.nearest(others.indptr, inverse, turned, scratch, table)
+        steps = (table * geometry.unit).astype(np.float32)
+        kernels.expected(user.indptr, np.arange(n, dtype=np.int32), user.share, steps, forward)
+        least = turned.min(axis=1, initial=np.iinfo(np.int32).max, keepdims=True)
+        steps = (least * geometry.unit).astype(np.float32)
+    else:
+        entries = user.items, user.share, others.indptr, others.items
+        kernels.expected_from_one(*entries, grid, geometry.unit, forward)
+        steps = nearest_items(user, geometry) if nearest is None else nearest
+    kernels.expected(others.indptr, at, others.share, steps, backward)
     row: Floats = _combined(calibration, largest, user, others, forward, backward, 1)[0]
     return row
 
@@ -307,7 +335,7 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
     out = np.empty((len(users), len(others)), np.float32)
 
     def work(block: slice) -> None:
-        nearest = _nearest_items(others.part(block), geometry)
+        nearest = nearest_items(others.part(block), geometry)
         part = np.empty((len(users), nearest.shape[1]), np.float32)
         kernels.expected(users.indptr, users.items, users.share, nearest, part)
         out[:, block] = part
@@ -352,7 +380,7 @@ def _one_sided_by_vectors(
     return out
 
 
-def _nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
+def nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the distance from each item to the nearest item of each user, (n_items, users)."""
     from prefmover.measures import _calibration as kernels
 
@@ -401,8 +429,11 @@ def _mean_vectors(
 
     if geometry.vectors is None:
         return np.zeros((len(indptr) - 1, 0), np.float32)
-    shares = csr_array((share, items, indptr), shape=(len(indptr) - 1, geometry.n_items))
-    means = np.asarray(shares @ geometry.vectors.astype(np.float32))
+    vectors, columns = geometry.vectors, items
+    if len(items) < geometry.n_items:  # a few users: only the vectors of their items
+        vectors, columns = vectors[items], np.arange(len(items), dtype=np.int32)
+    shares = csr_array((share, columns, indptr), shape=(len(indptr) - 1, len(vectors)))
+    means = np.asarray(shares @ vectors.astype(np.float32))
     means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
     return np.ascontiguousarray(means, np.float32)
 

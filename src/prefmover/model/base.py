@@ -39,7 +39,7 @@ from prefmover.predict.content import shared_content
 from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
 from prefmover.predict.ranking import SideScores
-from prefmover.predict.recommendations import Recommendations, RecommendationTable
+from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection, n_ratings
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import CHANGES, Settings, tuned
@@ -301,15 +301,17 @@ class BaseRecommender(Estimator, ABC):
         table = self._recommended(states, by, selection, None if many else one_scored)
         if (not many) if reasons is None else reasons:
             scores = [None] * len(states) if many or by == "rating" else one_scored
-            table = replace(table, why=[self._why(*one) for one in zip(states, table, scores, strict=True)])
+            rows = zip(states, table.positions, table.ratings, scores, strict=True)
+            table = replace(table, why=[self._why(*one) for one in rows])
         return table if many else table[0]
 
     def _why(
-        self, state: UserState, best: Recommendations, scores: SideScores | None
+        self, state: UserState, positions: Ints, ratings: Floats, scores: SideScores | None
     ) -> list[RecommendationExplanation]:
-        """Return the reasons for the items of a list."""
-        items = self.data_.ratings.item_positions([one.item for one in best])
-        return explain_items(self.ranker_, state, items, [one.rating for one in best], scores)
+        """Return the reasons for the items of a list, a row of a table."""
+        there = positions >= 0
+        predicted = [None if rating != rating else rating for rating in ratings[there].tolist()]
+        return explain_items(self.ranker_, state, positions[there], predicted, scores)
 
     def recommend_group(
         self,
@@ -454,6 +456,9 @@ class BaseRecommender(Estimator, ABC):
     ) -> None:
         """Predict the ratings of recommended items."""
         known = np.array([state.position for state in states], np.int64)
+        if len(states) == 1:
+            self._add_ratings_of(states[0], positions[0], ratings[0], how[0])
+            return
         there = (positions >= 0) & (known >= 0)[:, None]
         users, items = np.repeat(known, positions.shape[1])[there.ravel()], positions[there]
         if len(users):
@@ -461,11 +466,17 @@ class BaseRecommender(Estimator, ABC):
             ratings[there] = clip(predicted.values, self.data_.ratings.scale)[0]
             how[there] = how_predicted(users, items, predicted.n_neighbors)
         for row in np.flatnonzero(known < 0).tolist():
-            chosen = positions[row][positions[row] >= 0]
-            predicted = self.predictor_.scores(states[row], chosen)
-            ratings[row, : len(chosen)] = clip(predicted.values, self.data_.ratings.scale)[0]
-            user = np.full(len(chosen), 0 if states[row].is_known else -1)
-            how[row, : len(chosen)] = how_predicted(user, chosen, predicted.n_neighbors)
+            self._add_ratings_of(states[row], positions[row], ratings[row], how[row])
+
+    def _add_ratings_of(
+        self, state: UserState, positions: Ints, ratings: Floats, how: npt.NDArray[np.int8]
+    ) -> None:
+        """Predict the ratings of the items recommended to one user."""
+        chosen = positions[positions >= 0]
+        values, has_neighbors = self.predictor_.expected(state, chosen)
+        ratings[: len(chosen)] = clip(values, self.data_.ratings.scale)[0]
+        user = np.full(len(chosen), 0 if state.is_known else -1)
+        how[: len(chosen)] = how_predicted(user, chosen, has_neighbors)
 
     def neighbors(self, user: Any, k: int = 10, *, strangers: bool = False) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first.

@@ -276,6 +276,11 @@ class Predictor(ABC):
     def scores(self, state: UserState, items: Ints) -> Scores:
         """Return the scores of items for one user."""
 
+    def expected(self, state: UserState, items: Ints) -> tuple[Floats, Bools]:
+        """Return the scores of items for one user, and which of them have neighbors; a list needs no more."""
+        scores = self.scores(state, items)
+        return scores.values, scores.n_neighbors > 0
+
     @abstractmethod
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return all parts of one score, which sum to it; contributions by size."""
@@ -298,7 +303,10 @@ def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
     return inside, inside != values
 
 
-def how_predicted(users: Ints, items: Ints, n_neighbors: Ints) -> npt.NDArray[np.int8]:
-    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item."""
+def how_predicted(users: Ints, items: Ints, has_neighbors: Ints | Bools) -> npt.NDArray[np.int8]:
+    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item.
+
+    ``has_neighbors`` may be the number of neighbors.
+    """
     unknown = 2 * (users < 0) + (items < 0)  # 1: the item, 2: the user, 3: both
-    return np.where(unknown > 0, unknown + 1, n_neighbors == 0).astype(np.int8)
+    return np.where(unknown > 0, unknown + 1, has_neighbors == 0).astype(np.int8)

@@ -17,6 +17,7 @@ together, because the same busy people rate everything.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
+from prefmover.measures.pairs import entries_of_rows
 
 __all__ = ["CoLikes", "likes_among"]
 
@@ -85,10 +87,25 @@ class CoLikes:
         by_chance = float((likes**2).sum() / max(likes.sum(), 1.0) ** 2)
         return cls(means, matrix.tocsc(), by_chance)
 
+    @cached_property
+    def n_likes(self) -> Ints:
+        """(n_items,) how many users like each item."""
+        return np.asarray(np.diff(self.liked.indptr), np.int64)
+
     def together(self, items: Ints, others: Ints) -> tuple[Ints, Floats]:
         """Return how many users like both of two items, and the lift: (items, others) each."""
-        a, b = self.liked[:, items], self.liked[:, others]
-        n_both = np.ascontiguousarray((b.T @ a.toarray()).T)  # a few items: dense columns are faster
-        n_likes = (np.diff(part.indptr).astype(np.float64) for part in (a, b))
-        expected = np.outer(*n_likes) * self.by_chance
+        from scipy.sparse import csr_array
+
+        # A few items: the likes of the others are counted in dense columns.
+        n_users, starts = self.liked.shape[0], self.liked.indptr
+        likes_it = np.zeros((n_users, len(items)), np.int32)
+        rows, entries = entries_of_rows(starts, items)
+        likes_it[self.liked.indices[entries], rows] = 1
+        _, entries = entries_of_rows(starts, others)
+        ends = np.concatenate(([0], np.cumsum(self.n_likes[others])))
+        by_other = csr_array(
+            (np.ones(len(entries), np.int32), self.liked.indices[entries], ends), shape=(len(others), n_users)
+        )
+        n_both = np.ascontiguousarray((by_other @ likes_it).T, np.int64)
+        expected = np.outer(self.n_likes[items], self.n_likes[others].astype(np.float64)) * self.by_chance
         return n_both, n_both / np.where(expected > 0, expected, 1.0)

@@ -25,9 +25,11 @@ them. Weights of similar content (:mod:`prefmover.predict.content`) are added to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
@@ -133,7 +135,7 @@ class ItemSide:
     def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
         all_take_part = len(self.items) == self.n_items
-        some = rows.astype(np.float32) if all_take_part else rows[:, self.items].astype(np.float32)
+        some = self._taking_part(rows)
         # Most users have some item in common: dense products of them are faster than sparse ones.
         left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
         at = None if items is None else self._at(items)
@@ -187,6 +189,24 @@ class ItemSide:
         if self.sparse is not None:
             out += self.sparse[rated][:, items].toarray()
         return out
+
+    def _taking_part(self, rows: Likes) -> Likes:
+        """Return rows of likes of the items that take part, in single precision: (n, items)."""
+        from scipy.sparse import csr_array
+
+        if len(self.items) == self.n_items:
+            return rows.astype(np.float32)
+        columns = self._columns[rows.indices]
+        if len(columns) and columns.min() < 0:
+            return rows[:, self.items].astype(np.float32)
+        # Nothing is left out: the same entries under other numbers.
+        shape = (rows.shape[0], len(self.items))
+        return csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=shape)
+
+    @cached_property
+    def _columns(self) -> npt.NDArray[np.int32]:
+        """(n_items,) where each item is among those that take part; -1 for others."""
+        return self._at(np.arange(self.n_items)).astype(np.int32)
 
     def _at(self, positions: Ints) -> Ints:
         """Return where items are among those that take part; -1 for others."""

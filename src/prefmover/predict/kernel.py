@@ -113,12 +113,36 @@ class KernelPredictor(Predictor):
     def scores(self, state: UserState, items: Ints) -> Scores:
         """Return the scores of items for one user; -1 is an unknown item."""
         r, user, known = self.regression, self._coefficients(state), np.flatnonzero(items >= 0)
-        baselines = r.baseline(np.full(len(items), user.offset), items)
-        values, n_neighbors = baselines.copy(), np.zeros(len(items), np.int64)
-        values[known] += r.personal(user, items[known])
+        values, baselines = self._values(user, items)
+        n_neighbors = np.zeros(len(items), np.int64)
         has_weight = _has_weight(r.kernel.between(user.features), state.position)
         n_neighbors[known] = r.count_residuals(has_weight, items[known])
         return Scores(values, baselines, n_neighbors)
+
+    def _values(self, user: UserCoefficients, items: Ints) -> tuple[Floats, Floats]:
+        """Return the scores of items for one user, and their baselines."""
+        r, known = self.regression, np.flatnonzero(items >= 0)
+        baselines = r.baseline(np.full(len(items), user.offset), items)
+        values = baselines.copy()
+        values[known] += r.personal(user, items[known])
+        return values, baselines
+
+    def expected(self, state: UserState, items: Ints) -> tuple[Floats, Bools]:
+        """Return the scores of items for one user, and which of them have neighbors.
+
+        To count the neighbors, all features are read. Nearly always, the first users have some already.
+        """
+        r, user = self.regression, self._coefficients(state)
+        if not r.reaches_all_items:
+            return super().expected(state, items)
+        features, found = r.kernel.features, False
+        for first in range(0, len(features), BLOCK_USERS):
+            weights = features[first : first + BLOCK_USERS] @ user.features
+            has_weight = _has_weight(weights, state.position - first)
+            if (has_weight & r.has_any_residual[first : first + BLOCK_USERS]).any():
+                found = True
+                break
+        return self._values(user, items)[0], (items >= 0) & found
 
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
@@ -265,6 +289,6 @@ class KernelPredictor(Predictor):
 def _has_weight(weights: npt.NDArray[Any], user: int) -> Bools:
     """Return which users have a weight, without the user itself (-1: a guest)."""
     has_weight: Bools = np.abs(weights) > MIN_WEIGHT
-    if user >= 0:
+    if 0 <= user < len(weights):
         has_weight[user] = False
     return has_weight

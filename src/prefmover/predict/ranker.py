@@ -134,6 +134,11 @@ class Ranker(ABC):
         """Who liked what, for reasons."""
         return CoLikes.of(self.similarity.data.ratings)
 
+    @cached_property
+    def near_limits(self) -> dict[int, tuple[float, float]]:
+        """Up to which distances items are near an item, and not far, as they are found for reasons."""
+        return {}
+
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""
         scores, empty = self._block(users), np.diff(self.likes.indptr)[users] == 0

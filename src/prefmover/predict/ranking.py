@@ -44,6 +44,7 @@ __all__ = [
     "Ranking",
     "RankingSettings",
     "SideScores",
+    "dense_columns",
     "likes_of",
     "mean_likes",
     "mean_squared_like",
@@ -118,6 +119,24 @@ def likes_of(ratings: Ratings) -> Likes:
         means = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
         values = m.data - np.repeat(means, counts) / 2
     return csr_array((values, m.indices, m.indptr), shape=m.shape)
+
+
+def dense_columns(rows: Likes, items: Ints) -> Singles:
+    """Return some columns of rows of likes, (rows, items), all different, in single precision.
+
+    >>> from scipy.sparse import csr_array
+    >>> dense_columns(csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), np.array([2, 1]))
+    array([[2., 0.],
+           [0., 3.]], dtype=float32)
+    """
+    column = np.full(rows.shape[1], -1, np.int64)
+    column[items] = np.arange(len(items))
+    at = column[rows.indices]
+    chosen = np.flatnonzero(at >= 0)
+    row = np.searchsorted(rows.indptr, chosen, side="right") - 1
+    out = np.zeros((rows.shape[0], len(items)), np.float32)
+    out[row, at[chosen]] = rows.data[chosen]
+    return out
 
 
 def mean_likes(likes: Likes) -> Floats:
@@ -239,7 +258,7 @@ class Ranking:
         likes, features_of = self.likes[rows], self.user_side.kernel.features[rows]
 
         def of(some: Ints) -> Floats:
-            rest = likes[:, some].toarray().astype(np.float32) - self.item_side.scores(likes, some)
+            rest = dense_columns(likes, some) - self.item_side.scores(likes, some)
             rest -= features_of @ self.user_side.weights[:, some]  # R - ΦW
             return self.user_side.parts(features, position, rest, rows)
 

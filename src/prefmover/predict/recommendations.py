@@ -14,7 +14,7 @@ from prefmover.dataset import Dataset
 from prefmover.execution.format import counted
 from prefmover.predict.base import HOW, How, id_column
 
-__all__ = ["Recommendation", "RecommendationTable", "Recommendations"]
+__all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, ready for JSON, with the reasons as sentences."""
-        return {name: getattr(self, name) for name in NAMES} | {"reasons": list(self.reasons)}
+        return {name: getattr(self, name) for name in RECOMMENDATION_FIELDS} | {"reasons": list(self.reasons)}
 
 
-NAMES = [one.name for one in fields(Recommendation) if one.name != "why"]
+RECOMMENDATION_FIELDS = [one.name for one in fields(Recommendation) if one.name != "why"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -306,12 +306,12 @@ class Regression:
         return np.asarray(_like(self.ratings.matrix, self.alpha) @ item_weights)
 
     @property
-    def _reaches_all_items(self) -> bool:
+    def reaches_all_items(self) -> bool:
         """Whether a user with a residual for one item has one for every item, through similar items."""
         return self.items.rank > 0 and self.covariance.shared_taste > 0
 
     @cached_property
-    def _has_any_residual(self) -> Bools:
+    def has_any_residual(self) -> Bools:
         """(n_users,) which users have a coefficient other than 0."""
         before = np.concatenate([[0], np.cumsum(self.alpha != 0)])
         return np.diff(before[self.ratings.matrix.indptr]) > 0
@@ -324,14 +324,14 @@ class Regression:
 
     def has_residual(self, items: Ints) -> Bools:
         """Return which users have a residual for each item, (n_users, items)."""
-        if self._reaches_all_items:
-            return np.repeat(self._has_any_residual[:, None], len(items), axis=1)
+        if self.reaches_all_items:
+            return np.repeat(self.has_any_residual[:, None], len(items), axis=1)
         return self._rated_residuals[:, items].toarray() > 0
 
     def count_residuals(self, chosen: Bools, items: Ints) -> Ints | int:
         """Return how many of the chosen users, a mask, have a residual for each item."""
-        if self._reaches_all_items:
-            return int(np.count_nonzero(chosen & self._has_any_residual))
+        if self.reaches_all_items:
+            return int(np.count_nonzero(chosen & self.has_any_residual))
         return (self._rated_residuals.T @ chosen.astype(np.int64))[items]
 
 

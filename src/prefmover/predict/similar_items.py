@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.nearest_items import weighted_nearest
@@ -76,7 +76,12 @@ class SimilarItems:
     @cached_property
     def unrated(self) -> Ints:
         """Positions of the items that had no ratings."""
-        return np.flatnonzero(np.diff(self.weights.indptr) > 1)
+        return np.flatnonzero(self._is_unrated)
+
+    @cached_property
+    def _is_unrated(self) -> Bools:
+        """(n_items,) whether an item had no ratings."""
+        return np.asarray(np.diff(self.weights.indptr) > 1)
 
     @cached_property
     def _mixtures(self) -> Any:
@@ -95,6 +100,8 @@ class SimilarItems:
 
     def columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
         """Return columns of a function of items; those of unrated items are mixtures."""
+        if not self._is_unrated[items].any():
+            return np.asarray(of(items), np.float64)
         mixture = self.weights[items]
         needed = np.unique(mixture.indices).astype(np.int64)
         return np.asarray(of(needed), np.float64) @ mixture[:, needed].toarray().T

@@ -25,6 +25,7 @@ from prefmover.measures.calibration import (
     estimate,
     estimate_to_few,
     estimate_to_landmarks,
+    nearest_items,
 )
 from prefmover.measures.pairs import Pairs, compute, entries_of_rows
 from prefmover.measures.pairwise import value_blocks, values
@@ -40,6 +41,9 @@ BLOCK_USERS = 256
 
 REMEMBERED = 10_000
 """Users whose nearest users are remembered, some 700 bytes each."""
+
+REMEMBERED_GUESTS = 128
+"""Guests whose estimated distances to landmarks are remembered, some 5,000 bytes each."""
 
 FEW_USERS = 64
 """For up to this number of users, the masses of all users are not prepared."""
@@ -70,6 +74,8 @@ class UserSimilarity:
         Landmarks, prepared for estimates, by their positions.
     remembered
         For users who were asked for lately: how many nearest users were searched, these users, and values.
+    remembered_guests
+        For guests who came lately, by their ratings and the landmarks: their rows, and estimates to these.
     stored_nearest
         For landmarks, the distance from every item to the nearest item of each, if it was stored.
     """
@@ -82,11 +88,12 @@ class UserSimilarity:
     fitted: Dataset | None = None
     prepared: dict[bytes, Landmarks] = field(default_factory=dict)
     remembered: dict[int, tuple[int, Ints, Floats]] = field(default_factory=dict)
+    remembered_guests: dict[tuple[bytes, ...], tuple[UserRows, Floats]] = field(default_factory=dict)
     stored_nearest: Mapping[bytes, Singles] | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set."""
-        return replace(self, data=data, fitted=None, prepared={}, remembered={}, stored_nearest=None)
+        return replace(self, data=data, fitted=None, stored_nearest=None, **_nothing_known())
 
     def updated(self, data: Dataset) -> UserSimilarity:
         """Return the measure after an update of the data; landmarks are those of the fit."""
@@ -97,7 +104,7 @@ class UserSimilarity:
         fitted = self.fitted
         if fitted is not None:
             fitted = data.with_ratings(fitted.ratings)
-        return replace(self, data=data, fitted=fitted, prepared={}, remembered={}, stored_nearest=None)
+        return replace(self, data=data, fitted=fitted, stored_nearest=None, **_nothing_known())
 
     @property
     def landmark_data(self) -> Dataset:
@@ -162,9 +169,7 @@ class UserSimilarity:
         """Return :meth:`guest_values` of landmarks as fitted, estimated if there is a calibration."""
         if self.calibration is None:
             return replace(self, data=self.landmark_data, fitted=None).guest_values(guest, landmarks)
-        geometry = self.data.require_geometry(self.measure.label)
-        one = _guest_rows(guest, geometry)
-        estimates = estimate_to_landmarks(self.calibration, geometry, one, self.landmarks(landmarks))[0]
+        estimates = self._guest_estimates(self.calibration, guest, landmarks)[1]
         if self.measure.term is None:
             return estimates, 0.0
         terms, itself = self._guest_terms(self.landmark_data, guest, landmarks)
@@ -181,14 +186,35 @@ class UserSimilarity:
             few = self.exact_values(user, guest, others) if len(others) else np.empty(0)
             return self.exact_values(user, guest, landmarks), few
         geometry, prepared = self.data.require_geometry(self.measure.label), self.landmarks(landmarks)
-        one = self._rows(np.array([user])) if guest is None else _guest_rows(guest, geometry)
-        found, few = estimate_to_landmarks(self.calibration, geometry, one, prepared)[0], np.empty(0)
+        few, nearest = np.empty(0), None
+        if guest is None:
+            one = self._rows(np.array([user]))
+            nearest = nearest_items(one, geometry)
+            found = estimate_to_landmarks(self.calibration, geometry, one, prepared, nearest)[0]
+        else:
+            one, found = self._guest_estimates(self.calibration, guest, landmarks)
         if len(others):
-            few = estimate_to_few(self.calibration, geometry, one, self._rows(others), prepared.largest)
+            rows = self._rows(others)
+            few = estimate_to_few(self.calibration, geometry, one, rows, prepared.largest, nearest)
         if self.measure.term is not None:
             found = found + self._terms(user, guest, landmarks)
             few = few + self._terms(user, guest, others) if len(others) else few
         return found, few
+
+    def _guest_estimates(
+        self, calibration: Calibration, guest: Ratings, landmarks: Ints
+    ) -> tuple[UserRows, Floats]:
+        """Return the row of a guest, and estimates to landmarks: both sides of a model and reasons ask."""
+        known, key = self.remembered_guests, (guest.matrix.indices.tobytes(), guest.matrix.data.tobytes())
+        found = known.get((*key, landmarks.tobytes()))
+        if found is None:
+            geometry = self.data.require_geometry(self.measure.label)
+            one = UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
+            estimates = estimate_to_landmarks(calibration, geometry, one, self.landmarks(landmarks))[0]
+            while len(known) >= REMEMBERED_GUESTS:
+                known.pop(next(iter(known)), None)
+            found = known[(*key, landmarks.tobytes())] = one, estimates
+        return found[0], found[1].copy()
 
     def _terms(self, user: int, guest: Ratings | None, others: Ints) -> Floats:
         """Return the term that the measure adds to PMD, between a user, or a guest, and others."""
@@ -352,15 +378,16 @@ class UserSimilarity:
         )
 
 
+def _nothing_known() -> dict[str, Any]:
+    """Return the tables of a measure on data that are new to it."""
+    return {"prepared": {}, "remembered": {}, "remembered_guests": {}}
+
+
 def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
-    """Return rows of some users, without the masses of all if they are not needed."""
-    if data.half_life is not None:
+    """Return rows of some users, without the masses of all unless they are there or needed."""
+    if data.half_life is not None or "preferences" in vars(data):
         return UserRows.take(data.preferences, geometry, users)
     return UserRows.take(preferences(data.ratings.take(users=users)), geometry, np.arange(len(users)))
-
-
-def _guest_rows(guest: Ratings, geometry: ItemGeometry) -> UserRows:
-    return UserRows.take(preferences(guest), geometry, np.zeros(1, np.int64))
 
 
 def _renamed(guest: Ratings, others: Ratings) -> Ratings:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -70,6 +70,7 @@ class UserKernel:
     whitening: Singles
     features: Singles
     rest: Floats
+    _sketch: list[Singles] = field(default_factory=list, init=False, repr=False)
 
     def check(self, n_users: int) -> None:
         """Raise an error unless the arrays fit the number of users; compiled code does not check bounds."""
@@ -173,7 +174,9 @@ class UserKernel:
         some = np.arange(len(self.features))
         n = max(CANDIDATES, len(some) // 100, 4 * k)
         if len(some) > 4 * n and self.rank > 2 * SKETCH:  # eigenvalues ascend: the last ones are the largest
-            sketch = self.features[:, -SKETCH:] @ features[-SKETCH:]
+            if not self._sketch:  # once, side by side in memory
+                self._sketch.append(np.ascontiguousarray(self.features[:, -SKETCH:]))
+            sketch = self._sketch[0] @ features[-SKETCH:]
             some = np.sort(np.argpartition(-sketch, n)[:n])
         weights = (self.features if len(some) == len(self.features) else self.features[some]) @ features
         weights[some == without] = 0.0

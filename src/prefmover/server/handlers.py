@@ -34,6 +34,7 @@ from prefmover.measures.pairwise import values
 from prefmover.measures.spread import Spread, sample_spread
 from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import UserState
+from prefmover.predict.recommendations import RECOMMENDATION_FIELDS, Recommendation
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server import schemas
 from prefmover.server.names import Names
@@ -374,12 +375,9 @@ class Handlers:
         self, state: UserState, options: schemas.RecommendationOptions
     ) -> schemas.RecommendationsOut:
         """Return the items with the highest scores that the user has not rated."""
+        best = self.model.recommend(state, **self._arguments(options))
         return schemas.RecommendationsOut(
-            user=state.name,
-            recommendations=[
-                schemas.RecommendationOut(**one.to_dict(), why=one.why.to_dict(REASONS))
-                for one in self.model.recommend(state, **self._arguments(options))
-            ],
+            user=state.name, recommendations=[_recommended(one) for one in best]
         )
 
     def _arguments(self, options: schemas.RecommendationOptions) -> dict[str, Any]:
@@ -573,6 +571,13 @@ def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureVal
         if isnan(value):
             reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
     return schemas.MeasureValueOut(**_about(row), value=None if isnan(value) else value, reason=reason)
+
+
+def _recommended(one: Recommendation) -> schemas.RecommendationOut:
+    """Return a recommended item; its sentences are made once, for itself and its explanation."""
+    why = one.why.to_dict(REASONS)
+    fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
+    return schemas.RecommendationOut(**fields, reasons=why["reasons"], why=why)
 
 
 def _about(row: Measure) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _known_parameters_only(request: Request) -> None:
+async def _known_parameters_only(request: Request) -> None:
     """Refuse parameters that do not exist or occur twice: a misspelled one would silently do nothing."""
     known: list[str] = []
     for parameter in request.scope["route"].dependant.query_params:
@@ -101,7 +101,7 @@ def _known_parameters_only(request: Request) -> None:
         seen.add(name)
 
 
-def _service(request: Request) -> Service:
+async def _service(request: Request) -> Service:
     service = request.app.state.service
     assert isinstance(service, Service)
     return service
