@@ -78,11 +78,13 @@ def test_sums_and_means_have_the_same_bits():
     indptr, indices = np.array([0, 2, 2, 5], np.int32), np.array([0, 3, 1, 2, 3], np.int32)
     values, rows = rng.random(5, np.float32), rng.random((4, 7), np.float32)
     compiled, plain = both(
-        _regression.sum_rows, (indptr, indices, values, rows, 0, 3), np.empty((3, 7), np.float32)
+        _regression.add_rows, (indptr, indices, values, rows, 0, 3), np.zeros((3, 7), np.float32)
     )
     assert compiled == plain
     left = rng.random((3, 7), np.float32)
-    compiled, plain = both(_regression.products, (indptr, indices, left, rows, 0, 3), np.empty(5, np.float32))
+    compiled, plain = both(
+        _regression.products, (indptr, indices, left, rows, left, rows, 0, 3), np.empty(5, np.float32)
+    )
     assert compiled == plain
     lists, entries = np.array([0, 3, 3, 6]), np.array([2, -1, 0, 1, 3, 4])
     args = lists, entries, rng.random(6), rng.normal(size=5), 0.5, np.array([1, 2, 5])
