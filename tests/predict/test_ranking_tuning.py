@@ -82,9 +82,14 @@ def test_every_interaction_is_relevant():
         RankingSettings(),
         RankingSettings(item_penalty=75.0, weight="exponential(6)", user_penalty=0.3),
         RankingSettings(overlap=1.0, user_penalty=30.0),
+        RankingSettings(content=3.0),
     ],
 )
-def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings):
+@pytest.mark.parametrize("share", [1.0, 0.12])
+def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings, share):
+    if share < 1:
+        cinema = cinema.with_ratings(random_split(cinema.ratings, share, 1).train)
+        similarity = UserSimilarity(cinema, find_measure("pmd"))
     found = _HeldOut(similarity, cinema.ratings, 3).ndcg(settings)
     split = random_split(cinema.ratings, ranking_tuning.TRAIN_SHARE, 3)
     rest = similarity.with_data(cinema.with_ratings(split.train)).calibrated(3)
@@ -92,6 +97,10 @@ def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings):
     landmarks = np.flatnonzero(np.diff(split.train.matrix.indptr))
     ranker = TwoSidedRanker.fit(rest, settings, landmarks, rest.estimates(everyone, landmarks))
     scores = ranker.block(everyone).total
+    unrated = np.bincount(split.train.matrix.indices, minlength=cinema.n_items) == 0
+    assert unrated.any()
+    scores[:, unrated] = 0.0  # a trial leaves out what similar items say about them
+    scores[:, np.bincount(cinema.ratings.matrix.indices, minlength=cinema.n_items) == 0] = -np.inf
     scores[split.train.matrix.nonzero()] = -np.inf
     hits = np.zeros(scores.shape, bool)
     liked = split.ratings >= cinema.ratings.scale.lowest + 0.75 * np.ptp(
@@ -99,7 +108,7 @@ def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings):
     )
     hits[split.users[liked], split.items[liked]] = True
     expected = np.mean([oracle.ndcg(s, h, 10) for s, h in zip(scores, hits, strict=True) if h.any()])
-    assert found == pytest.approx(expected, abs=2e-3)  # near ties may swap
+    assert found == pytest.approx(expected, abs=4e-3)  # near ties may swap
 
 
 def test_the_best_of_the_trials_wins(chosen):

@@ -199,6 +199,11 @@ class _HeldOut:
             singles = self.likes.astype(np.float32)
             for block in blocks(len(self.similar), BLOCK_USERS):
                 self.similar[block] = (singles[block] @ content.weights).toarray()
+            # A fitted ranking has similar content of rated items only, and means over rated items. The others
+            # are all held-out items here, so similar content would seem to find them.
+            seen = (np.bincount(self.likes.indices, minlength=len(rated)) > 0).astype(np.float32)
+            covered = seen @ content.weights
+            self.similar *= np.divide(seen, covered, out=np.zeros_like(seen), where=covered > 0)
         # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
         spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
         self.spectrum = np.maximum(spectrum, 0.0)
