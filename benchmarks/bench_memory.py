@@ -25,6 +25,7 @@ JOBS = (
     ("load the ratings", LOAD, 500),
     ("and the item geometry", GEOMETRY, 800),
     ("nearest, k = 10, of some users", LOAD + "pm.nearest(data, 10, users=users[:USERS])\n", 1000),
+    ("nearest, k = 10, of all users, two threads", LOAD + "pm.nearest(data, 10, n_threads=2)\n", 600),
     ("nearest raters of 20 items, of some users", LOAD + "import numpy as np\nfrom prefmover.search import nearest_raters\n"
      "queries = np.repeat(users[:USERS], 20)\n"
      "nearest_raters(data, queries, np.tile(items[:20], len(queries) // 20), 40)\n", 1000),

@@ -70,7 +70,7 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
     for u in rng.choice(data.n_users, n_queries, replace=False).tolist():
         row = slice(p.indptr[u], p.indptr[u + 1])
         items = p.indices[row].astype(np.int32)
-        query = lay_out(geometry, items, p.mass[row], int(p.total[u]), u, np.inf)
+        query = lay_out(geometry, items, p.mass[row], int(p.total[u]), u, np.inf, scratches)
         s = scratches.get(shard, geometry.n_items, items.size)
         kernels.bound_all(query, users, light, s)
         rwmd = s.bound.copy()
@@ -152,27 +152,48 @@ def main() -> None:
         )
         if not small:
             parts.append(growth(data, options.k))
+        loaded, made, searched = peaks_alone(name, options.k)
         parts.append(
-            f"Peak memory of a process that loads {name}, makes its geometry and searches on two threads: "
-            f"{peak_alone(name):.2f} GiB."
+            f"Peak memory of a process of its own, libraries included: loading {name} {loaded:,} MB, its geometry "
+            f"{made:,} MB, all users on two threads **{searched:,} MB**."
         )
         print("\n".join(parts[-2:]), flush=True)
     publish("search", "Exact nearest users", parts, options)
 
 
-def peak_alone(name: str) -> float:
-    """Return the peak memory, in GiB, of a process of its own: load, 200 queries on two threads."""
-    program = (
-        "import resource, sys; from bench import dataset; from prefmover.search import nearest; "
-        "data = dataset(sys.argv[1]); "
-        "nearest(data, 10, users=data.ratings.users[:200], n_threads=2); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
+PEAKS = """
+import re, sys
+from bench import dataset
+from prefmover.search import nearest
+
+def peak():
+    megabytes = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+    open("/proc/self/clear_refs", "w").write("5")  # the next stage has a peak of its own
+    return round(megabytes)
+
+data = dataset(sys.argv[1])
+loaded = peak()
+data.require_geometry("PMD")
+made = peak()
+nearest(data, int(sys.argv[2]), n_threads=2)
+print(loaded, made, peak())
+"""
+
+
+def peaks_alone(name: str, k: int) -> tuple[int, ...]:
+    """Return the peaks, in MB, of loading, of the geometry and of the search of all users on two threads.
+
+    They are those of a process of its own. (``ru_maxrss`` would begin with the memory of this one.)
+    """
     here = Path(__file__).parent
     done = subprocess.run(
-        [sys.executable, "-c", program, name], cwd=here, capture_output=True, text=True, check=True
+        [sys.executable, "-W", "ignore", "-c", PEAKS, name, str(k)],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
-    return int(done.stdout) / 2**20
+    return tuple(map(int, done.stdout.split()))
 
 
 def growth(data: Dataset, k: int) -> str:

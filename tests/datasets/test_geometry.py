@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from prefmover import datasets
+from prefmover import Ratings, datasets
 from prefmover.datasets import SOURCES, folders
+from prefmover.datasets.assembly import assemble
 from prefmover.datasets.geometry import movielens_ids
 from prefmover.datasets.movielens import read_items, read_movie_tags
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
+from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 from tests.messages import names
 
@@ -37,6 +39,20 @@ def test_genres_when_there_is_nothing_else(installed):
     assert geometry.is_metric
     # Nothing is known of movie 40: at a right angle to the rest, at zero only from itself.
     assert np.allclose(geometry.block([3], None), [[np.pi / 2] * 3 + [0]])
+
+
+def test_distances_are_in_memory_once():
+    """The first item of the geometry has no ratings, so it is the last of the data set."""
+    ratings, vectors = Ratings.from_arrays(["u", "u", "v"], [2, 3, 3], [5, 3, 4]), [[1, 1], [1, 0], [0, 1]]
+    items, made = np.array([1, 2, 3]), []
+    data = assemble(
+        SOURCES["ml-1m"], None, ratings, Catalog.from_ids(items),
+        lambda: made.append(ItemGeometry.from_vectors(items, vectors)) or made[0],
+    )  # fmt: skip
+    assert data.geometry.items.tolist() == data.ratings.items.tolist() == [2, 3, 1]
+    assert np.array_equal(data.geometry.grid, made[0].grid[np.ix_([1, 2, 0], [1, 2, 0])])
+    assert data.with_ratings(data.ratings.take(users=[0])).geometry is data.geometry
+    assert len(made) == 1
 
 
 def test_tag_profiles_when_there_are_tags(installed):

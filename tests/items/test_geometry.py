@@ -388,3 +388,11 @@ def test_an_outlier_that_makes_all_others_coarse_warns():
     D[4, 7] = D[7, 4] = 1e12
     with pytest.warns(CoarseGeometryWarning, match=names("items 4 and 7", "99%")):
         ItemGeometry.from_distance(np.arange(20), D)
+
+
+def test_blocks_of_many_rows_are_taken_some_at_a_time(monkeypatch):
+    monkeypatch.setattr("prefmover.items.geometry.ROWS", 3)
+    geometry = geometry_of(np.random.default_rng(1).normal(size=(11, 4)))
+    rows, columns = [10, 0, 3, 4, 9, 2, 1, 5], [7, 1, 10]
+    assert np.array_equal(geometry.grid_block(rows, columns), geometry.grid[np.ix_(rows, columns)])
+    assert np.array_equal(geometry.take(rows).grid, geometry.grid[np.ix_(rows, rows)])

@@ -182,3 +182,14 @@ def test_a_limit_of_the_process():
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert 0 < int(done.stdout) < 2**33
+
+
+def test_giving_back_where_the_c_library_cannot(monkeypatch):
+    memory.give_back()
+    for error in (AttributeError, OSError, TypeError):
+
+        def refuse(name: None, error: type[Exception] = error) -> None:
+            raise error
+
+        monkeypatch.setattr("ctypes.CDLL", refuse)
+        memory.give_back()

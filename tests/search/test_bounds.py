@@ -25,7 +25,7 @@ def prepare(data, u):
     p, geometry = data.preferences, data.geometry
     mine = slice(p.indptr[u], p.indptr[u + 1])
     items = p.indices[mine].astype(np.int32)
-    query = lay_out(geometry, items, p.mass[mine], int(p.total[u]), u, np.inf)
+    query = lay_out(geometry, items, p.mass[mine], int(p.total[u]), u, np.inf, Scratches())
     exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
     shard = index.shard(with_table=True, n_threads=1)
     s = Scratches().get(shard, geometry.n_items, items.size)

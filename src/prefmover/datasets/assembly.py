@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prefmover._typing import Ids
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Kind, Schema
 from prefmover.data.ratings import Ratings
@@ -43,8 +44,17 @@ def assemble(
     name = next((part for part, counts in source.parts.items() if counts == here), source.name)
     about: dict[str, Any] = {"name": name, "terms": source.terms, "citation": source.citation}
     about |= {"user_noun": source.user_noun, "item_noun": source.item_noun}
-    made = cache(geometry)
-    return Dataset(ratings, lambda _: made(), items, **about, **options)
+    order: list[Ids] = []
+
+    @cache
+    def made() -> ItemGeometry:
+        """Return the geometry in the order of the data set, which so takes it as it is: there is no copy."""
+        whole = geometry()
+        return whole.take(whole.positions(order[0]))
+
+    data = Dataset(ratings, lambda _: made(), items, **about, **options)
+    order.append(data.ratings.items)
+    return data
 
 
 def read_times(files: Files, name: str, schema: Schema) -> Ratings:

@@ -297,8 +297,14 @@ class ItemGeometry:
             if rows is None and columns is None:
                 return self.grid
             # Rows first: whole rows are contiguous, and the second gather stays in cache.
-            whole_rows = self.grid.take(r, axis=0)
-            return whole_rows if columns is None else whole_rows.take(c, axis=1)
+            if columns is None or r.size <= ROWS:
+                whole_rows = self.grid.take(r, axis=0)
+                return whole_rows if columns is None else whole_rows.take(c, axis=1)
+            block = np.empty((r.size, c.size), np.int32)
+            for first in range(0, r.size, ROWS):  # no copy of thousands of whole rows
+                rows_now = slice(first, first + ROWS)
+                block[rows_now] = self.grid.take(r[rows_now], axis=0).take(c, axis=1)
+            return block
         from prefmover.execution.jit import for_work
         from prefmover.items._angles import angle_grid
 
@@ -501,7 +507,7 @@ class ItemGeometry:
             raise InputError("a position occurs more than once; give each position once")
         if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
             return self
-        grid = None if self.grid is None else frozen(self.grid.take(p, axis=0).take(p, axis=1))
+        grid = None if self.grid is None else frozen(self.grid_block(p, p))
         vectors = None if self.vectors is None else frozen(self.vectors[p])
         return replace(self, items=frozen(self.items[p]), grid=grid, vectors=vectors)
 

@@ -21,6 +21,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, opened
+from prefmover.execution.memory import give_back
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
 from prefmover.measures.space import Ground, item_space
@@ -207,6 +208,7 @@ class NeighborIndex:
         """Return all users as one shard: with a table if it is requested and fits, or exists already."""
         with _TABLE_LOCK:
             if with_table and not self._shard.table.size and self.has_room_for_table(self.data.n_users):
+                give_back()  # of reading the data and making the distances
                 table = nearest_item_table(self.geometry, self._shard, n_threads=n_threads)
                 self._shard = replace(self._shard, table=table)
             return self._shard

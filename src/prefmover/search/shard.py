@@ -121,6 +121,7 @@ class Scratches(threading.local):
     size = (-1, -1)
     longest = -1
     arrays: Any = None
+    coarse: npt.NDArray[np.int16] = np.empty(0, np.int16)
 
     def get(self, shard: Shard, n_items: int, m: int) -> Any:
         """Return scratch for a query of m items."""
@@ -133,8 +134,19 @@ class Scratches(threading.local):
             self.size, self.longest = (shard.n_users, n_items), longest
         return self.arrays
 
+    def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
+        """Return room for the coarse distances of a query, (n_items, width).
+
+        It is kept: memory that is freed and taken again for each query, in other sizes, falls to pieces.
+        """
+        if self.coarse.size < n_items * width:
+            self.coarse = np.empty(0, np.int16)  # freed first
+            self.coarse = np.empty(n_items * width, np.int16)
+        return self.coarse[: n_items * width].reshape(n_items, width)
+
 
 _SCRATCHES = Scratches()
+_WIDE_LOCK = threading.Lock()  # such pairs are few and take much memory: one at a time
 
 
 class Exchange:
@@ -244,7 +256,7 @@ class ShardSearch:
         part = slice(p.indptr[row], p.indptr[row + 1])
         items = p.indices[part].astype(np.int32)
         start = time.perf_counter()
-        query = lay_out(geometry, items, p.mass[part], total, itself, self.radius)
+        query = lay_out(geometry, items, p.mass[part], total, itself, self.radius, _SCRATCHES)
         s = _SCRATCHES.get(shard, geometry.n_items, items.size)
         seconds = {"layout": time.perf_counter() - start}
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
@@ -257,16 +269,26 @@ class ShardSearch:
                 solved, counts, stages = cascade(query, users, light, lists, self.solve_first, s)
                 break
             except WidePairError as pair:  # beyond 32 bits: solved separately, then known
-                transport = wide_distance(p, shard.preferences, geometry, row, pair.v)
+                with _WIDE_LOCK:
+                    transport = wide_distance(p, shard.preferences, geometry, row, pair.v)
                 s.known[pair.v] = transport + s.term[pair.v]
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
 
 
 def lay_out(
-    geometry: Ground, items: npt.NDArray[np.int32], mass: Ints, total: int, itself: int, radius: float
+    geometry: Ground,
+    items: npt.NDArray[np.int32],
+    mass: Ints,
+    total: int,
+    itself: int,
+    radius: float,
+    scratches: Scratches,
 ) -> Any:
-    """Return a query as the kernels take it: with the distances between its items and all items."""
+    """Return a query as the kernels take it: with the distances between its items and all items.
+
+    It is valid until the next query of this thread.
+    """
     from prefmover.search import _bounds, _cascade
 
     n, width = geometry.n_items, _cascade.filled_up(items.size)
@@ -276,7 +298,7 @@ def lay_out(
         distance, lines = geometry.grid, items
     else:
         distance, lines = frozen(geometry.grid_block(items, None)), np.arange(items.size, dtype=np.int32)
-    coarse = np.empty((n, width), np.int16)
+    coarse = scratches.coarse_rows(n, width)
     _bounds.lay_out(distance, lines, coarse)
     metric = bool(geometry.is_metric)
     return _cascade.Query(items, mass, total, distance, lines, coarse, geometry.unit, metric, itself, radius)
