@@ -77,15 +77,25 @@ def test_sums_and_means_have_the_same_bits():
     rng = np.random.default_rng(1)
     indptr, indices = np.array([0, 2, 2, 5], np.int32), np.array([0, 3, 1, 2, 3], np.int32)
     values, rows = rng.random(5, np.float32), rng.random((4, 7), np.float32)
-    compiled, plain = both(
-        _regression.add_rows, (indptr, indices, values, rows, 0, 3), np.zeros((3, 7), np.float32)
-    )
+    begin, end = indptr[:-1].astype(np.int64), indptr[1:].astype(np.int64)
+    args = begin, end, indices, values, rows, 0, 3
+    compiled, plain = both(_regression.add_rows, args, np.zeros((3, 7), np.float32))
     assert compiled == plain
+    numbers, more = rng.random(4), rng.random(3)
+    for kernel, args, n in (
+        (_regression.sum_entries, (begin, end, values, 0, 3), 3),
+        (_regression.sum_numbers, (begin, end, indices, numbers, 0, 3), 3),
+        (_regression.subtract, (begin, end, indices, values, more, numbers, 0.5, 0, 3), 5),
+    ):
+        compiled, plain = both(kernel, args, np.empty(n))
+        assert compiled == plain
     left = rng.random((3, 7), np.float32)
-    compiled, plain = both(
-        _regression.products, (indptr, indices, left, rows, left, rows, 0, 3), np.empty(5, np.float32)
-    )
-    assert compiled == plain
+    args = begin, end, indices, values, more, more, more, numbers, numbers, left, rows, 0, 3
+    outputs = []
+    for kernel in (_regression.products, jit.interpreted(_regression.products)):
+        outputs.append(np.empty(5))
+        kernel(*args, outputs[-1])
+    assert outputs[0] == pytest.approx(outputs[1], rel=1e-6)  # inner products may be added in any order
     lists, entries = np.array([0, 3, 3, 6]), np.array([2, -1, 0, 1, 3, 4])
     args = lists, entries, rng.random(6), rng.normal(size=5), 0.5, np.array([1, 2, 5])
     outputs = np.empty((3, 3)), np.empty((3, 3), np.int32), np.empty((3, 3), np.int32)

@@ -1,10 +1,11 @@
-"""Sums of rows against SciPy's product, and regressions whose users, or whose items, are fewer."""
+"""Sums over entries against SciPy's products, in one strip of columns and in several."""
 
 import numpy as np
 import pytest
-from scipy.sparse import random_array
+from scipy.sparse import csr_array, random_array
 
-from prefmover.predict.row_sums import sum_rows
+from prefmover.predict import row_sums
+from prefmover.predict.row_sums import Entries, sum_rows
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -12,9 +13,33 @@ from prefmover.predict.row_sums import sum_rows
 def test_sums_are_a_product(shape, n_threads):
     rng = np.random.default_rng(0)
     matrix = random_array(shape, density=0.2, format="csr", rng=rng).astype(np.float32)
+    matrix.sort_indices()
     rows, more = (rng.normal(size=(n, 6)).astype(np.float32) for n in (shape[1], shape[0]))
-    arrays = matrix.indptr, matrix.indices, matrix.data, rows
-    assert sum_rows(*arrays, n_threads=n_threads) == pytest.approx(matrix @ rows, abs=1e-5)
+    assert sum_rows(matrix, rows, n_threads=n_threads) == pytest.approx(matrix @ rows, abs=1e-5)
     expected = more + matrix @ rows
-    assert sum_rows(*arrays, more, n_threads) is more
+    assert sum_rows(matrix, rows, more, n_threads) is more
     assert more == pytest.approx(expected, abs=1e-5)
+    entries, numbers = Entries.of(matrix.indptr, matrix.indices, shape[1], n_threads), rng.random(shape[1])
+    pattern = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
+    assert entries.sum_numbers(numbers) == pytest.approx(pattern @ numbers)
+    assert entries.sum_entries(matrix.data) == pytest.approx(np.asarray(matrix.sum(axis=1)).ravel(), abs=1e-5)
+
+
+def test_strips_of_columns_have_every_entry_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    matrix = random_array((50, 20), density=0.4, format="csr", rng=rng).astype(np.float32)
+    matrix.sort_indices()
+    entries = Entries.of(matrix.indptr, matrix.indices, 20, 1)
+    assert len(entries.strips(8)) == 1
+    monkeypatch.setattr(row_sums, "CACHE", 60)
+    strips = entries.strips(8)
+    assert len(strips) == 3
+    for k, (begin, end) in enumerate(strips):
+        expected = [
+            (row >= 20 * k // 3) & (row < 20 * (k + 1) // 3)
+            for row in np.split(matrix.indices, matrix.indptr[1:-1])
+        ]
+        assert (end - begin).tolist() == [int(inside.sum()) for inside in expected]
+    rows = rng.normal(size=(20, 3)).astype(np.float32)
+    found = entries.add_rows(matrix.data, rows, np.zeros((50, 3), np.float32), strips)
+    assert found == pytest.approx(matrix @ rows, abs=1e-5)

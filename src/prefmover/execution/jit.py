@@ -25,7 +25,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from platformdirs import user_cache_path
 
-__all__ = ["announce_compilation", "for_work", "interpreted", "kernel", "kernel_folder"]
+__all__ = ["ANY_ORDER", "announce_compilation", "for_work", "interpreted", "kernel", "kernel_folder"]
 
 STEPS_BEFORE_COMPILING = 4_000_000
 """Steps of innermost loops that a process interprets, about .7 µs each, before it compiles."""
@@ -73,6 +73,10 @@ def _temporary_folder() -> Path:
     if status.st_uid != os.getuid() or status.st_mode & 0o022 or folder.is_symlink():
         return Path(tempfile.mkdtemp(prefix="prefmover-"))
     return folder
+
+
+ANY_ORDER = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+"""Flags of inner products whose terms may be added in any order, as BLAS does: no bound depends on them."""
 
 
 def kernel(function: F) -> F:

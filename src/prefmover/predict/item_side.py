@@ -161,9 +161,7 @@ class ItemSide:
         some, likes = columns if all_take_part else columns[self.items], self.likes
         left = some
         if likes is not None:
-            left = sum_rows(
-                likes.indptr, likes.indices, likes.data.astype(np.float32), some, n_threads=n_threads
-            )
+            left = sum_rows(likes, some, n_threads=n_threads)
         part: Singles = self.right.T @ left
         part -= some * self.diagonal[:, None]
         out = part
@@ -171,8 +169,7 @@ class ItemSide:
             out = np.zeros(columns.shape, np.float32)
             out[self.items] = part
         if self.sparse is not None:
-            to = self.sparse.tocsc()
-            sum_rows(to.indptr, to.indices, to.data.astype(np.float32, copy=False), columns, out, n_threads)
+            sum_rows(self.sparse.tocsc(), columns, out, n_threads)
         return out
 
     def weights(self, rated: Ints, items: Ints) -> Singles:

@@ -214,8 +214,7 @@ class Ranking:
             content = csr_array((scaled, one.indices, one.indptr), shape=one.shape)
         item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
         # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
-        by_item = likes.astype(np.float32).tocsc()
-        moment = sum_rows(by_item.indptr, by_item.indices, by_item.data, kernel.features, n_threads=n_threads)
+        moment = sum_rows(likes.astype(np.float32).tocsc(), kernel.features, n_threads=n_threads)
         moment -= item_side.mixed(moment, n_threads)
         user_side = UserSide.fit(kernel, moment.T, settings.user_penalty)
         return cls(likes, settings, item_side, user_side, SimilarItems.of_likes(likes, geometry))

@@ -264,12 +264,10 @@ class _HeldOut:
         G = (self.basis / (self.spectrum + penalty)) @ self.basis.T
         out = np.empty(self.likes.shape, np.float32)
         for block in blocks(out.shape[1], BLOCK_ITEMS):
-            first, last = by_item.indptr[[block.start, block.stop]]
-            users, values = by_item.indices[first:last], by_item.data[first:last]
-            indptr = by_item.indptr[block.start : block.stop + 1] - first
-            part = sum_rows(indptr, users, values, G, n_threads=self.n_threads)  # (items, users)
-            items = np.repeat(np.arange(len(part)), np.diff(indptr))
-            captured = np.bincount(items, values * part[items, users], len(part))
+            some = by_item[:, block]
+            part = sum_rows(some, G, n_threads=self.n_threads)  # (items, users)
+            items = np.repeat(np.arange(len(part)), np.diff(some.indptr))
+            captured = np.bincount(items, some.data * part[items, some.indices], len(part))
             part *= (penalty / (1 - captured)).astype(np.float32)[:, None]
             out[:, block] = part.T
         return out

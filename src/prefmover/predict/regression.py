@@ -37,7 +37,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.item_kernel import LANDMARKS, MAX_EXACT, ItemKernel
-from prefmover.predict.row_sums import row_parts, sum_rows
+from prefmover.predict.row_sums import Entries
 from prefmover.predict.user_kernel import Singles, UserKernel, check_array
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ LARGE = 4_000_000
 LARGE_RANK, LARGE_TOLERANCE = 160, 2e-2
 
 ITERATIONS = 400
-BLOCK_ITEMS = 2048
+BLOCK_ITEMS, CHUNK = 2048, 2**16
 SWEEPS = 2  # of the preconditioner, over users and items
 
 
@@ -123,6 +123,11 @@ class Effort(NamedTuple):
 
     max_rank: int | None
     tolerance: float
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Type of the coefficients while they are solved for: a large residual needs no double precision."""
+        return np.float64 if self.max_rank is None else np.float32
 
     @classmethod
     def of(cls, ratings: Ratings) -> Effort:
@@ -350,8 +355,9 @@ def solve(
     items = ItemKernel.from_geometry(geometry, covariance.item_rate, n_ratings, effort.max_rank)
     system = _System(ratings, items, kernel, covariance, n_threads)
     mean = float(ratings.matrix.data.mean())
-    alpha = _conjugate_residuals(system, ratings.matrix.data - mean, start, effort.tolerance)
-    per_user, per_item = system.sums(alpha)
+    target = (ratings.matrix.data - mean).astype(effort.dtype, copy=False)
+    alpha = _conjugate_residuals(system, target, start, effort.tolerance).astype(np.float64, copy=False)
+    per_user, per_item = system.by_user.sum_entries(alpha), system.sums_by_item(alpha)
     intercept = mean + covariance.level * float(alpha.sum())
     user, item = covariance.user * per_user, covariance.item * per_item
     similar_items = covariance.similar_items * system.over_items(per_item)
@@ -387,27 +393,36 @@ class _System:
         covariance: Covariance,
         n_threads: int | None,
     ) -> None:
-        self.matrix, self.kernel, self.items, self.covariance = ratings.matrix, kernel, items, covariance
-        self.n_threads = n_threads
-        self.rows = ratings.rows()
-        self.columns = ratings.matrix.indices.astype(np.int64)
-        self.by_item = np.argsort(self.columns, kind="stable")
-        n_ratings = np.bincount(self.columns, minlength=ratings.n_items)
-        self.item_first = np.concatenate([[0], np.cumsum(n_ratings)])
-        self.item_raters = self.rows[self.by_item]
-        self._factorize(n_ratings)
+        self.kernel, self.items, self.covariance = kernel, items, covariance
+        self.n_threads, m = n_threads, ratings.matrix
+        positions = np.arange(m.nnz, dtype=np.int32 if m.nnz < 2**31 else np.int64)
+        turned = _like(m, positions).tocsc()
+        self.by_user = Entries.of(m.indptr, m.indices, m.shape[1], n_threads)
+        self.by_item = Entries.of(turned.indptr, turned.indices, m.shape[0], n_threads)
+        self.order = turned.data  # the ratings in the order of items
+        self.item_strips = self.by_item.strips(4 * kernel.rank)
+        self.user_strips = self.by_user.strips(4 * items.rank)
+        self.product_strips = self.by_user.strips(4 * (kernel.rank + items.rank))
+        # Rows whose products are taken: these parts of them stay.
+        self.left = np.empty((m.shape[0], items.rank + kernel.rank), np.float32)
+        self.left[:, items.rank :] = kernel.features
+        self.right = np.empty((m.shape[1], items.rank + kernel.rank), np.float32)
+        self.right[:, : items.rank] = items.features
+        self._factorize(np.diff(self.by_item.indptr))
 
-    def sums(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of values, one for each rating, by user and by item."""
-        return self.sums_by_user(values), self.sums_by_item(values)
-
-    def sums_by_user(self, values: Floats) -> Floats:
-        """Return the sums of values, one for each rating, by user."""
-        return np.bincount(self.rows, values, self.matrix.shape[0]).astype(np.float64, copy=False)
-
-    def sums_by_item(self, values: Floats) -> Floats:
+    def sums_by_item(self, values: npt.NDArray[Any]) -> Floats:
         """Return the sums of values, one for each rating, by item."""
-        return np.bincount(self.columns, values, self.matrix.shape[1]).astype(np.float64, copy=False)
+        return self.by_item.sum_entries(self._in_order_of_items(values))
+
+    def _in_order_of_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values, one for each rating, in the order of items."""
+        out = np.empty_like(values)
+        run(
+            lambda part: np.take(values, self.order[part], out=out[part], mode="clip"),
+            _chunks(len(out)),
+            n_threads=self.n_threads,
+        )
+        return out
 
     def over_items(self, values: Floats) -> Floats:
         """Return values (n_items,) times k_I: spread over similar items."""
@@ -415,22 +430,24 @@ class _System:
         through = (features @ (features.T @ values.astype(np.float32))).astype(np.float64)
         return through + self.items.rest * values
 
-    def item_sums(self, alpha: Floats) -> Singles:
-        """Return (ΦᵀV)ᵀ, (n_items, rank): the coefficients of each item's raters, times their features."""
-        values = alpha[self.by_item].astype(np.float32)
-        return sum_rows(
-            self.item_first, self.item_raters, values, self.kernel.features, n_threads=self.n_threads
-        )
+    def item_sums(self, values: Singles) -> Singles:
+        """Return (ΦᵀV)ᵀ, (n_items, rank): the coefficients of each item's raters, times their features.
 
-    def user_sums(self, alpha: Floats) -> Singles:
+        ``values`` are the coefficients in the order of items.
+        """
+        out = np.zeros((len(self.by_item), self.kernel.rank), np.float32)
+        return self.by_item.add_rows(values, self.kernel.features, out, self.item_strips)
+
+    def user_sums(self, alpha: Singles) -> Singles:
         """Return VΨ, (n_users, item rank): the coefficients of each user's ratings, times items' features."""
-        m, singles = self.matrix, alpha.astype(np.float32)
-        return sum_rows(m.indptr, m.indices, singles, self.items.features, n_threads=self.n_threads)
+        out = np.zeros((len(self.by_user), self.items.rank), np.float32)
+        return self.by_user.add_rows(alpha, self.items.features, out, self.user_strips)
 
     def item_factors(self, alpha: Floats) -> Singles:
         """Return (Φᵀ V (s_n + s_s k_I))ᵀ, (n_items, rank)."""
-        s, sums = self.covariance, self.item_sums(alpha)
-        through = self._through(sums, self.user_sums(alpha))
+        s, singles = self.covariance, alpha.astype(np.float32)
+        sums = self.item_sums(self._in_order_of_items(singles))
+        through = self._through(sums, self.user_sums(singles))
         sums *= (s.neighbors + s.shared_taste * self.items.rest).astype(np.float32)[:, None]
         for first in range(0, len(sums), BLOCK_ITEMS):
             block = slice(first, first + BLOCK_ITEMS)
@@ -443,34 +460,29 @@ class _System:
         product = self.kernel.features.T @ user_sums if by_users else item_sums.T @ self.items.features
         return np.asarray(np.float32(self.covariance.shared_taste) * product)
 
-    def multiply(self, alpha: Floats) -> Floats:
-        """Return (k + 1) α."""
+    def multiply(self, alpha: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return (k + 1) α, in the precision of α."""
+        from prefmover.predict._regression import products
+
         s, rest, items = self.covariance, self.kernel.rest, self.items
-        per_user, per_item = self.sums(alpha)
+        in_order = self._in_order_of_items(alpha)
+        per_user, per_item = self.by_user.sum_entries(alpha), self.by_item.sum_entries(in_order)
         by_item = s.item * per_item + s.similar_items * self.over_items(per_item)
-        out: Floats = alpha + s.level * alpha.sum() + s.user * per_user[self.rows] + by_item[self.columns]
+        base = s.level * per_user.sum() + s.user * per_user
         # What a user's ratings share with each other and with nobody else's.
         own, same = s.taste + rest * s.shared_taste, rest * s.neighbors
-        out += (own[self.rows] * items.rest[self.columns] + same[self.rows]) * alpha
-        sums, through = self.item_sums(alpha), self.user_sums(alpha)
+        sums = self.item_sums(in_order.astype(np.float32, copy=False))
+        through = self.user_sums(alpha.astype(np.float32, copy=False))
         common = self._through(sums, through)
         through *= own.astype(np.float32)[:, None]
         through += self.kernel.features @ common
+        self.left[:, : items.rank] = through
         sums *= (s.neighbors + s.shared_taste * items.rest).astype(np.float32)[:, None]
-        out += self._products(through, items.features, self.kernel.features, sums)
-        return out
-
-    def _products(self, *rows: Singles) -> Singles:
-        from prefmover.execution.jit import for_work
-        from prefmover.predict._regression import products
-
-        indptr, indices, out = self.matrix.indptr, self.matrix.indices, np.empty(len(self.rows), np.float32)
-        multiply = for_work(products, 10 * len(out))
-        run(
-            lambda part: multiply(indptr, indices, *rows, *part, out),
-            row_parts(len(indptr) - 1),
-            n_threads=self.n_threads,
-        )
+        self.right[:, items.rank :] = sums
+        out = np.empty_like(alpha)
+        given = self.by_user.indices, alpha, own, same, base, items.rest, by_item, self.left, self.right
+        for strip in self.product_strips:
+            self.by_user.call(products, 10 * len(alpha), strip, *given, out)
         return out
 
     def _factorize(self, n_ratings: Ints) -> None:
@@ -485,7 +497,7 @@ class _System:
 
         s, common = self.covariance, max(self.kernel.mean(), 0.0)
         self.noise = 1.0 + (1.0 - common) * (s.neighbors + s.shared_taste) + s.taste
-        self.user_share = 1.0 / (np.diff(self.matrix.indptr) + self.noise / s.user)
+        self.user_share = 1.0 / (np.diff(self.by_user.indptr) + self.noise / s.user)
         shared, n = s.similar_items + common * s.shared_taste, n_ratings / self.noise
         own = s.item + common * s.neighbors + shared * self.items.rest
         rank, share = self.items.rank, 1.0 / (1.0 + own * n)
@@ -501,51 +513,65 @@ class _System:
         W *= np.sqrt(share)[:, None]
         self.item_share, self.through = own * share, W
 
-    def precondition(self, values: Floats) -> Floats:
+    def precondition(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return about the solution of the simpler model: offsets of users and items, in turn."""
         from scipy.linalg import cho_solve
 
-        left = values
+        from prefmover.predict._regression import subtract
+
+        by_user, by_item = self.by_user.sum_entries(values), self.sums_by_item(values)
+        users, items = self.user_share * by_user, np.empty(0)
         for _ in range(SWEEPS):
-            per_item = self.sums_by_item(values - self._user_offsets(left)) / self.noise
+            per_item = (by_item - self.by_item.sum_numbers(users)) / self.noise
             items = self.through @ cho_solve(self.factor, self.through.T @ per_item)
             items += self.item_share * per_item
-            left = values - items[self.columns]
-        rest: Floats = (left - self._user_offsets(left)) / self.noise
-        return rest
-
-    def _user_offsets(self, values: Floats) -> Floats:
-        """Return the offsets of users given what is left to them, for each rating."""
-        return (self.user_share * self.sums_by_user(values))[self.rows]
+            users = self.user_share * (by_user - self.by_user.sum_numbers(items))
+        entries, out = self.by_user, np.empty_like(values)
+        given = entries.indices, values, users, items, 1.0 / self.noise
+        entries.call(subtract, len(values), entries.whole, *given, out)
+        return out
 
 
-def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, tolerance: float) -> Floats:
+def _chunks(n: int) -> list[slice]:
+    return [slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
+
+
+def _conjugate_residuals(
+    system: _System, target: npt.NDArray[Any], start: Floats | None, tolerance: float
+) -> npt.NDArray[Any]:
     """Return the solution of A α = target, by conjugate residuals with the preconditioner M.
 
     Each step minimizes the norm of the residual rᵀMr over all steps so far. (Conjugate gradients minimize
     the error in the norm of A, while the residual goes up and down: they take half as many steps again.)
     """
-    alpha = np.zeros_like(target) if start is None else start.copy()
+    alpha = np.zeros_like(target) if start is None else start.astype(target.dtype)
     left = target - system.multiply(alpha) if alpha.any() else target.copy()
     enough = tolerance * float(np.linalg.norm(target))
     direction = system.precondition(left)
     step = direction.copy()
     image = system.multiply(direction)
-    step_image, value = image.copy(), float(direction @ image)
+    step_image, value, chunks = image.copy(), float(direction @ image), _chunks(len(target))
     for _ in range(ITERATIONS):
         if np.linalg.norm(left) <= enough:
             return alpha
         preconditioned = system.precondition(step_image)
-        length = value / float(step_image @ preconditioned)
-        alpha += length * step
-        left -= length * step_image
-        direction -= length * preconditioned
+        length = target.dtype.type(value / float(step_image @ preconditioned))
+
+        def move(part: slice, preconditioned: Any = preconditioned, length: Any = length) -> None:
+            alpha[part] += length * step[part]
+            left[part] -= length * step_image[part]
+            direction[part] -= length * preconditioned[part]
+
+        run(move, chunks, n_threads=system.n_threads)
         image = system.multiply(direction)
         before, value = value, float(direction @ image)
-        step *= value / before
-        step += direction
-        step_image *= value / before
-        step_image += image
+        ratio = target.dtype.type(value / before)
+
+        def turn(part: slice, image: Any = image, ratio: Any = ratio) -> None:
+            step[part] = ratio * step[part] + direction[part]
+            step_image[part] = ratio * step_image[part] + image[part]
+
+        run(turn, chunks, n_threads=system.n_threads)
     raise NotOptimalError(
         f"the regression did not converge: residual {np.linalg.norm(left) / np.linalg.norm(target):.1e} "
         f"after {ITERATIONS} steps; lower the variances in `covariance`"
