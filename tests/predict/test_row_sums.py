@@ -34,12 +34,10 @@ def test_strips_of_columns_have_every_entry_once(monkeypatch):
     monkeypatch.setattr(row_sums, "CACHE", 60)
     strips = entries.strips(8)
     assert len(strips) == 3
+    of_rows = np.split(matrix.indices, matrix.indptr[1:-1])
     for k, (begin, end) in enumerate(strips):
-        expected = [
-            (row >= 20 * k // 3) & (row < 20 * (k + 1) // 3)
-            for row in np.split(matrix.indices, matrix.indptr[1:-1])
-        ]
-        assert (end - begin).tolist() == [int(inside.sum()) for inside in expected]
+        first, last = 20 * k // 3, 20 * (k + 1) // 3
+        assert (end - begin).tolist() == [int(((row >= first) & (row < last)).sum()) for row in of_rows]
     rows = rng.normal(size=(20, 3)).astype(np.float32)
     found = entries.add_rows(matrix.data, rows, np.zeros((50, 3), np.float32), strips)
     assert found == pytest.approx(matrix @ rows, abs=1e-5)

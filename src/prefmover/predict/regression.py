@@ -124,11 +124,6 @@ class Effort(NamedTuple):
     max_rank: int | None
     tolerance: float
 
-    @property
-    def dtype(self) -> npt.DTypeLike:
-        """Type of the coefficients while they are solved for: a large residual needs no double precision."""
-        return np.float64 if self.max_rank is None else np.float32
-
     @classmethod
     def of(cls, ratings: Ratings) -> Effort:
         """Return the effort for a number of ratings."""
@@ -355,8 +350,7 @@ def solve(
     items = ItemKernel.from_geometry(geometry, covariance.item_rate, n_ratings, effort.max_rank)
     system = _System(ratings, items, kernel, covariance, n_threads)
     mean = float(ratings.matrix.data.mean())
-    target = (ratings.matrix.data - mean).astype(effort.dtype, copy=False)
-    alpha = _conjugate_residuals(system, target, start, effort.tolerance).astype(np.float64, copy=False)
+    alpha = _conjugate_residuals(system, ratings.matrix.data - mean, start, effort.tolerance)
     per_user, per_item = system.by_user.sum_entries(alpha), system.sums_by_item(alpha)
     intercept = mean + covariance.level * float(alpha.sum())
     user, item = covariance.user * per_user, covariance.item * per_item
@@ -460,8 +454,8 @@ class _System:
         product = self.kernel.features.T @ user_sums if by_users else item_sums.T @ self.items.features
         return np.asarray(np.float32(self.covariance.shared_taste) * product)
 
-    def multiply(self, alpha: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return (k + 1) α, in the precision of α."""
+    def multiply(self, alpha: Floats) -> Floats:
+        """Return (k + 1) α."""
         from prefmover.predict._regression import products
 
         s, rest, items = self.covariance, self.kernel.rest, self.items
@@ -513,7 +507,7 @@ class _System:
         W *= np.sqrt(share)[:, None]
         self.item_share, self.through = own * share, W
 
-    def precondition(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def precondition(self, values: Floats) -> Floats:
         """Return about the solution of the simpler model: offsets of users and items, in turn."""
         from scipy.linalg import cho_solve
 
@@ -536,15 +530,13 @@ def _chunks(n: int) -> list[slice]:
     return [slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
 
 
-def _conjugate_residuals(
-    system: _System, target: npt.NDArray[Any], start: Floats | None, tolerance: float
-) -> npt.NDArray[Any]:
+def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, tolerance: float) -> Floats:
     """Return the solution of A α = target, by conjugate residuals with the preconditioner M.
 
     Each step minimizes the norm of the residual rᵀMr over all steps so far. (Conjugate gradients minimize
     the error in the norm of A, while the residual goes up and down: they take half as many steps again.)
     """
-    alpha = np.zeros_like(target) if start is None else start.astype(target.dtype)
+    alpha = np.zeros_like(target) if start is None else start.copy()
     left = target - system.multiply(alpha) if alpha.any() else target.copy()
     enough = tolerance * float(np.linalg.norm(target))
     direction = system.precondition(left)
@@ -555,7 +547,7 @@ def _conjugate_residuals(
         if np.linalg.norm(left) <= enough:
             return alpha
         preconditioned = system.precondition(step_image)
-        length = target.dtype.type(value / float(step_image @ preconditioned))
+        length = value / float(step_image @ preconditioned)
 
         def move(part: slice, preconditioned: Any = preconditioned, length: Any = length) -> None:
             alpha[part] += length * step[part]
@@ -565,7 +557,7 @@ def _conjugate_residuals(
         run(move, chunks, n_threads=system.n_threads)
         image = system.multiply(direction)
         before, value = value, float(direction @ image)
-        ratio = target.dtype.type(value / before)
+        ratio = value / before
 
         def turn(part: slice, image: Any = image, ratio: Any = ratio) -> None:
             step[part] = ratio * step[part] + direction[part]
