@@ -6,7 +6,8 @@ Row a has the entries begin[a] ≤ t < end[a]. A call takes the rows start ≤ a
 import numpy as np
 from numba.extending import overload
 
-from prefmover.execution.jit import ANY_ORDER, kernel
+from prefmover.execution import jit
+from prefmover.execution.jit import kernel
 
 
 @kernel
@@ -33,7 +34,7 @@ def dot(a, b):
     return np.dot(a, b)
 
 
-@overload(dot, jit_options=ANY_ORDER)
+@overload(dot, jit_options=jit.ANY_ORDER)
 def _dot(a, b):
     def loop(a, b):
         total = np.float32(0.0)
