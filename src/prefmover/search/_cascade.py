@@ -30,7 +30,7 @@ from prefmover.search._bounds import (
     priced,
 )
 from prefmover.search._climb import climb
-from prefmover.search._topk import offer_to, reach_of, sift
+from prefmover.search._topk import expected_of, offer_to, reach_of, sift
 
 # Relative error of the sums of a bound: thousands of terms at 2^-53 each.
 MARGIN = 1e-9
@@ -44,8 +44,11 @@ EXACT_STEPS = 16
 EXACT_RATE = 0.4
 
 # Pairs whose prices are remembered; other pairs start from the shared prices.
-ROWS = 512
+ROWS = 2048
 NO_ROW = -1
+
+# Whether the bound of a pair was raised, up to which distance: the expected reach, or the reach.
+NOT_RAISED, EXPECTED, AIMED = range(3)
 
 # Units of mass of an item in a sample of the crowd, as a power of 2: enough for the query's smallest shares.
 SAMPLE_BITS = 32
@@ -98,6 +101,7 @@ class TopLists(NamedTuple):
     users: npt.NDArray[np.int64]
     distances: npt.NDArray[np.float64]
     counts: npt.NDArray[np.int64]  # length of each list
+    expected: npt.NDArray[np.float64]  # estimated distance of the last user of each full list, or infinite
     first: npt.NDArray[np.int64]
     member: npt.NDArray[np.int32]
 
@@ -126,10 +130,10 @@ class Scratch(NamedTuple):
     q: npt.NDArray[np.int64]
     share_v: npt.NDArray[np.float64]
     share_u: npt.NDArray[np.float64]
-    inverse: npt.NDArray[np.float64]  # 1 / share_v
+    inverse: npt.NDArray[np.float64]  # 1 / share of the side whose prices move
     excess: npt.NDArray[np.float64]
     way: npt.NDArray[np.float64]  # the direction of the last dual step
-    raised: npt.NDArray[np.bool_]  # whether a user's bound was raised by steps on the pair
+    raised: npt.NDArray[np.int8]  # how a user's bound was raised by steps on the pair
     row: npt.NDArray[np.int32]  # row of ``prices`` for the pair with a user, or NO_ROW
     prices: npt.NDArray[np.int16]
     free: npt.NDArray[np.int32]  # rows of prices without a user
@@ -168,7 +172,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         inverse=np.empty(L),
         excess=np.empty(L),
         way=np.empty(L),
-        raised=np.empty(n_users, np.bool_),
+        raised=np.empty(n_users, np.int8),
         row=np.empty(n_users, np.int32),
         prices=np.empty((min(ROWS, n_users), L), np.int16),
         free=np.empty(min(ROWS, n_users), np.int32),
@@ -312,38 +316,54 @@ def apply_prices(query, light, s, n):
 
 
 @kernel
+def raise_some(chosen, query, users, s, out):
+    """Set out[k] to the bound of the k-th chosen user, raised as far as a few dual steps on the pair can."""
+    for k in range(chosen.size):
+        v = chosen[k]
+        out[k] = climb(v, s.g, STEPS, np.inf, query, users, s) + s.term[v] / query.unit
+
+
+@kernel
 def visit(query, users, lists, n, solved, s, stats):
     """Abandon or solve the first n alive, sorted by bound; return the number solved so far, or -1 - v.
 
     Best first: the user with the least bound has it raised by a few dual steps on the pair and goes back into
     the queue, and is solved if the bound is still the least. So no user is solved whose raised bound is
-    beyond the final reach.
+    beyond the final reach. While a list has room, steps aim at the distance that its last user is expected to
+    have. Users beyond it wait, and most of them are out of reach when the list is full.
     Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
     """
     free = s.prices.shape[0]
     for k in range(free):
         s.free[k] = k
     for k in range(n):
-        s.raised[s.alive[k]] = False
+        s.raised[s.alive[k]] = NOT_RAISED
         s.row[s.alive[k]] = NO_ROW
     while n > 0:
         v = s.alive[0]  # sorted, and thereby a heap
         limit = reach_of(v, lists, query.radius) / query.unit
+        expected = expected_of(v, lists) / query.unit
         term = s.term[v] / query.unit
         row = s.row[v]
         prices = s.g if row == NO_ROW else s.prices[row]
+        aim = np.inf
+        if s.raised[v] == NOT_RAISED:
+            aim = min(limit, expected)
+        elif s.raised[v] == EXPECTED and s.bound[v] > expected:
+            aim = limit
         waits = False
         if exceeds(s.bound[v], limit):
             stats[ABANDONED if s.raised[v] else PRICES] += 1
-        elif limit < np.inf and not s.raised[v]:
-            s.bound[v] = max(s.bound[v], climb(v, prices, STEPS, limit - term, query, users, s) + term)
-            s.raised[v] = True
+        elif aim < np.inf:
+            if aim > s.bound[v]:
+                s.bound[v] = max(s.bound[v], climb(v, prices, STEPS, aim - term, query, users, s) + term)
+                if row == NO_ROW and free > 0:
+                    free -= 1
+                    row = s.row[v] = s.free[free]
+                if row != NO_ROW:
+                    copy(s.best_g, query.coarse.shape[1], s.prices[row])
+            s.raised[v] = EXPECTED if aim < limit else AIMED
             waits = True
-            if row == NO_ROW and free > 0:
-                free -= 1
-                row = s.row[v] = s.free[free]
-            if row != NO_ROW:
-                copy(s.best_g, query.coarse.shape[1], s.prices[row])
         else:
             solved = solve_one(v, limit - term, prices, query, users, lists, solved, s, stats)
             if solved < 0:

@@ -52,6 +52,17 @@ def reach_of(user, lists, radius):
 
 
 @kernel
+def expected_of(user, lists):
+    """Return the largest distance at which a user is expected to enter one of the lists they belong to."""
+    if lists.first.size == 0:
+        return lists.expected[0]
+    most = -np.inf
+    for t in range(lists.first[user], lists.first[user + 1]):
+        most = max(most, lists.expected[lists.member[t]])
+    return most
+
+
+@kernel
 def offer_to(user, distance, lists, radius):
     """Offer a user to every list they belong to."""
     if distance > radius:

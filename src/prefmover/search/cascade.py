@@ -23,6 +23,8 @@ from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopList
 CROWD = 256  # likeliest users that form the crowd
 SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
 PAYS = 64  # users that new prices must rule out for another round
+PROBED = 48  # users from whom the lengths of lists are estimated
+CLOSE = 0.99  # times the bound after dual steps: about the distance
 FEW = 40  # number of users for which shared prices do not pay
 
 
@@ -60,6 +62,8 @@ def cascade(
     if n > FEW:
         kernels.apply_prices(query, light, s, n)
         n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
+    if lists.first.size and n > FEW:
+        _expect(query, users, lists, s, n)
     dropped = PAYS
     while n > FEW and dropped >= PAYS:
         _bring_forward(s, n, min(n, CROWD))
@@ -71,6 +75,29 @@ def cascade(
     solved = _visit(query, users, lists, n, solved, s, counts)
     seconds = {"bounds": bounded - begin, "exact": time.perf_counter() - bounded}
     return solved, counts.tolist(), seconds
+
+
+def _expect(query: Query, users: Candidates, lists: TopLists, s: Scratch, n: int) -> None:
+    """Estimate the last distance of every list that will be full, from the bounds of the first n alive.
+
+    Dual steps on a few of them, spread over the nearer half, nearly reach their distances. A line through
+    these takes the bounds of all to estimates, which decide the order of work, not results.
+    """
+    k, alive = lists.users.shape[1], s.alive[:n]
+    order = alive[np.argsort(s.bound[alive], kind="stable")]
+    some = order[np.linspace(0, n // 2, min(n, PROBED)).astype(np.int64)]
+    raised = np.empty(some.size)
+    kernels.raise_some(some, query, users, s, raised)
+    line = np.polynomial.Polynomial.fit(s.bound[some], CLOSE * raised, 1)
+    estimates = np.full(s.bound.size, np.inf)
+    estimates[alive] = line(s.bound[alive]) * query.unit
+    estimates = np.where(s.known >= 0, s.known, estimates)
+    member = lists.member[: lists.first[-1]]
+    by_list, sizes = np.argsort(member, kind="stable"), np.bincount(member, minlength=lists.expected.size)
+    members = estimates[np.repeat(np.arange(s.bound.size), np.diff(lists.first))[by_list]]
+    for a, theirs in enumerate(np.split(members, np.cumsum(sizes)[:-1])):
+        if theirs.size > k:
+            lists.expected[a] = np.partition(theirs, k - 1)[k - 1]
 
 
 def _sort(s: Scratch, n: int) -> None:

@@ -159,7 +159,7 @@ class NeighborIndex:
         exchange = Exchange(shard, set(queries.positions[rows].tolist()) - {-1})
         radius = np.inf if request.radius is None else float(request.radius)
         numbers, lists_for = self._lists(request)
-        solve_first = k if request.items is None else 2 * k
+        solve_first = k if request.items is None else 0
         search = ShardSearch(
             shard, ground, queries, lists_for, solve_first, radius, exchange, self._term_for(new, rows)
         )

@@ -197,7 +197,7 @@ def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.i
     from prefmover.search import _cascade as kernels
 
     return kernels.TopLists(
-        np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), first, member
+        np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), np.full(n, np.inf), first, member
     )
 
 
