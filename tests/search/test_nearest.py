@@ -101,6 +101,18 @@ def test_any_smaller_k_is_a_prefix(viewers):
         )
 
 
+@pytest.mark.parametrize("factor", [0.5, 0.99, 2.0])
+def test_wrong_expectations_of_raters_change_nothing(viewers, monkeypatch, factor):
+    monkeypatch.setattr("prefmover.search.cascade.CLOSE", factor)
+    popular = np.argsort(-np.bincount(viewers.ratings.matrix.indices), kind="stable")[:6]
+    users, items = viewers.ratings.users.repeat(6), np.tile(viewers.ratings.items[popular], 120)
+    expected = every_pair(viewers, users, items=items, k=5)
+    for n_threads in (1, 2):
+        found = nearest_raters(viewers, users, items, 5, n_threads=n_threads)
+        assert_same(found, expected)
+        assert found.stats.abandoned > 0
+
+
 def test_exhaustive_is_pot(viewers):
     data = viewers
     R, d = data.ratings.matrix.toarray(), data.geometry.block()

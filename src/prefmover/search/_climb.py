@@ -190,7 +190,7 @@ def fill_four(rows, n):
 
 @kernel
 def demand(coarse, rows, numbers, n, g, f, nearest):
-    """Set f_i = min_j (d_ij - g_j) over all columns, and nearest_i to the number of the first that attains it.
+    """Set f_i = min_j (d_ij - g_j), and nearest_i to the number of the first column that attains it.
 
     Four rows at a time, as in :func:`serve`. n is a multiple of four.
     """

@@ -9,6 +9,9 @@
 Shared prices are good for the *crowd*, the mean of the likeliest users left. The prices that maximize the sum
 of these users' bounds are those of the transport from the query to that mean. It is solved for a systematic
 sample of the mean's mass: the tail of rarely rated items counts, too.
+
+With a list for each of many items (nearest raters), hundreds of users are solved before all lists are full
+and give a limit. Until then, the distance at which a list is expected to end is what dual steps aim at.
 """
 
 import time
@@ -23,8 +26,8 @@ from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopList
 CROWD = 256  # likeliest users that form the crowd
 SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
 PAYS = 64  # users that new prices must rule out for another round
-PROBED = 48  # users from whom the lengths of lists are estimated
-CLOSE = 0.99  # times the bound after dual steps: about the distance
+PROBED = 48  # users from whom the last distances of lists are estimated
+CLOSE = 0.99  # times the raised bounds: the last user of a list is nearer than a line through all would say
 FEW = 40  # number of users for which shared prices do not pay
 
 
@@ -88,9 +91,11 @@ def _expect(query: Query, users: Candidates, lists: TopLists, s: Scratch, n: int
     some = order[np.linspace(0, n // 2, min(n, PROBED)).astype(np.int64)]
     raised = np.empty(some.size)
     kernels.raise_some(some, query, users, s, raised)
-    line = np.polynomial.Polynomial.fit(s.bound[some], CLOSE * raised, 1)
+    middle, mean = s.bound[some].mean(), CLOSE * raised.mean()
+    away = s.bound[some] - middle
+    slope = CLOSE * (away @ raised) / max(away @ away, 1.0)  # grid units: less than 1 is no difference
     estimates = np.full(s.bound.size, np.inf)
-    estimates[alive] = line(s.bound[alive]) * query.unit
+    estimates[alive] = (mean + slope * (s.bound[alive] - middle)) * query.unit
     estimates = np.where(s.known >= 0, s.known, estimates)
     member = lists.member[: lists.first[-1]]
     by_list, sizes = np.argsort(member, kind="stable"), np.bincount(member, minlength=lists.expected.size)
