@@ -93,6 +93,14 @@ def test_large_users_are_laid_out_in_parts(lazy, monkeypatch):
     assert_same(nearest(lazy, K, **options), whole)
 
 
+def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
+    """Few queries may have no neighbors of neighbors."""
+    monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
+    everyone = shortlist.Crowd.from_preferences(lazy.preferences, None)
+    comparison = shortlist.Comparison(lazy.geometry, everyone, 0)
+    assert list(comparison.parts(np.empty(0, np.int64), 2)) == [slice(0, 0)]
+
+
 def test_items_without_vectors_and_distances_on_demand(lazy):
     some = nearest(lazy, K, range(150), method="candidates", recall=0.9)
     assert some.recall_.reached

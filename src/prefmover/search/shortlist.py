@@ -116,13 +116,13 @@ class Comparison:
         self.mass, self.total = p.mass[part], int(p.total[u])
 
     def parts(self, chosen: Ints, entry_bytes: int) -> Iterator[slice]:
-        """Yield ranges of the chosen users whose distances fit in memory, each of at least one user."""
+        """Yield ranges of the chosen users whose distances fit in memory; an empty one if there are none."""
         from prefmover.search import _cascade as kernels
 
         lengths = np.diff(self.crowd.preferences.indptr)[chosen]
         width, n_items = kernels.filled_up(self.items.size), self.geometry.n_items
         room = max(LAYOUT_BYTES // (entry_bytes * width) - self.items.size, 1)
-        if room >= n_items:
+        if room >= n_items or not chosen.size:
             yield slice(0, chosen.size)
             return
         number = (np.cumsum(lengths) - lengths // 2) // room
