@@ -23,14 +23,14 @@ def test_peers_on_the_same_splits():
     assert errors["BaselineOnly"] < errors["user-mean"]
 
 
-@pytest.mark.parametrize("name", RATING_GRIDS)
+@pytest.mark.parametrize("name", ["surprise:SVD", "surprise:KNNBaseline", "surprise:BaselineOnly"])
 def test_settings_are_chosen_on_training_ratings(name):
     """The settings with the least error on a part of the training ratings, fitted to all of them."""
     pytest.importorskip("surprise")
     cinema = datasets.load("cinema")
-    (record,) = evaluate(cinema, name, train=0.2, trials=3)
+    (record,) = evaluate(cinema, name, train=0.2, trials=2)
     best = min(record.tuning.trials, key=lambda trial: trial.mae)
-    assert (len(record.tuning.trials), record.settings) == (3, best.settings)
+    assert (len(record.tuning.trials), record.settings) == (2, best.settings)
     split = random_split(cinema.ratings, 0.2, 0)
     known = cinema.with_ratings(split.train)
     inner = validation_split(split, 0.8, 0)
@@ -41,14 +41,12 @@ def test_settings_are_chosen_on_training_ratings(name):
         model = SurpriseRecommender(name.partition(":")[2], settings=best.settings).fit(data)
         predicted = model.predict(part.test_pairs()).clip(part.train.scale.lowest, part.train.scale.highest)
         assert np.abs(predicted - part.ratings).mean() == pytest.approx(error, abs=1e-7)
-    (untuned,) = evaluate(cinema, name, train=0.2, trials=0)
-    assert (untuned.settings, untuned.tuning) == ({}, None)
 
 
 def test_grids_begin_with_the_defaults_of_surprise():
     pytest.importorskip("surprise")
     cinema = datasets.load("cinema")
-    known = cinema.with_ratings(random_split(cinema.ratings, 0.2, 0).train)
+    known = cinema.with_ratings(random_split(cinema.ratings, 0.05, 0).train)
     pairs = [
         (user, item) for user in cinema.ratings.users.tolist()[:5] for item in cinema.ratings.items.tolist()
     ]

@@ -12,7 +12,7 @@ from prefmover.execution import jit
 from prefmover.items import _angles
 from prefmover.measures import _pmd
 from prefmover.ot import _simplex
-from prefmover.predict import _knn, _regression
+from prefmover.predict import _knn, _regression, regression
 
 
 def both(kernel, args, *outputs):
@@ -91,11 +91,12 @@ def test_sums_and_means_have_the_same_bits():
         assert compiled == plain
     left = rng.random((3, 7), np.float32)
     args = begin, end, indices, values, more, more, more, numbers, numbers, left, rows, 0, 3
-    outputs = []
-    for kernel in (_regression.products, jit.interpreted(_regression.products)):
-        outputs.append(np.empty(5))
-        kernel(*args, outputs[-1])
-    assert outputs[0] == pytest.approx(outputs[1], rel=1e-6)  # inner products may be added in any order
+    compiled, plain = both(_regression.products, args, np.empty(5))
+    assert compiled == plain
+    many = np.empty(5)
+    _regression.many_products(*args, many)  # never interpreted
+    assert compiled[1][0] == pytest.approx(many, rel=1e-6)  # inner products may be added in any order
+    assert 10 * regression.MANY > jit.STEPS_BEFORE_COMPILING
     lists, entries = np.array([0, 3, 3, 6]), np.array([2, -1, 0, 1, 3, 4])
     args = lists, entries, rng.random(6), rng.normal(size=5), 0.5, np.array([1, 2, 5])
     outputs = np.empty((3, 3)), np.empty((3, 3), np.int32), np.empty((3, 3), np.int32)

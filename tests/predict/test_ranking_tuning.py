@@ -77,15 +77,14 @@ def test_every_interaction_is_relevant():
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("share", "settings"),
     [
-        RankingSettings(),
-        RankingSettings(item_penalty=75.0, weight="exponential(6)", user_penalty=0.3),
-        RankingSettings(overlap=1.0, user_penalty=30.0),
-        RankingSettings(content=3.0),
+        (1.0, RankingSettings(item_penalty=75.0, weight="exponential(6)", user_penalty=0.3)),
+        (1.0, RankingSettings(overlap=1.0, user_penalty=30.0)),
+        (0.12, RankingSettings()),
+        (0.12, RankingSettings(content=3.0)),
     ],
 )
-@pytest.mark.parametrize("share", [1.0, 0.12])
 def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings, share):
     if share < 1:
         cinema = cinema.with_ratings(random_split(cinema.ratings, share, 1).train)

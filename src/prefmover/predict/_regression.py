@@ -30,7 +30,7 @@ def add_rows(begin, end, indices, values, rows, start, stop, out):
 
 
 def dot(a, b):
-    """Return Σ a[k] b[k], summed in any order."""
+    """Return Σ a[k] b[k], summed in any order, without a call of BLAS."""
     return np.dot(a, b)
 
 
@@ -51,6 +51,17 @@ def products(begin, end, indices, alpha, own, same, base, rest, by_item, left, r
 
     i is indices[t].
     """
+    for a in range(start, stop):
+        row = left[a]
+        for t in range(begin[a], end[a]):
+            i = indices[t]
+            itself = (1.0 + own[a] * rest[i] + same[a]) * alpha[t]
+            out[t] = itself + base[a] + by_item[i] + np.dot(row, right[i])
+
+
+@kernel
+def many_products(begin, end, indices, alpha, own, same, base, rest, by_item, left, right, start, stop, out):
+    """As :func:`products`, but always compiled: the last bits are not those of BLAS."""
     for a in range(start, stop):
         row = left[a]
         for t in range(begin[a], end[a]):
