@@ -8,7 +8,8 @@
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
-#   make bench   benchmarks, ratios against POT in one run
+#   make bench   speed and memory, as ratios against other software in one run; make bench BENCH=--write
+#   make bench-accuracy   errors and lists next to other software, and item geometries
 #   make wheel   the wheel, in dist/
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
@@ -22,7 +23,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench wheel docs pictures clean
+.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench bench-accuracy wheel docs pictures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -55,8 +56,13 @@ soak: $(VENV)/.installed-test
 kills: $(VENV)/.installed-test
 	$(BIN)/python -m tools.kills $(KILLS)
 
+ACCURACY := $(patsubst %,benchmarks/bench_%.py,accuracy columns geometry ranking reasons)
 bench: $(VENV)/.installed-test
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $(filter-out $(ACCURACY),$(wildcard benchmarks/bench_*.py)); do \
+	  echo "== $$file"; $(BIN)/python $$file $(BENCH) || exit 1; done
+
+bench-accuracy: $(VENV)/.installed-test
+	@for file in $(ACCURACY); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .

@@ -2,11 +2,11 @@
 
 ``python benchmarks/bench_large.py [--write] [--share S] [--users-share S] [--queries N] [--measured N] [--exact-queries N]
 [--sizes NAME,NAME]``. The data sets of :data:`SIZES` are synthetic, with the skew of real ratings. ``--share .02`` makes all of them
-smaller (users and items alike), so that a trial takes a minute. ``--users-share .1`` takes a tenth of the users and all items, and
-extrapolates to all users.
+smaller (users and items alike), so that a trial takes a minute. Of the million users, a tenth is made, with all items, and the
+rest is extrapolated; ``--users-share`` says how many of all sizes.
 
 Neighbors: the search among candidates runs for ``--queries`` random users (0 for all). Its exact samples are a fixed cost; the
-rest is divided by the queries and extrapolated to all users, and the share that ran is printed. With ``--users-share``, the
+rest is divided by the queries and extrapolated to all users, and the share that ran is printed. With a share of the users, the
 part that grows with the number of users is extrapolated too: the scores of vectors, measured by themselves, and the exact
 samples. A query that runs with few others costs more than one that runs with everybody, because few pairs are solved for both
 sides. ``--measured`` queries are searched exactly, which gives the recall; ``--exact-queries`` others give the cost of an
@@ -31,18 +31,19 @@ from prefmover.search.embedding import embed, nearest_vectors
 
 
 class Size(NamedTuple):
-    """The size of a data set: users, items, and the fewest, mean and most ratings of a user."""
+    """The size of a data set: users, items, the fewest, mean and most ratings of a user, the share of users made."""
 
     users: int
     items: int
     fewest: int
     mean: float
     most: int
+    made: float
 
 
 SIZES = {
-    "160k x 60k": Size(160_000, 60_000, 15, 66.25, 2000),  # 10.6 M ratings
-    "1M x 20k": Size(1_000_000, 20_000, 5, 20.0, 500),  # 20 M ratings
+    "160k x 60k": Size(160_000, 60_000, 15, 66.25, 2000, 1.0),  # 10.6 M ratings
+    "1M x 20k": Size(1_000_000, 20_000, 5, 20.0, 500, 0.1),  # 20 M ratings
 }
 
 
@@ -106,7 +107,8 @@ def lazy(data: Dataset) -> Any:
 
 def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
     """Return a row of the table: all users of a synthetic data set."""
-    making, data = timed(lambda: large(name, options.share, options.users_share))
+    made = options.users_share or SIZES[name].made
+    making, data = timed(lambda: large(name, options.share, made))
     n, k = data.n_users, options.k
     print(f"{data.name}: {data.ratings!r}, made in {making:.0f} CPU s", flush=True)
     exact_users = random_users(data, options.exact_queries or 12)
@@ -123,7 +125,7 @@ def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
     sampled = min(candidates.MEASURED, many) + min(candidates.TUNED, many)
     each = max(seconds - exact * sampled, 0.0) / many
     grown, every = 1.0, n
-    if options.users_share < 1:
+    if made < 1:
         every = round(options.share * SIZES[name].users)
         grown = every / n
         each += (grown - 1) * seconds_of_vectors(data)
@@ -132,7 +134,7 @@ def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
     assert found.recall_ is not None
     part = "" if options.share == 1 else f"{options.share:g} of "
     return [
-        f"{part}{name}" if grown == 1 else f"{part}{name}, from {options.users_share:g} of the users",
+        f"{part}{name}" if grown == 1 else f"{part}{name}, from {made:g} of the users",
         f"{data.ratings.n_ratings / 1e6:.1f} M",
         f"{1e3 * exact:,.0f}",
         duration(exact * every),
@@ -172,22 +174,18 @@ def neighbors(options: argparse.Namespace) -> None:
             f"recall, asked for {options.recall:g}"]  # fmt: skip
     parts = []
     if rows := [extrapolated(name, options) for name in options.sizes.split(",") if name]:
-        less = (
-            ", and from that share of the users among whom they are searched"
-            if options.users_share < 1
-            else ""
+        parts.append(
+            f"CPU time of the {options.k} nearest users of everybody, extrapolated from the share of queries that ran, and "
+            "from the share of the users among whom they are searched, where one is given:"
         )
-        parts += [
-            f"CPU time of the {options.k} nearest users of everybody, extrapolated from the share of queries that ran{less}:",
-            table(head, rows),
-        ]
+        parts.append(table(head, rows))
     parts += [whole(name, options) for name in options.datasets]
     publish("large-neighbors", "Neighbors of everybody, among candidates", parts, options)
 
 
 def main() -> None:
     options = arguments(
-        __doc__, k=10, share=1.0, users_share=1.0, queries=3000, measured=0, exact_queries=0, recall=0.95, real_recall=0.98,
+        __doc__, k=10, share=1.0, users_share=0.0, queries=3000, measured=0, exact_queries=0, recall=0.95, real_recall=0.98,
         sizes=",".join(SIZES),
     )  # fmt: skip
     options.datasets = [name for name in options.datasets if name == "ml-1m"]

@@ -6,6 +6,7 @@ pip. (A ``.pth`` file of another folder is not read, so that an editable install
 """
 
 import email
+import json
 import os
 import subprocess
 import sys
@@ -118,19 +119,34 @@ def test_it_is_the_wheel_that_runs(run):
     assert Path(where.strip()).is_relative_to(run.home)
 
 
-SHORT_DEMO = """
-import importlib
-demo = importlib.import_module("prefmover.cli.demo")
-demo.MEASURES, demo.SHARES = ("cos", "pmd"), (0.1,)
-from prefmover.cli import main
-main(["demo"])
+RATINGS = """user,item,rating
+ann,Alien,5
+ann,Heat,3
+bob,Aliens,4
+bob,Heat,2
+cai,Alien,4
+cai,Aliens,5
+cai,Clueless,1
+"""
+ITEMS = """item,genres
+Alien,Horror|Sci-Fi
+Aliens,Action|Sci-Fi
+Heat,Action|Crime
+Clueless,Comedy
 """
 
 
-def test_demo(run):
-    """With fewer measures: everything is compiled anew here, and each measure takes seconds."""
-    out = run("python", "-c", SHORT_DEMO)
-    assert "bianca-b" in out
-    report = run.work / out.splitlines()[-1]
-    assert report.suffix == ".html"
-    assert report.stat().st_size > 10_000
+def test_a_first_job(run):
+    """On data so small that nothing is compiled: all of it would be compiled anew here."""
+    (run.work / "ratings.csv").write_text(RATINGS)
+    (run.work / "items.csv").write_text(ITEMS)
+    files = "--ratings", "ratings.csv", "--items", "items.csv"
+    assert "cai" in run("prefmover", "neighbors", *files, "--user", "ann")
+    run("prefmover", "fit", *files, "--out", "model")
+    assert "Aliens" in run("prefmover", "recommend", "--model", "model", "--user", "ann")
+
+
+def test_built_in_data(run):
+    found = json.loads(run("prefmover", "paper", "table-1", "--json"))
+    assert found
+    assert "cinema" in run("prefmover", "data", "list")

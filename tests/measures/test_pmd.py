@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
 from prefmover.measures import _pmd
-from prefmover.measures.pmd import FEW, distances, pmd
+from prefmover.measures.pmd import FEW, distances, pmd, wide_distance
 from prefmover.ot import _simplex
 from tests.messages import names, unnamed
 from tests.oracles.transport import by_pot, check_proof
@@ -133,6 +133,16 @@ def test_canceling_shared_mass_changes_nothing(world):
         unaware = data.with_geometry(replace(data.geometry, is_metric=knowledge))
         assert (distances(unaware) == D).all()
         assert pmd(unaware, 0, 1).distance == D[0, 1]
+
+
+@settings(max_examples=60)
+@given(worlds())
+def test_wide_prices_give_the_same_bits(world):
+    """With mass that both have, or all of it, or none."""
+    D, p = distances(world), world.preferences
+    for knowledge in (True, False):
+        geometry = replace(world.geometry, is_metric=knowledge)
+        assert all(wide_distance(p, p, geometry, u, v) == D[u, v] for u in range(4) for v in range(4))
 
 
 @settings(max_examples=60)

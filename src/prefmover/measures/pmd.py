@@ -306,14 +306,23 @@ def wide_distance(
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
     (i, p, total_p), (j, q, total_q) = distribution(preferences_u, u), distribution(preferences_v, v)
-    whole = geometry.grid_block(i, j).astype(np.int64)
-    result = solve(TransportProblem(p * total_q, q * total_p, whole, geometry.unit))
+    p, q, total = p * total_q, q * total_p, int(total_p) * int(total_q)
+    if geometry.is_metric:  # mass that both have stays; what is left takes a fraction of the memory
+        _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
+        stays = np.minimum(p[at_i], q[at_j])
+        p[at_i] -= stays
+        q[at_j] -= stays
+    rows, columns = np.flatnonzero(p), np.flatnonzero(q)
+    if not rows.size:
+        return 0.0
+    whole = geometry.grid_block(i[rows], j[columns]).astype(np.int64)
+    result = solve(TransportProblem(p[rows], q[columns], whole, geometry.unit))
     if result.status != "optimal":
         raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
     problem, plan = result.problem, result.plan
     costs = problem.whole[plan.rows, plan.columns]
     exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
-    return exact / int(problem.total) * problem.unit  # rounded as in the kernels: once, then times the unit
+    return exact / total * problem.unit  # rounded as in the kernels: once, then times the unit
 
 
 def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:

@@ -34,7 +34,8 @@ __all__ = ["AllK", "KNNPredictor", "Neighborhood"]
 
 Neighborhood = Literal["raters", "global"]
 
-PAIRS_AT_ONCE = 200_000  # pairs whose neighbor lists are in memory at once: up to 60 x 8 bytes, seven times
+PAIRS_AT_ONCE = 400_000  # pairs whose neighbor lists are in memory at once: up to 60 x 8 bytes, four times
+ENTRIES_AT_ONCE = 1_000_000  # neighbors whose ratings are looked up at once
 THREAD_ROWS = 32
 
 
@@ -269,9 +270,13 @@ class KNNPredictor(Predictor):
 
     def _entries(self, users: Ints, items: Ints) -> Ints:
         """Return the position of each (user, item) in the ratings by item; -1 where there is no rating."""
-        keys, queries = self._by_item.keys, items * self.ratings.n_users + users
-        at = np.searchsorted(keys, queries)
-        return np.where(keys[np.minimum(at, len(keys) - 1)] == queries, at, -1)
+        keys, out = self._by_item.keys, np.empty(len(users), np.int64)
+        for start in range(0, len(users), ENTRIES_AT_ONCE):
+            part = slice(start, start + ENTRIES_AT_ONCE)
+            queries = items[part] * self.ratings.n_users + users[part]
+            at = np.searchsorted(keys, queries)
+            out[part] = np.where(keys[np.minimum(at, len(keys) - 1)] == queries, at, -1)
+        return out
 
     def _offset_and_spread(self, state: UserState) -> tuple[float, float]:
         """Return the offset and the unit of a user under the centering."""

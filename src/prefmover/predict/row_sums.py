@@ -17,6 +17,7 @@ from prefmover.predict.user_kernel import Singles
 __all__ = ["Entries", "sum_rows"]
 
 BLOCK_ROWS = 128
+FOR_THREADS = 300_000  # steps; starting threads takes longer than fewer
 
 CACHE = 2**24
 """Bytes of dense rows that are read again and again: as many as stay in a cache of common size."""
@@ -69,7 +70,8 @@ class Entries:
         compute: Callable[..., Any] = for_work(kernel, steps)
         *given, out = arrays
         blocks = [(first, min(first + BLOCK_ROWS, len(self))) for first in range(0, len(self), BLOCK_ROWS)]
-        run(lambda block: compute(*strip, *given, *block, out), blocks, n_threads=self.n_threads)
+        n_threads = self.n_threads if steps >= FOR_THREADS else 1
+        run(lambda block: compute(*strip, *given, *block, out), blocks, n_threads=n_threads)
 
     @property
     def whole(self) -> tuple[Ints, Ints]:

@@ -43,8 +43,9 @@ STEPS = 12
 EXACT_STEPS = 16
 EXACT_RATE = 0.4
 
-# Pairs whose prices are remembered; other pairs start from the shared prices.
+# Pairs whose prices are remembered, and room for their numbers; other pairs start from the shared prices.
 ROWS = 2048
+ROOM = 2**20
 NO_ROW = -1
 
 # Whether the bound of a pair was raised, up to which distance: the expected reach, or the reach.
@@ -135,7 +136,7 @@ class Scratch(NamedTuple):
     way: npt.NDArray[np.float64]  # the direction of the last dual step
     raised: npt.NDArray[np.int8]  # how a user's bound was raised by steps on the pair
     row: npt.NDArray[np.int32]  # row of ``prices`` for the pair with a user, or NO_ROW
-    prices: npt.NDArray[np.int16]
+    prices: npt.NDArray[np.int16]  # rows of the query's length, one after the other
     free: npt.NDArray[np.int32]  # rows of prices without a user
     buffer: npt.NDArray[np.int32]
     solved_users: npt.NDArray[np.int64]
@@ -174,7 +175,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         way=np.empty(L),
         raised=np.empty(n_users, np.int8),
         row=np.empty(n_users, np.int32),
-        prices=np.empty((min(ROWS, n_users), L), np.int16),
+        prices=np.empty(min(ROOM, n_users * L), np.int16),
         free=np.empty(min(ROWS, n_users), np.int32),
         buffer=np.empty(wide * L, np.int32),
         solved_users=np.empty(n_users, np.int64),
@@ -333,7 +334,8 @@ def visit(query, users, lists, n, solved, s, stats):
     have. Users beyond it wait, and most of them are out of reach when the list is full.
     Solved pairs are left in the scratch, for the other side's query. -1 - v: user v needs 64 bits.
     """
-    free = s.prices.shape[0]
+    width = query.coarse.shape[1]
+    free = min(s.free.size, s.prices.size // width)
     for k in range(free):
         s.free[k] = k
     for k in range(n):
@@ -345,7 +347,7 @@ def visit(query, users, lists, n, solved, s, stats):
         expected = expected_of(v, lists) / query.unit
         term = s.term[v] / query.unit
         row = s.row[v]
-        prices = s.g if row == NO_ROW else s.prices[row]
+        prices = s.g if row == NO_ROW else s.prices[row * width : (row + 1) * width]
         aim = np.inf
         if s.raised[v] == NOT_RAISED:
             aim = min(limit, expected)
@@ -361,7 +363,7 @@ def visit(query, users, lists, n, solved, s, stats):
                     free -= 1
                     row = s.row[v] = s.free[free]
                 if row != NO_ROW:
-                    copy(s.best_g, query.coarse.shape[1], s.prices[row])
+                    copy(s.best_g, width, s.prices[row * width : (row + 1) * width])
             s.raised[v] = EXPECTED if aim < limit else AIMED
             waits = True
         else:
