@@ -2,7 +2,7 @@
 
 ``python benchmarks/bench_measures.py [--datasets ml-100k ml-1m] [--pmd-rows 8] [--write]``. Data come from
 the folder that PREFMOVER_DATA names. Rows are computed block by block and dropped, as search and prediction use
-them, on all cores. PMD is timed on some rows only: search does not need all pairs, see its benchmark.
+them, on all cores. PMD and its extensions are timed on some rows only: search does not need all pairs, see its benchmark.
 """
 
 import ctypes
@@ -44,7 +44,7 @@ def all_rows(data: Dataset, name: str, convention: str, users: Any) -> None:
 
 def peak_of_blocks(data: Dataset, name: str, convention: str) -> float:
     """Return the peak of all pairs: it is reached within two blocks, and the rest need not be run."""
-    users = np.arange(min(data.n_users, 8 if name == "pmd" else 2 * BLOCK_ROWS))
+    users = np.arange(min(data.n_users, 8 if name.startswith("pmd") else 2 * BLOCK_ROWS))
     return peak_of(lambda: all_rows(data, name, convention, users))
 
 
@@ -57,7 +57,7 @@ def measure_rows(data: Dataset, pmd_rows: int) -> list[list[str]]:
                 continue
             users = np.arange(n)
             all_rows(data, name, convention, users[:2])  # compile
-            if name == "pmd":
+            if name.startswith("pmd"):
                 users = np.random.default_rng(0).choice(users, min(pmd_rows, n), replace=False)
             start = time.perf_counter()
             all_rows(data, name, convention, users)
