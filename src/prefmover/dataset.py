@@ -16,6 +16,7 @@ Dataset(2 users x 3 items, 2 ratings from 4 to 5 in steps of 1)
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -290,7 +291,7 @@ class Dataset:
             return self._geometry
         geometry = self._geometry(self.ratings)
         if not isinstance(geometry, ItemGeometry):
-            raise InputError(f"the function of the geometry returned {type(geometry).__name__}; {EXPECTED}")
+            raise InputError(f"the geometry function returned {type(geometry).__name__}; {EXPECTED}")
         return geometry.take(geometry.positions(self.ratings.items))
 
     def geometry_if(self, needed: bool) -> ItemGeometry | None:
@@ -420,6 +421,13 @@ class Dataset:
         """
         return self._replaced(ratings.with_items(self.ratings.items), self._geometry, None)
 
+    def with_users(self, ratings: Ratings, *, with_geometry: bool = True) -> Dataset:
+        """Return ratings of the same items by other users, with the same distances between items.
+
+        Unlike :meth:`with_ratings`, this does not make a geometry again that is a function of the ratings.
+        """
+        return self.aged_like(Dataset(ratings, self.geometry_if(with_geometry), self.items))
+
     def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
         """Return the same ratings and items with other distances between items."""
         return self._replaced(self.ratings, geometry, self._folds)
@@ -456,6 +464,13 @@ class Dataset:
         vars(other).update(half_life=self.half_life, _times=self._times)
         return other
 
+    def digest(self) -> str:
+        """Return a digest of ratings, scale and half-life: of all that decides what users prefer."""
+        digest = hashlib.sha256(f"{self.ratings.digest()} {self.ratings.scale!r}".encode())
+        if self.half_life is not None:
+            digest.update(repr(self.half_life).encode() + self.known_times.tobytes())
+        return digest.hexdigest()
+
     @property
     def geometry_follows_ratings(self) -> bool:
         """Whether the geometry is made from the ratings, so that each split has a geometry of its own."""
@@ -464,7 +479,7 @@ class Dataset:
         return bool(getattr(self._geometry, "follows_ratings", False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the geometry rather than a function of somebody that makes it; folds stay behind."""
+        """Pickle the geometry rather than a caller's function that makes it; folds are left out."""
         # A geometry that follows the ratings is made again for other ratings, there as here.
         kept = self._geometry if self.geometry_follows_ratings else self.geometry
         times = self._time_ratings() if self.half_life is not None else None
@@ -498,7 +513,8 @@ def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
     if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
         seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
         times = np.where(np.isnat(times), np.nan, seconds)
-    if isinstance(times, np.ndarray) and times.shape == m.data.shape and not np.isinf(times).any():
+    numbers = isinstance(times, np.ndarray) and times.dtype.kind in "iuf"
+    if numbers and times.shape == m.data.shape and not np.isinf(times).any():
         when, kept = np.asarray(times, np.float64), ~np.isnan(times)
     else:
         when = rating_times(ratings, times)
@@ -511,6 +527,8 @@ def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Rati
     """Return times, in their own unit, as a table of seconds with the users and items of ratings."""
     from scipy.sparse import csr_array
 
+    if times.min(initial=0.0) < 0:
+        raise InputError("a time of a rating is before 1970; times are seconds since then, or dates")
     table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
     return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))
 
@@ -577,7 +595,7 @@ def _refuse_another_catalog(ratings: Ratings, ids: Ids, known: Bools, name: str)
     n_alike = sum(str(i).lstrip("0").casefold() in plain for i in ratings.items.tolist())
     hint = "pass item_id= with the column that has the rated ids"
     if 2 * n_alike > ratings.n_items:
-        hint = "they agree but for zeros in front or capital letters: write them the same way in both files"
+        hint = "they agree except for leading zeros or case: write them the same way in both files"
     raise InputError(
         f"{int(known.sum()):,} of {ratings.n_items:,} rated items are described by {name}: the ids seem to "
         f"be those of another catalog. Items are rated as {few[0]}, and described as {few[1]}; {hint}",

@@ -1,7 +1,7 @@
 """Exceptions. Their messages name the wrong value and the remedy.
 
 Every error that a user can cause is an :class:`InputError`; the command line prints it as one line and exits
-with code 2. Any other exception is a bug of prefmover.
+with code 2. Any other exception is a bug in prefmover.
 """
 
 from collections.abc import Iterable
@@ -91,7 +91,7 @@ class ZeroRatingsWarning(UserWarning):
 def check_whole_number(name: str, value: Any, least: int = 1) -> None:
     """Raise an error unless a parameter is a whole number from ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name} is {value!r}; give a whole number from {least}")
+        raise InputError(f"{name} is {value!r}; give a whole number of at least {least}")
 
 
 def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:

@@ -137,6 +137,11 @@ def test_predict_pairs_of_a_file(run, data, in_shop):
     code, out, _ = run("predict", "--model", "my-model", "--pairs", "mixed.csv")
     assert code == 0
     assert "bob,Alien" in out
+    (in_shop / "odd.csv").write_text("user,item\n042,Alien\n123456789012345678901,Alien\n")
+    code, out, _ = run("predict", "--model", "my-model", "--pairs", "odd.csv")
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["042", "123456789012345678901"]
+    assert out.count("unknown user") == 2
 
 
 def test_model_options_reach_the_model(run, data):

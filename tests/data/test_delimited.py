@@ -117,6 +117,18 @@ def test_latin_1(write):
     assert contents(Ratings.read(path, encoding="latin-1")) == {"Zoë": {"Café": 5.0}}
 
 
+@pytest.mark.parametrize("encoding", ["iso2022_jp", "utf-7", "utf-8-sig"])
+def test_encodings_that_write_all_in_ascii(write, encoding):
+    path = write("\u96ea,\u65e5\u672c,5\n".encode(encoding))
+    assert contents(Ratings.read(path, encoding=encoding)) == {"\u96ea": {"\u65e5\u672c": 5.0}}
+
+
+def test_json_in_one_long_line(write):
+    with pytest.raises(InputError, match=names("ratings.csv", "19,981")) as caught:
+        Ratings.read(write("[" + '{"user": 1}, ' * 20_000 + "]"))
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_control_character_of_the_file_survives(write):
     path = write("a\x1fb::c::5\n")
     assert contents(Ratings.read(path)) == {"a\x1fb": {"c": 5.0}}

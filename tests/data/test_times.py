@@ -239,3 +239,17 @@ def test_a_log_with_repeats(tmp_path):
     assert x / y == pytest.approx(2 * counts["x"] / counts["y"])
     with pytest.raises(InputError, match=names("'nope'")):
         pm.Dataset.from_files(file, feedback="implicit", time="nope")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        np.array(["2020-01-01", "x", None], object),
+        np.array([5.0, -1.0, 3.0]),
+        np.array(["1950-01-01"] * 3, "M8[D]"),
+    ],
+)
+def test_times_that_are_none(times):
+    ratings = pm.Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4])
+    with pytest.raises(InputError):
+        pm.Dataset(ratings, times=times)

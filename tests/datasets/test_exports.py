@@ -63,3 +63,8 @@ def test_ratings_fall_on_steps_of_the_scale():
 def test_what_is_no_export(cinema, text, named):
     with pytest.raises(InputError, match=named):
         read_export(text, cinema)
+
+
+def test_rows_without_the_last_cells(cinema):
+    found = read_export("Name,Year,Rating,Date\nAlien,1979,5\nThe Thing,1982,4,2022-01-01\n", cinema)
+    assert list(found.ratings.values()) == [4.0, 5.0]  # a row without a date comes last

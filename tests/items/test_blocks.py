@@ -155,3 +155,13 @@ def test_rows_that_are_marked_as_absent_may_hold_anything(save):
     filled[1] = np.nan
     found = read_npz(save(ids=[3, 1, 2], vectors=filled, has_sound=np.array([True, False, True])))
     assert found.vectors[1].tolist() == [0.0, 0.0]
+
+
+def test_damage_inside_a_compressed_file(tmp_path):
+    path = tmp_path / "sound.npz"
+    np.savez_compressed(path, ids=np.arange(500), vectors=np.random.default_rng(0).random((500, 9)))
+    whole = path.read_bytes()
+    for at in range(60, len(whole) - 60, len(whole) // 40):
+        path.write_bytes(whole[:at] + b"\xff\x00\xff" + whole[at + 3 :])
+        with pytest.raises(InputError, match=names("sound.npz")):
+            read_npz(path)

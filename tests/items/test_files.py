@@ -353,3 +353,13 @@ def test_the_geometry_of_files_is_made_once_and_in_the_order_of_the_data(write, 
 def test_columns_are_checked_at_once():
     with pytest.raises(InputError):
         ItemColumns(weights={"a": True})
+
+
+def test_one_row_for_each_genre_in_any_order(write):
+    rows = [(1, "A", "War"), (1, "A", "Love"), (2, "B", "War"), (2, "B", "Space")]
+    first = "".join(f"{genre},{item},{title}\n" for item, title, genre in rows)
+    last = "".join(f"{item},{title},{genre}\n" for item, title, genre in rows)
+    files = [ItemFiles.read(write(text)) for text in ("genre,id,title\n" + first, "id,title,genre\n" + last)]
+    one, other = (file.geometry.block() for file in files)
+    np.testing.assert_array_equal(one, other)
+    assert 0 < one[0, 1] < np.pi / 2

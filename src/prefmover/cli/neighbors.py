@@ -10,7 +10,7 @@ from typer import Option
 
 from prefmover.cli.options import Convention, ExecutorOptions, Measure, Rated, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, write_table
-from prefmover.cli.source import SourceOptions, guest_name, measure_of, n_common, parse_rated, user_id
+from prefmover.cli.source import SourceOptions, measure_of, n_common, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
@@ -105,7 +105,7 @@ def neighbors(
         progress(f"neighbors by {row.label}") as callback,
         resumable(parts),
     ):
-        new = guest_ratings(data.ratings, guest, guest_name(data)) if guest else None
+        new = guest_ratings(data.ratings, guest, data.ratings.free_name("guest")) if guest else None
         table = nearest(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,
@@ -116,7 +116,7 @@ def neighbors(
             rmtree(parts, ignore_errors=True)
         n_users, n_rows = len(table.users), len(table.neighbors)
         found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
-        how = f"; {table.stats.solved / table.stats.pairs:.1%} of the pairs solved" if parts else ""
+        how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
         if table.recall_ is not None:
             how, found["recall"] = f"; recall {table.recall_}", table.recall_.to_dict()
         note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
@@ -143,7 +143,7 @@ def neighbors(
         if len({other[row.value_name] for other in rows}) == 1 < len(rows) and not any(
             other["n_common"] for other in rows
         ):
-            why = "all are equally far and have no item in common with them; their order says nothing"
+            why = "all are equally far and share no item with this user; their order means nothing"
             note(f"{name}: nobody here is nearer than anybody else: {why}")
         if not rows:
             note(f"{name}: no neighbors, because {row.label} is undefined between this user and all others")
@@ -157,11 +157,7 @@ def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: 
     with progress("neighbors by PMD"):
         found = nearest_to_group(data, ids, k, n_threads=threads)
     if file:
-        import pyarrow as pa
-
-        ranks = pa.array(range(1, len(found) + 1), pa.int64())
-        frame = pa.table({"rank": ranks, "neighbor": found.users.tolist(), "distance": found.values})
-        write_table(frame, file)
+        write_table(found.to_frame(), file)
         return Output({"file": str(file), "users": len(ids), "rows": len(found)}, [str(file)])
     rated = {item for one in ids for item in data.ratings[one]}
     rows = [

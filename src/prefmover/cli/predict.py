@@ -11,6 +11,7 @@ from prefmover.cli.options import USER, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, csv_lines, write_table
 from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
 from prefmover.cli.terminal import note, progress
+from prefmover.data.ids import is_integer
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 
@@ -78,6 +79,6 @@ def _ids(texts: list[str], known: Any) -> list[Any]:
     numbers = known.dtype != object
 
     def unknown(text: str) -> Any:
-        return int(text) if numbers and text.removeprefix("-").isdecimal() else text
+        return int(text) if numbers and is_integer(text) else text
 
     return [ids[text] if text in ids else unknown(text) for text in texts]

@@ -13,7 +13,7 @@ from typer import Option
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, write_table
-from prefmover.cli.source import SourceOptions, guest_name, item_id, parse_rated, user_id
+from prefmover.cli.source import SourceOptions, item_id, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
@@ -152,7 +152,7 @@ def recommend(
         best = model.recommend_group(people, n, combine=combine or "mean", **chosen, reasons=not file)
         return _written_group(best, file) if file else _shown_group(best)
     if guest:
-        people = [model.guest(guest, name=guest_name(data))]
+        people = [model.guest(guest, name=data.ratings.free_name("guest"))]
     table = model.recommend(people, n, **chosen, reasons=not file)
     return _written(table, file) if file else _shown(data, table, guest)
 

@@ -304,14 +304,6 @@ def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
     return ratings
 
 
-def guest_name(data: Dataset) -> str:
-    """Return a name for a guest that is not the id of a user."""
-    users, name = {str(user) for user in data.ratings.users.tolist()}, "guest"
-    while name in users:
-        name += "'"
-    return name
-
-
 def measure_of(
     model: BaseRecommender | None, name: str | None, convention: str | None
 ) -> tuple[Measure, str | None]:

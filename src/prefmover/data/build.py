@@ -1,6 +1,6 @@
 """From (user, item, rating) triples to sparse rows that compiled code can trust.
 
-Numba kernels do not check bounds: an index that is too large would read, or write, foreign memory. Every
+Numba kernels do not check bounds: an index that is too large would read or write unrelated memory. Every
 matrix of ratings, from a caller or from a model folder, is checked here once.
 """
 

@@ -204,7 +204,7 @@ def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | Non
 
 
 class _Found(NamedTuple):
-    """The positions of columns by role, None for a rating that there is not, and whether it is implicit."""
+    """The positions of columns by role, None if there is no rating column, and whether it is implicit."""
 
     positions: list[int | None]
     implicit: bool
@@ -254,7 +254,7 @@ def _positions(
 
 
 def _has_names(roles: Roles, names: Sequence[str]) -> bool:
-    """Whether one of the roles columns is among the names."""
+    """Whether a column of one of the roles is among the names."""
     return any(
         find_usual(role, names) is not None if name is None else name in names
         for role, name in roles.items()

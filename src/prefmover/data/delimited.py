@@ -438,4 +438,7 @@ def _count(line: str, separator: str) -> int:
     """Return the number of separators in a line, outside of quotes."""
     if len(separator) > 1 or '"' not in line:
         return line.count(separator)
-    return len(next(csv.reader([line], delimiter=separator), [""])) - 1
+    try:
+        return len(next(csv.reader([line], delimiter=separator), [""])) - 1
+    except csv.Error:  # a field of 128 KiB or more, so not a table
+        return line.count(separator)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from prefmover._typing import Ids, Ints
 from prefmover.errors import InputError, UnknownIdError, close_names
 
-__all__ = ["IdIndex", "as_ids", "as_positions", "encode", "from_arrow", "frozen", "show"]
+__all__ = ["IdIndex", "as_ids", "as_positions", "encode", "from_arrow", "frozen", "is_integer", "show"]
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
@@ -31,6 +31,11 @@ MOST_COMPARED = 20_000  # ids that a misspelled one is compared with; more would
 def show(id_: Any) -> str:
     """Return an id as text for messages: 10 or 'ann', not np.int64(10)."""
     return repr(id_.item() if isinstance(id_, np.generic) else id_)
+
+
+def is_integer(text: str) -> bool:
+    """Whether a text is a whole number in its usual form, within 64 bits: "7", not "007"."""
+    return bool(re.fullmatch(CANONICAL_INTEGER, text)) and abs(int(text)) < 2**63
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

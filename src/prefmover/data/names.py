@@ -39,6 +39,7 @@ TIME_WORDS = frozenset(
 """Words in the names of columns that are neither ratings nor counts."""
 
 CLOSE = 0.65
+SHOWN, SHOWN_LETTERS = 20, 60  # names of columns in a message, and letters of each
 """The share of two names that must agree for one to be a likely misspelling of the other."""
 
 
@@ -101,7 +102,9 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     count = list(names).count(name)
     if count == 1:
         return list(names).index(name)
-    listed = ", ".join(map(repr, names)) or "none"
+    listed = ", ".join(repr(one[:SHOWN_LETTERS]) for one in names[:SHOWN]) or "none"
+    if len(names) > SHOWN:
+        listed += f", and {len(names) - SHOWN:,} more"
     if count:
         raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
     remedy = f"pass {role}= with the name of the {role} column"
@@ -119,7 +122,7 @@ def find_ratings(
     is_number: Callable[[int], bool],
     file: str,
 ) -> tuple[int | None, bool]:
-    """Return the position of the column of ratings or counts (None if there is none), and if it is implicit.
+    """Return the position of the column of ratings or counts (None if none), and whether it is implicit.
 
     A column that the caller names is what the caller says it is. Otherwise it is a rating under a usual name
     for ratings, or else a count under a usual name for counts, or else every row is one interaction. A column

@@ -481,6 +481,16 @@ class Ratings:
         moved.sort_indices()
         return Ratings(moved, self.users, items, self.scale)
 
+    def free_name(self, name: Any) -> Any:
+        """Return a name for somebody new: the given one, with a prime or several if it is the id of a user.
+
+        >>> Ratings.from_arrays(["ann", "guest"], ["x", "y"], [5, 3]).free_name("guest")
+        "guest'"
+        """
+        while name in self:
+            name = f"{name}'"
+        return name
+
     def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
         """Return the ratings of another user over the same items, given by position, on the same scale.
 

@@ -69,7 +69,7 @@ class Scale:
         if self.step:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
-                raise InputError(f"scale {values} is not valid; no number of steps leads from end to end")
+                raise InputError(f"scale {values} is not valid; its ends must be whole steps apart")
 
     def __repr__(self) -> str:
         ends = f"lowest={self.lowest!r}, highest={self.highest!r}, step={self.step!r}"

@@ -17,6 +17,9 @@ __all__ = ["file_bytes", "to_utf8"]
 # Text of ratings compresses to about a tenth, a gzip bomb to a thousandth.
 GROWTH, SMALL = 100, 1 << 26
 
+PLAIN = ("utf-8", "ascii", "iso8859-1", "cp1252")
+"""Encodings in which ASCII is itself. It is not in all that use 7 bits, such as ISO-2022-JP."""
+
 
 def file_bytes(path: str | PathLike[str]) -> bytes:
     """Return the bytes of a file, decompressed if they are gzip."""
@@ -69,7 +72,7 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
         remedy = "save it as UTF-8, or pass encoding='utf-16'"
         raise InputError(f"{file}, line 1: this is UTF-16; {remedy}", argument="encoding")
     try:
-        is_plain = "a".encode(encoding) == b"a" and data.isascii()
+        is_plain = codecs.lookup(encoding).name in PLAIN and data.isascii()
         text = data if is_plain else data.decode(encoding).encode()
     except (LookupError, TypeError):
         raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None

@@ -84,7 +84,8 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
         )
     year = names.index("year") if "year" in names else None
     origin = {"your rating": "IMDb"}.get(rating, "Letterboxd" if "letterboxd uri" in names else "a file")
-    listed, n_unrated = _rows(rows[1:], title, year, names.index(rating), RATINGS[rating], data.ratings.scale)
+    full = [row + [""] * (len(names) - len(row)) for row in rows[1:]]
+    listed, n_unrated = _rows(full, title, year, names.index(rating), RATINGS[rating], data.ratings.scale)
     if "date" in names or "date rated" in names:
         dates = [row[names.index("date" if "date" in names else "date rated")] for row in listed.values()]
         newest = sorted(range(len(listed)), key=lambda k: dates[k], reverse=True)
@@ -112,15 +113,14 @@ def _rows(
 ) -> tuple[dict[ExportedRating, list[str]], int]:
     """Return the rated rows, each with its cells, and the number of rows without a rating."""
     out, n_unrated = {}, 0
-    for number, row in enumerate(rows, 2):
-        cells = row + [""] * (max(title, rating, year or 0) + 1 - len(row))
+    for number, cells in enumerate(rows, 2):
         if not cells[rating].strip():
             n_unrated += 1
             continue
         try:
             value = float(cells[rating])
         except ValueError:
-            raise InputError(f"row {number} has the rating {cells[rating]!r}, which is no number") from None
+            raise InputError(f"row {number} has the rating {cells[rating]!r}; give a number") from None
         if not given[0] <= value <= given[1]:
             raise InputError(f"row {number} has the rating {value:g}; expected {given[0]:g} to {given[1]:g}")
         name, its_year = split_year(cells[title])

@@ -39,7 +39,7 @@ def fetch(source: Source, folder: Path, progress: Progress | None = None) -> Pat
     _download_part(source, part, progress)
     if source.digest and not has_digest(part, source.digest):
         _forget(part)
-        problem = f"{source.url} sent something else than the archive with the hash {source.digest}"
+        problem = f"{source.url} sent something other than the archive with the hash {source.digest}"
         raise InputError(f"{problem}; nothing was installed. Try again, {_by_hand(source)}")
     with writing(archive):
         part.replace(archive)

@@ -27,6 +27,7 @@ from prefmover.data.splits import Split, published_folds
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.assembly import assemble, read_times
+from prefmover.datasets.headed import refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
@@ -112,10 +113,7 @@ def read_items(files: Files, source: Source) -> Catalog:
         schema = replace(schema, encoding="utf-8")
     columns, origin = schema.read(files.read(name), files.where(name))
     ids = columns["movieId" if source.form == "csv" else "item"]
-    first = np.unique(ids, return_index=True)[1]
-    if len(first) < len(ids):
-        k = int(np.setdiff1d(np.arange(len(ids)), first)[0])
-        raise InputError(f"{origin.at(k)}: movie {ids[k]} is listed a second time")
+    refuse_repeats(ids, "movie", origin)
     split = [split_year(title) for title in columns["title"].to_pylist()]
     years = [year for _, year in split]
     if source.form == "u":

@@ -262,7 +262,7 @@ class Experiment(FrozenModel):
     relevant: Annotated[float | None, BeforeValidator(_no_bool)] = Field(
         default=None,
         allow_inf_nan=False,
-        description="Test ratings from here on are relevant; three quarters up the scale (4 of 5) by default",
+        description="Lowest relevant test rating; three quarters up the scale (4 of 5) by default",
     )
     validation: float = Field(
         default=0.2,

@@ -105,6 +105,9 @@ class DataInfo(FrozenModel):
     distances: str = Field(description="Digest of the item distances; empty if each split has its own")
     geometry: str = Field(description="Name of the item geometry")
     times: str = Field(default="", description="Digest of the times of the ratings; empty without times")
+    preferences: str = Field(
+        default="", description="Digest with scale and half-life, if the caller's data set has its own"
+    )
 
 
 class _BaseRecord(FrozenModel):
@@ -283,7 +286,7 @@ class ListRecord(_BaseRecord):
 
     task: Literal["ranking"] = Field(default="ranking", description="Recommended lists")
     ns: tuple[int, ...] = Field(description="Lengths of the lists", min_length=1)
-    relevant: float | None = Field(description="Test ratings from here on are relevant; None if all are")
+    relevant: float | None = Field(description="Lowest relevant test rating; None if all are relevant")
     n_users: int = Field(description="Users with a relevant test item: those who are evaluated", ge=1)
     n_relevant: int = Field(description="Relevant test ratings")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were used, or chosen")

@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats, Progress
+from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -207,7 +208,7 @@ def evaluate(
     >>> [(row["label"], row["n"], round(row["ndcg"], 2)) for row in lists.summary().to_pylist()]
     [('random', 10, 0.02), ('popularity', 10, 0.04), ('ease', 10, 0.17)]
     """
-    for name in ("dataset", "ratings", "geometry", *FILE_SETTINGS):
+    for name in ("dataset", "ratings", "geometry", "half_life", *FILE_SETTINGS):
         if name in settings:
             raise InputError(f"{name} is a setting of files and named data sets; change the Dataset instead")
     names, objects = name_objects(recommenders)
@@ -245,8 +246,8 @@ def run_experiment(
     >>> [(record.key, record.ks) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
-    if data is None:
-        data = experiment.load()
+    is_given = data is not None
+    data = experiment.load() if data is None else data
     when = _checked_times(experiment, data, times)
     if data.ratings.implicit and "rating" in experiment.tasks:
         raise InputError(
@@ -254,7 +255,7 @@ def run_experiment(
             argument="task",
         )
     _check_relevant(experiment, data)
-    info, run_folder = _identify(data, when), None if folder is None else RunFolder(folder)
+    info, run_folder = _identify(data, when, is_given), None if folder is None else RunFolder(folder)
     with opened(executor, n_threads) as open_executor:
         run = _Run(experiment, data, when, objects or {}, open_executor, progress, tell or _silent)
         jobs = run.all_jobs()  # a recommender that cannot do the task is an error, before a folder is made
@@ -305,8 +306,11 @@ def _check_relevant(experiment: Experiment, data: Dataset) -> None:
         )
 
 
-def _identify(data: Dataset, times: Floats | None) -> DataInfo:
-    facts = {"ratings": data.ratings.digest()}
+def _identify(data: Dataset, times: Floats | None, is_given: bool) -> DataInfo:
+    facts, ratings = {"ratings": data.ratings.digest()}, data.ratings
+    inferred = ratings.implicit or ratings.scale == Scale.from_ratings(ratings.matrix.data)
+    if is_given and (data.half_life is not None or not inferred):  # else the settings say it
+        facts["preferences"] = data.digest()[:16]
     if times is not None:
         facts["times"] = sha256(np.ascontiguousarray(times).tobytes()).hexdigest()[:16]
     if data.geometry_follows_ratings:

@@ -32,7 +32,7 @@ LEAVE_OUT = "leave this recommender out"
 
 
 def relevant_from(scale: Scale, threshold: float | None = None) -> float | None:
-    """Return the rating from which on an item is relevant; None for implicit data, where every item is.
+    """Return the lowest rating that makes an item relevant; None for implicit data, where every item is.
 
     By default it is three quarters up the scale.
 

@@ -166,7 +166,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         if not self.logged and module.startswith("prefmover."):
             self.logged = True
             logger.warning(
-                "prefmover: first use on this machine, compiling for some 20 seconds (cached in %s)",
+                "prefmover: first use on this machine, compiling for about 20 seconds (cached in %s)",
                 kernel_folder(),
             )
 

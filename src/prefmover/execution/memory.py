@@ -2,7 +2,7 @@
 
 The system kills a process that outgrows the machine without a message, perhaps hours after its start. So
 :func:`require` checks jobs that grow with the square of users or items. ``PREFMOVER_MEMORY`` (such as ``8G``)
-sets another limit than the free memory, and ``PREFMOVER_MEMORY=off`` removes it.
+sets a limit other than the free memory, and ``PREFMOVER_MEMORY=off`` removes it.
 """
 
 import ctypes

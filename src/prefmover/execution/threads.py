@@ -30,10 +30,19 @@ def resolve_threads(n_threads: int | None) -> int:
         number = 0
     if number < 1:
         raise InputError(
-            f"n_threads is {n_threads!r}; pass a whole number from 1 up, or None for all cores",
+            f"n_threads is {n_threads!r}; pass a whole number of at least 1, or None for all cores",
             argument="n_threads",
         )
     return number
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Return slices of at most a size that cover n rows.
+
+    >>> slices(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def run(

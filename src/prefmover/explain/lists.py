@@ -104,10 +104,8 @@ def _nearest(
     similarity: UserSimilarity, user: int, items: Ints, values: Floats, k: int
 ) -> tuple[Ints, Floats]:
     """Return the k nearest users to some ratings, the user who gave them left out."""
-    name = "guest"
-    while name in similarity.data.ratings:
-        name += "'"
-    guest = similarity.data.ratings.one_user(name, items, values)
+    ratings = similarity.data.ratings
+    guest = ratings.one_user(ratings.free_name("guest"), items, values)
     near, found = similarity.nearest(None, k + 1, guest).row(0)
     others = near != user
     return near[others][:k], found[others][:k]

@@ -149,7 +149,7 @@ def explain_rows(
     everyone = data.ratings if row.uses_others else data.ratings.take(users=np.array([other]))
     position = other if row.uses_others else 0
     ratings = everyone.stack(data.ratings.one_user(name, items, values))
-    joined = data.aged_like(Dataset(ratings, data.geometry_if(row.needs_geometry), data.items))
+    joined = data.with_users(ratings, with_geometry=row.needs_geometry)
     return _explanation(data, breakdown(joined, ratings.n_users - 1, position, row, convention))
 
 

@@ -46,7 +46,6 @@ from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import likes_among
 from prefmover.predict.ranker import NearerThan, Ranker
 from prefmover.predict.ranking import SideScores
-from prefmover.predict.selection import n_ratings
 
 __all__ = ["explain_items"]
 
@@ -94,7 +93,7 @@ def explain_items(
     ranker
         The ranking that gave the scores.
     state
-        The user. About somebody of whom nothing is known there are no reasons, only a score.
+        The user. If nothing is known about the user, there are no reasons, only a score.
     items, ratings
         Positions of the items, and their predicted ratings.
     scores
@@ -112,7 +111,7 @@ def explain_items(
         own_parts, user_parts = np.zeros((0, len(items))), np.zeros((0, len(items)))
     own = _OwnRatings.of(ranker, state, items, own_parts)
     people = _People.of(ranker, state, items, like_minded, user_parts, everybody)
-    counts, n_likes = n_ratings(data), ranker.co_likes.n_likes
+    counts, n_likes = data.ratings_per_item, ranker.co_likes.n_likes
     n_others = data.n_users - (state.position >= 0)
     explanations = []
     for k, item in enumerate(items.tolist()):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -24,6 +26,10 @@ FeatureSource: TypeAlias = "str | os.PathLike[str] | ItemVectors | Callable[[lis
 
 ID_NAMES = ("ids", "items", "itemids", "id", "keys")
 VECTOR_NAMES = ("vectors", "embeddings", "features", "x", "vecs")
+UNREADABLE = (
+    ValueError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, AttributeError, TypeError,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
 
 
 class NamedRows(NamedTuple):
@@ -95,7 +101,7 @@ def _arrays(file: str) -> dict[str, Any]:
     except OSError as error:
         reason = error.strerror or "it is not a .npz file"
         raise InputError(f"{file} cannot be read: {reason}; give a file that numpy.savez wrote") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError, TypeError) as error:
+    except UNREADABLE as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise InputError(
             f"{file} is not a .npz file of plain arrays ({reason}); write it with numpy.savez(path, ids=..., "

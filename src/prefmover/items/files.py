@@ -161,7 +161,8 @@ class ItemFile:
         """Return the rows that can be used: each with an id, a year if any, and no item twice."""
         roles = {role: self.position(role) for role in ROLES}
         tags = {p for p in (roles["tags"], *self._named(columns.tags)) if p is not None}
-        is_long = bool(tags or roles["genres"]) and roles["text"] is None and self._repeats(roles["title"])
+        labels = bool(tags) or roles["genres"] is not None
+        is_long = labels and roles["text"] is None and self._repeats(roles["title"])
         seen: dict[str, int] = {}
         kept: list[int] = []
         for k, row in enumerate(self.rows):

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +33,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Ids
 from prefmover.data.bad_lines import BadLines, OnBadLines
-from prefmover.data.ids import CANONICAL_INTEGER, as_ids
+from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
@@ -423,7 +422,7 @@ def _typed(keys: list[str], rated: Ids | None, bad: BadLines) -> Ids:
 
     If rated ids are integers and most ids here are, the others are bad lines.
     """
-    are_integers = [bool(re.fullmatch(CANONICAL_INTEGER, key)) and abs(int(key)) < 2**63 for key in keys]
+    are_integers = [is_integer(key) for key in keys]
     n_others = len(keys) - sum(are_integers)
     of_integers = rated is None or not len(rated) or rated.dtype == np.int64
     if of_integers and rated is not None and 0 < 2 * n_others < len(keys):

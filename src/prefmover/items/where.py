@@ -85,7 +85,7 @@ def _in_years(catalog: Catalog, value: Any) -> Bools:
     if isinstance(value, tuple) and len(value) == 2:
         low, high = (None if end is None else _year(end) for end in value)
         if low is not None and high is not None and low > high:
-            raise InputError(f"where: year is from {low} to {high}; the first is the lower end")
+            raise InputError(f"where: year is from {low} to {high}; give the earlier year first")
         ends = (-np.inf if low is None else low, np.inf if high is None else high)
         return np.asarray(known & (catalog.years >= ends[0]) & (catalog.years <= ends[1]))
     several = isinstance(value, Iterable) and not isinstance(value, str)

@@ -23,7 +23,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pmd import distances_from
@@ -234,7 +234,7 @@ class Landmarks(NamedTuple):
         def work(block: slice) -> None:
             nearest[:, block] = nearest_items(rows.part(block), geometry)
 
-        run(work, _blocks(len(rows)), n_threads=n_threads)
+        run(work, slices(len(rows), STRIP), n_threads=n_threads)
         return cls(rows, nearest, _largest_distance(geometry))
 
 
@@ -320,7 +320,7 @@ def _combined(
         columns = np.ascontiguousarray(backward[:, block])
         kernels.estimate(calibration.coefficients, largest, forward[block], columns, angle, *logs, out[block])
 
-    run(work, _blocks(len(users)), n_threads=n_threads)
+    run(work, slices(len(users), STRIP), n_threads=n_threads)
     out[np.diff(users.indptr) == 0] = np.nan
     out[:, np.diff(others.indptr) == 0] = np.nan
     return out
@@ -340,7 +340,7 @@ def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_thre
         kernels.expected(users.indptr, users.items, users.share, nearest, part)
         out[:, block] = part
 
-    run(work, _blocks(len(others)), n_threads=n_threads)
+    run(work, slices(len(others), STRIP), n_threads=n_threads)
     return out
 
 
@@ -361,8 +361,8 @@ def _one_sided_by_vectors(
     order = np.argsort(at, kind="stable")  # the users' entries by item
     owner = np.repeat(np.arange(len(users)), np.diff(users.indptr))[order]
     share, first = users.share[order], np.searchsorted(at[order], np.arange(len(sources) + 1))
-    to, blocks = to.astype(np.int32), _blocks(len(others), COLUMNS)
-    for strip in _blocks(len(sources)):
+    to, blocks = to.astype(np.int32), slices(len(others), COLUMNS)
+    for strip in slices(len(sources), STRIP):
         cosines = right @ left[strip].T  # (targets, strip)
         same = np.searchsorted(targets, sources[strip])
         same[same == len(targets)] = 0
@@ -399,7 +399,7 @@ def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
     out = np.zeros((geometry.n_items, len(users)), np.float32)
     targets, to = np.unique(users.items, return_inverse=True)
     right, to = _single_vectors(geometry, targets), to.astype(np.int32)
-    for strip in _blocks(geometry.n_items, COLUMNS):
+    for strip in slices(geometry.n_items, COLUMNS):
         items = np.arange(strip.start, strip.stop)
         cosines = right @ _single_vectors(geometry, items).T
         known = np.flatnonzero((targets >= strip.start) & (targets < strip.stop))
@@ -415,10 +415,6 @@ def _single_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Singles:
     assert geometry.vectors is not None  # a geometry without distances has vectors
     singles: Singles = geometry.vectors[items].astype(np.float32)
     return singles
-
-
-def _blocks(n: int, size: int = STRIP) -> list[slice]:
-    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def _mean_vectors(

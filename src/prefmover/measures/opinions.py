@@ -12,6 +12,7 @@ An extension of this package, not a measure of the paper.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -24,7 +25,7 @@ from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows
-from prefmover.measures.pmd import distribution, plan_flows, transport_rows, wide_distance
+from prefmover.measures.pmd import distances_from, distribution, plan_flows, rows_by, wide_distance
 from prefmover.measures.space import Space
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import solve
@@ -114,7 +115,7 @@ def _steps(ratings: Floats, data: Dataset) -> npt.NDArray[np.int32]:
 
 def opinions(pairs: Pairs) -> Rows:
     """PMD-opinions: the least cost of moving u's ratings onto v's, over items and ratings."""
-    return transport_rows(pairs, opinion_space(pairs.data))
+    return rows_by(pairs, partial(distances_from, *opinion_space(pairs.data)))
 
 
 def opinions_breakdown(pair: UserPair) -> PairTerms:

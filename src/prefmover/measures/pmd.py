@@ -9,9 +9,9 @@ A metric whenever d is one; defined for users who have rated no item in common.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -25,7 +25,7 @@ from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows, compute, entries_of_rows
-from prefmover.measures.space import Ground, Space, item_space
+from prefmover.measures.space import Ground, item_space
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
@@ -209,7 +209,7 @@ def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
     """
     data, others = pairs.data, pairs.others
     if transport == "exact":
-        return transport_rows(pairs, item_space(data))
+        return rows_by(pairs, partial(distances_from, *item_space(data)))
 
     def entropic_rows(users: Ints) -> Floats:
         out = [[_entropic_cost(data, u, v) for v in others.tolist()] for u in users.tolist()]
@@ -218,8 +218,8 @@ def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
     return entropic_rows
 
 
-def transport_rows(pairs: Pairs, space: Space) -> Rows:
-    """Return a function from users to their exact distances to others, in a space of points."""
+def rows_by(pairs: Pairs, distances: Callable[[int, Ints], Floats]) -> Rows:
+    """Return a function from users to their distances to others, given one from a user and others."""
     others = pairs.others
     column = {u: k for k, u in enumerate(others.tolist())} if pairs.upper else {}
 
@@ -227,7 +227,7 @@ def transport_rows(pairs: Pairs, space: Space) -> Rows:
         out = np.empty((len(users), len(others)))
         for k, u in enumerate(users.tolist()):
             first = column.get(u, 0)
-            out[k, first:] = distances_from(*space, u, others[first:])
+            out[k, first:] = distances(u, others[first:])
         return out
 
     return rows
@@ -317,12 +317,17 @@ def wide_distance(
         return 0.0
     whole = geometry.grid_block(i[rows], j[columns]).astype(np.int64)
     result = solve(TransportProblem(p[rows], q[columns], whole, geometry.unit))
+    return rounded_cost(result, total)
+
+
+def rounded_cost(result: Transport, total: int) -> float:
+    """Return the cost of a plan for this total mass, rounded as in the kernels: once, then times the unit."""
     if result.status != "optimal":
         raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
     problem, plan = result.problem, result.plan
     costs = problem.whole[plan.rows, plan.columns]
     exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
-    return exact / total * problem.unit  # rounded as in the kernels: once, then times the unit
+    return exact / total * problem.unit
 
 
 def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:

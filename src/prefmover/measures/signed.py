@@ -13,6 +13,7 @@ An extension of this package, not a measure of the paper.
 
 from __future__ import annotations
 
+from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
@@ -22,11 +23,11 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.preferences import rounded_rows
 from prefmover.data.ratings import Ratings
-from prefmover.errors import NotOptimalError
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows
+from prefmover.measures.pmd import rounded_cost, rows_by
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
 
@@ -96,17 +97,7 @@ def signed(pairs: Pairs) -> Rows:
     from prefmover.execution.jit import announce_compilation
 
     announce_compilation()
-    masses, geometry, others = signed_masses(pairs.ratings), pairs.geometry, pairs.others
-    column = {u: k for k, u in enumerate(others.tolist())} if pairs.upper else {}
-
-    def rows(users: Ints) -> Floats:
-        out = np.empty((len(users), len(others)))
-        for k, u in enumerate(users.tolist()):
-            first = column.get(u, 0)
-            out[k, first:] = signed_distances(masses, geometry, u, others[first:])
-        return out
-
-    return rows
+    return rows_by(pairs, partial(signed_distances, signed_masses(pairs.ratings), pairs.geometry))
 
 
 def signed_distances(masses: SignedMasses, geometry: ItemGeometry, u: int, others: Ints) -> Floats:
@@ -177,12 +168,7 @@ def _solve(masses: SignedMasses, geometry: ItemGeometry, u: int, v: int, whole: 
 
 def _wide(masses: SignedMasses, geometry: ItemGeometry, u: int, v: int) -> float:
     result = _solve(masses, geometry, u, v, np.int64)
-    if result.status != "optimal":
-        raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
-    problem, plan = result.problem, result.plan
-    costs = problem.whole[plan.rows, plan.columns]
-    exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
-    return exact / int(problem.total) * problem.unit
+    return rounded_cost(result, result.problem.total)
 
 
 def signed_breakdown(pair: UserPair) -> PairTerms:

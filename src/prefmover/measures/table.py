@@ -1,6 +1,7 @@
 """The table of measures. A row says everything that depends on the measure.
 
-Twelve rows come with the package. Make a row of your own from a function on two users' ratings
+The paper's twelve measures and three extensions come with the package. Make a row of your own from a
+function on two users' ratings
 (:meth:`Measure.from_function`) or from a matrix (:meth:`Measure.from_matrix`). Pass the object wherever
 ``measure=`` is taken, or call :func:`register_measure` to use it by name.
 """

@@ -53,8 +53,8 @@ class Weight:
 WEIGHTS: dict[str, str] = {
     "as-is": "the value itself, for similarities",
     "one-minus": "1 - D, negative where D > 1",
-    "cosine": "cos D, 0 from a right angle on",
-    "exponential(g)": "exp(-g D), where g is a number from 0 up",
+    "cosine": "cos D; 0 at a right angle or beyond",
+    "exponential(g)": "exp(-g D), where g is 0 or more",
 }
 """The names that :func:`weight` takes, and their formulas."""
 

@@ -6,6 +6,7 @@
     knn_recommender.py  KNNRecommender: the k nearest users, as in the paper
     base.py             the methods that both share
     together.py         lists for several people together
+    everybody.py        lists for all users, in blocks
     storage.py          a fitted model to a folder and back
     folder.py           the files of such a folder
     estimator.py        what scikit-learn expects of an estimator

@@ -40,7 +40,7 @@ from prefmover.predict.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.ranker import Ranker
 from prefmover.predict.ranking import SideScores
 from prefmover.predict.recommendations import RecommendationTable
-from prefmover.predict.selection import Selection, n_ratings
+from prefmover.predict.selection import Selection
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import CHANGES, Settings, tuned
 from prefmover.search import NeighborList
@@ -431,7 +431,7 @@ class BaseRecommender(Estimator, ABC):
         if not data.ratings.scale.implicit:
             self._add_ratings(states, positions, ratings, how)
         names = [state.name for state in states]
-        return RecommendationTable(names, positions, scores, ratings, how, data, n_ratings(data))
+        return RecommendationTable(names, positions, scores, ratings, how, data, data.ratings_per_item)
 
     def _scores(
         self, states: list[UserState], by: By, scored: list[SideScores] | None = None

@@ -24,7 +24,7 @@ from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.base import HOW
 from prefmover.predict.recommendations import RecommendationTable
-from prefmover.predict.selection import Selection, n_ratings
+from prefmover.predict.selection import Selection
 from prefmover.search.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def recommend_all(
     lists = Lists(*(np.concatenate(column) for column in zip(*in_order, strict=True)))
     users = data.ratings.users.tolist()
     return RecommendationTable(
-        users, lists.positions, lists.scores, lists.ratings, lists.how, data, n_ratings(data)
+        users, lists.positions, lists.scores, lists.ratings, lists.how, data, data.ratings_per_item
     )
 
 
@@ -205,7 +205,7 @@ def _bytes(model: BaseRecommender) -> int:
 
 def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     """Return a digest of everything that the lists depend on."""
-    digest = hashlib.sha256(model.data_.ratings.digest().encode())
+    digest = hashlib.sha256(model.data_.digest().encode())
     facts, arrays = model._stored()
     geometry = _geometry(model, bool(selection.diversify))
     if geometry is not None:

@@ -46,7 +46,7 @@ PMD_WEIGHT = "exponential(2.5)"
 """The default weight of PMD as a covariance of users; chosen together with the default Covariance."""
 
 AGREEMENT_WEIGHT = "exponential(0.5)"
-"""That of PMD-agreement: the best of three, on held-out ratings of some users of MovieLens-1M."""
+"""For PMD-agreement: the best of three, on held-out ratings of some users of MovieLens-1M."""
 
 COVARIANCE_WEIGHTS = {"pmd": PMD_WEIGHT, "pmd-agreement": AGREEMENT_WEIGHT}
 

@@ -28,7 +28,7 @@ from prefmover.execution.format import counted
 from prefmover.explain.reasons import explain_items
 from prefmover.explain.text import member_reason
 from prefmover.predict.base import UserState, clip
-from prefmover.predict.selection import Selection, n_ratings
+from prefmover.predict.selection import Selection
 
 if TYPE_CHECKING:
     from prefmover.model.base import BaseRecommender, By
@@ -194,7 +194,7 @@ def recommend_together(
             [member_reason(state.name, one) for one in explain_items(model.ranker_, state, chosen, ratings)]
             for state, ratings in zip(states, predicted, strict=True)
         ]
-    counts = n_ratings(data)
+    counts = data.ratings_per_item
     items = []
     for k, position in enumerate(chosen.tolist()):
         members = tuple(

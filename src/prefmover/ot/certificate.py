@@ -21,7 +21,7 @@ __all__ = ["Certificate", "Prices", "certificate"]
 
 TOLERANCE = 1e-9
 LARGEST_WHOLE = 2.0**52  # floats up to this have all their whole numbers
-ROUNDING = 2.0**-49  # of a difference of three floats, each rounded: relative to their sizes, and in addition
+ROUNDING = 2.0**-49  # error of a difference of three rounded floats, relative to their sizes; LEAST is added
 LEAST = 2.0**-1070
 AT_A_TIME = 2**16  # costs that are compared at once
 

@@ -21,6 +21,10 @@
     ranker.py       rankers of the models, with the parts of each score
     selection.py    the best of the candidates: filters, novelty, diversity
     recommendations.py  recommended items, for one user and for many
+    similar_items.py    scores of items that nobody has rated
+    co_likes.py     who liked what, and which items are liked together
+    implicit.py     the predictor of implicit feedback, which has no ratings to predict
+    row_sums.py     sums over the entries of a sparse matrix, on threads
 """
 
 from prefmover.predict.base import (

@@ -126,7 +126,7 @@ class Ranker(ABC):
 
     @cached_property
     def mean_likes(self) -> Singles:
-        """(n_items,) the scores of a user without ratings: everybody adds as much."""
+        """(n_items,) the scores of a user without ratings: everybody adds the same amount."""
         return mean_likes(self.likes).astype(np.float32)
 
     @cached_property
@@ -136,7 +136,7 @@ class Ranker(ABC):
 
     @cached_property
     def near_limits(self) -> dict[int, tuple[float, float]]:
-        """Up to which distances items are near an item, and not far, as they are found for reasons."""
+        """By item: the distances up to which others are near, and up to which they are not far."""
         return {}
 
     def block(self, users: Ints) -> SideScores:

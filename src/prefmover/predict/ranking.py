@@ -52,8 +52,6 @@ __all__ = [
     "user_weights",
 ]
 
-BLOCK_USERS = 512
-
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
@@ -270,11 +268,6 @@ class Ranking:
 
     def _with_similar(self, scores: SideScores) -> SideScores:
         return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
-
-
-def blocks(n: int, size: int = BLOCK_USERS) -> list[slice]:
-    """Return slices that cover n users."""
-    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def _unit_rows(rows: Likes) -> Likes:

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
+from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.content import content_weights
 from prefmover.predict.ranking import (
     RankingSettings,
-    blocks,
     likes_of,
     mean_squared_like,
     row_angles,
@@ -60,7 +60,7 @@ CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 
 def relevant(ratings: Floats, scale: Any) -> Bools:
-    """Return which ratings are liked: from three quarters of the scale; implicit feedback always."""
+    """Return which ratings are likes: those three quarters up the scale or higher; all implicit feedback."""
     return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
 
 
@@ -197,7 +197,7 @@ class _HeldOut:
         self.similar = np.zeros(self.likes.shape, np.float32)
         if content.weights is not None:
             singles = self.likes.astype(np.float32)
-            for block in blocks(len(self.similar), BLOCK_USERS):
+            for block in slices(len(self.similar), BLOCK_USERS):
                 self.similar[block] = (singles[block] @ content.weights).toarray()
             # A fitted ranking has similar content of rated items only, and means over rated items. The others
             # are all held-out items here, so similar content would seem to find them.
@@ -221,7 +221,7 @@ class _HeldOut:
         kept = bulk / (bulk + s.user_penalty)
         shrink = spectrum / (spectrum + s.user_penalty) - kept
         values = []
-        for block in blocks(len(self.scored), BLOCK_USERS):
+        for block in slices(len(self.scored), BLOCK_USERS):
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
             own = left[users]  # less the item side where a user has no rating; others are never in the list
@@ -263,7 +263,7 @@ class _HeldOut:
         penalty, by_item = np.float32(item_penalty * self.mean_square), self.by_item
         G = (self.basis / (self.spectrum + penalty)) @ self.basis.T
         out = np.empty(self.likes.shape, np.float32)
-        for block in blocks(out.shape[1], BLOCK_ITEMS):
+        for block in slices(out.shape[1], BLOCK_ITEMS):
             some = by_item[:, block]
             part = sum_rows(some, G, n_threads=self.n_threads)  # (items, users)
             items = np.repeat(np.arange(len(part)), np.diff(some.indptr))

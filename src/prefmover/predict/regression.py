@@ -34,7 +34,7 @@ from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.execution.memory import require
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.item_kernel import LANDMARKS, MAX_EXACT, ItemKernel
 from prefmover.predict.row_sums import Entries
@@ -417,7 +417,7 @@ class _System:
         out = np.empty_like(values)
         run(
             lambda part: np.take(values, self.order[part], out=out[part], mode="clip"),
-            _chunks(len(out)),
+            slices(len(out), CHUNK),
             n_threads=self.n_threads,
         )
         return out
@@ -532,10 +532,6 @@ class _System:
         return out
 
 
-def _chunks(n: int) -> list[slice]:
-    return [slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
-
-
 def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, tolerance: float) -> Floats:
     """Return the solution of A α = target, by conjugate residuals with the preconditioner M.
 
@@ -548,7 +544,7 @@ def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, 
     direction = system.precondition(left)
     step = direction.copy()
     image = system.multiply(direction)
-    step_image, value, chunks = image.copy(), float(direction @ image), _chunks(len(target))
+    step_image, value, chunks = image.copy(), float(direction @ image), slices(len(target), CHUNK)
     for _ in range(ITERATIONS):
         if np.linalg.norm(left) <= enough:
             return alpha

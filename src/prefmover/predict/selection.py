@@ -89,7 +89,7 @@ class Selection:
         if where is not None:
             allowed &= data.items.matching(where)
         if min_ratings:
-            allowed &= n_ratings(data) >= min_ratings
+            allowed &= data.ratings_per_item >= min_ratings
         if not allowed.any():
             given = {"items": items, "exclude": exclude, "where": where, "min_ratings": min_ratings or None}
             names = " and ".join(name for name, value in given.items() if value is not None)
@@ -98,7 +98,7 @@ class Selection:
 
     @cached_property
     def _log_counts(self) -> Floats:
-        return np.log1p(n_ratings(self.data))
+        return np.log1p(self.data.ratings_per_item)
 
     def best(self, scores: Floats, rated: Ints) -> Ints:
         """Return the positions of the chosen items, the best first, given the scores of all items.
@@ -132,11 +132,6 @@ class Selection:
             picked.append(int(np.argmax(worth)))
             nearest = np.maximum(nearest, similarity[picked[-1]])
         return picked
-
-
-def n_ratings(data: Dataset) -> Ints:
-    """Return the number of ratings of each item."""
-    return data.ratings_per_item
 
 
 def _top(values: Floats, n: int) -> Ints:

@@ -228,7 +228,7 @@ class UserSimilarity:
         """Return the term that the measure adds to PMD, between a guest and others, and the guest itself."""
         assert self.measure.term is not None
         some = data.ratings.take(users=others)
-        whole = Dataset(some.stack(_renamed(guest, some)), data.geometry, data.items)
+        whole = data.with_users(some.stack(_renamed(guest, some)))
         query = np.array([len(others)])
         row = self.measure.term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
         return row[:-1], float(row[-1])
@@ -278,9 +278,8 @@ class UserSimilarity:
         # Some measures use the means of items, which depend on all ratings.
         ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
         columns = others if self.measure.uses_others else np.arange(len(others))
-        geometry = self.data.geometry_if(self.measure.needs_geometry)
         stacked = ratings.stack(_renamed(guest, ratings))
-        whole = self.data.aged_like(Dataset(stacked, geometry, self.data.items))
+        whole = self.data.with_users(stacked, with_geometry=self.measure.needs_geometry)
         query = np.array([ratings.n_users])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]

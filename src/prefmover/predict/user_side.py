@@ -104,7 +104,7 @@ class UserSide:
         features
             (rank,) the user.
         position
-            The user's position, -1 for a guest; a user of the data has no part in the own score.
+            The user's position, -1 for a guest; a user of the data has no part in their own score.
         residuals
             (users, items) R of these users and items, less the scores Φ W: λ A.
         users

@@ -1,7 +1,8 @@
 """Reports: records in, files out, with no computing beyond means and paired tests.
 
 ``results.py`` arranges records in panels, ``figures.py`` draws them, ``text.py`` puts the numbers into
-sentences, and ``render.py`` fills the templates. ``demo_page.py`` is the page of ``prefmover demo``.
+sentences, and ``render.py`` fills the templates. ``lists.py`` and ``list_text.py`` arrange and describe
+records of recommended lists. ``demo_page.py`` is the page of ``prefmover demo``.
 """
 
 from prefmover.report.render import explanation_page, write_report

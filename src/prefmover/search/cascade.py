@@ -25,6 +25,7 @@ from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopList
 
 CROWD = 256  # likeliest users that form the crowd
 SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
+MOST_ITEMS = 1024  # items of the query that count in this
 PAYS = 64  # users that new prices must rule out for another round
 PROBED = 48  # users from whom the last distances of lists are estimated
 CLOSE = 0.99  # times the raised bounds: the last user of a list is nearer than a line through all would say
@@ -126,7 +127,7 @@ def _shape_prices(query: Query, users: Candidates, s: Scratch, crowd: Ints) -> N
     """Set prices that are good for some users on the whole."""
     kernels.mix(users, crowd, s.crowd)
     sums = np.cumsum(s.crowd)
-    n = SAMPLE + query.items.size
+    n = SAMPLE + min(query.items.size, MOST_ITEMS)
     points = (np.arange(n) + 0.5) * (sums[-1] / n)
     kernels.shape_prices(query, *np.unique(np.searchsorted(sums, points), return_counts=True), s)
 

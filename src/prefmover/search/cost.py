@@ -14,7 +14,7 @@ from prefmover.search.index import NeighborIndex
 __all__ = ["LARGE", "SearchCost", "exact_cost"]
 
 LARGE = 50_000
-"""Users from which an exact search of all of them takes hours."""
+"""The number of users beyond which an exact search of all of them takes hours."""
 
 TRIED = 5
 
@@ -28,7 +28,7 @@ class SearchCost(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.pairs:,} pairs, some {duration(self.core_seconds)} of one core "
+            f"{self.pairs:,} pairs, about {duration(self.core_seconds)} on one core "
             f"(from a trial of {self.tried})"
         )
 

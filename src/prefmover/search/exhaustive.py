@@ -6,7 +6,6 @@ The tests compare the cascade with it, and it searches measures without bounds.
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.dataset import Dataset
 from prefmover.measures import value_blocks
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, SearchStats
@@ -36,8 +35,7 @@ def exhaustive(request: Request) -> NeighborPositions:
     data, measure, new, radius = request.data, request.measure, request.new, request.radius
     compared, queries = data, request.users
     if new is not None:  # behind all others
-        geometry = data.geometry_if(measure.needs_geometry)
-        compared = data.aged_like(Dataset(data.ratings.stack(new), geometry, data.items))
+        compared = data.with_users(data.ratings.stack(new), with_geometry=measure.needs_geometry)
         queries = queries + data.n_users
     everyone, rows = np.arange(data.n_users), np.unique(queries)
     by_item = data.ratings.matrix.tocsc() if request.items is not None else None

@@ -192,8 +192,7 @@ class NeighborIndex:
 
     def _with_new(self, new: Ratings) -> Dataset:
         """Return the data with new users behind all others."""
-        geometry = self.data.require_geometry(self.measure.label)
-        return self.data.aged_like(Dataset(self.data.ratings.stack(new), geometry, self.data.items))
+        return self.data.with_users(self.data.ratings.stack(new))
 
     def _term_for(self, new: Ratings | None, rows: Ints) -> Callable[[int], Floats] | None:
         """Return a function from a query to what the measure adds to the transport with each user."""

@@ -137,7 +137,7 @@ class Scratches(threading.local):
     def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
         """Return room for the coarse distances of a query, (n_items, width).
 
-        It is kept: memory that is freed and taken again for each query, in other sizes, falls to pieces.
+        It is kept: memory that is freed and taken again for each query, in other sizes, gets fragmented.
         """
         if self.coarse.size < n_items * width:
             self.coarse = np.empty(0, np.int16)  # freed first

@@ -20,7 +20,6 @@ import numpy as np
 from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.datasets.exports import read_export
 from prefmover.errors import InputError, UnknownIdError
@@ -102,9 +101,7 @@ class Handlers:
         titles = zip(self.data.items.labels, self._item_ids, strict=True)
         self._find_items = Names(titles, np.argsort(-self._n_raters, kind="stable").tolist())
         self._tastes = Tastes(self.data)
-        self._guest_name = "guest"  # a guest's name must not be the id of a user
-        while self._guest_name in self._user_ids:
-            self._guest_name += "'"
+        self._guest_name = ratings.free_name("guest")
 
     @property
     def measure(self) -> Measure:
@@ -465,11 +462,11 @@ class Handlers:
         ratings = self.data.ratings
         name = self._guest_name if state.position == position else state.name
         user = ratings.one_user(name, state.items, state.values)
-        pair = self._with_ratings(ratings.take(users=[position]).stack(user))
+        pair = self.data.with_users(ratings.take(users=[position]).stack(user))
         # Most measures look at the two users only; the others use the ratings of everybody.
         everybody, first = self.data, state.position
         if first < 0:
-            everybody, first = self._with_ratings(ratings.stack(user)), ratings.n_users
+            everybody, first = self.data.with_users(ratings.stack(user)), ratings.n_users
         results = []
         for row in MEASURES.values():
             if row.extension:
@@ -556,10 +553,6 @@ class Handlers:
 
     def _titled(self, position: int) -> dict[str, str]:
         return {"item": self._item_ids[position], "title": self.data.items.label(position)}
-
-    def _with_ratings(self, ratings: Ratings) -> Dataset:
-        """Return the data set with other ratings and the same distances between items."""
-        return self.data.aged_like(Dataset(ratings, self.data.geometry, self.data.items))
 
 
 def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValueOut:

@@ -45,9 +45,6 @@ def stored_folder(data: Dataset) -> Path:
 
     geometry = data.require_geometry("the default model")
     digest = hashlib.sha256()
-    ratings, scale = data.ratings.digest(), repr(data.ratings.scale)
-    for part in (version("prefmover"), ratings, scale, geometry.digest(), *data.items.labels):
+    for part in (version("prefmover"), data.digest(), geometry.digest(), *data.items.labels):
         digest.update(part.encode() + b"\0")
-    if data.half_life is not None:
-        digest.update(repr(data.half_life).encode() + data.known_times.tobytes())
     return user_cache_path("prefmover") / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"

@@ -107,7 +107,7 @@ class FieldError(BaseModel):
 
 
 class StartProgress(BaseModel):
-    """How far a service is that starts."""
+    """How far a starting service has come."""
 
     doing: str = Field(examples=["fitting the model"])
     done: int = Field(description="Steps done.")
