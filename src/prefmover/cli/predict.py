@@ -11,7 +11,6 @@ from prefmover.cli.options import USER, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, csv_lines, write_table
 from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
 from prefmover.cli.terminal import note, progress
-from prefmover.data.ids import is_integer
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 
@@ -75,6 +74,8 @@ def predict(
 
 def _ids(texts: list[str], known: Any) -> list[Any]:
     """Return the ids that texts mean; an unknown one is a number if the known ones are."""
+    from prefmover.data.ids import is_integer
+
     ids = {str(one): one for one in known.tolist()}
     numbers = known.dtype != object
 
