@@ -86,14 +86,6 @@ def test_leaving_out_the_own_row_keeps_the_order_of_unrated_items(seed, n_users,
     assert (total * (1 - h)[:, None])[unrated] == pytest.approx(whole[unrated], abs=5e-3)
 
 
-def test_the_blocks_of_a_fit_do_not_matter(monkeypatch):
-    Y, (_, kernel) = random_likes(1, 30, 12), kernel_of(np.random.default_rng(1), 30, 6)
-    whole = Ranking.fit(csr_array(Y), None, kernel, RankingSettings())
-    monkeypatch.setattr("prefmover.predict.ranking.blocks.__defaults__", (7,))
-    again = Ranking.fit(csr_array(Y), None, kernel, RankingSettings())
-    assert again.user_side.weights == pytest.approx(whole.user_side.weights, abs=1e-5)
-
-
 @given(st.integers(0, 10**6), st.booleans())
 def test_likes(seed, implicit):
     rng = np.random.default_rng(seed)

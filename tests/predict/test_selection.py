@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.predict.selection import POOL, Selection, n_ratings
+from prefmover.predict.selection import POOL, Selection
 from tests.messages import names
 from tests.oracles import ranking as oracle
 from tests.predict.conftest import make_data
@@ -60,7 +60,7 @@ def test_a_user_who_has_seen_everything():
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.floats(-1, 1).filter(bool))
 def test_novelty_reorders_the_best(seed, n, novelty):
-    scores, counts = random_scores(seed).astype(float), n_ratings(DATA)
+    scores, counts = random_scores(seed).astype(float), DATA.ratings_per_item
     pool = sorted(range(DATA.n_items), key=lambda i: -scores[i])[: POOL * n]
     shifted = {i: scores[i] * (1 + counts[i]) ** (-novelty if scores[i] >= 0 else novelty) for i in pool}
     best = Selection.make(DATA, n, novelty=novelty).best(scores, NONE).tolist()
@@ -69,7 +69,7 @@ def test_novelty_reorders_the_best(seed, n, novelty):
 
 
 def test_novelty_and_diversity_together():
-    scores, counts = random_scores(8).astype(float), n_ratings(DATA)
+    scores, counts = random_scores(8).astype(float), DATA.ratings_per_item
     shifted = scores * (1.0 + counts) ** (-0.5 * np.sign(scores))
     order = np.argsort(-scores, kind="stable")
     scaled = (shifted[order] - shifted.min()) / np.ptp(shifted)
@@ -79,7 +79,7 @@ def test_novelty_and_diversity_together():
 
 
 def test_novelty_moves_lists_to_less_known_items():
-    scores, counts = np.abs(random_scores(4)), n_ratings(DATA)
+    scores, counts = np.abs(random_scores(4)), DATA.ratings_per_item
     means = [
         counts[Selection.make(DATA, 6, novelty=v).best(scores, NONE)].mean() for v in (-1, -0.3, 0, 0.3, 1)
     ]

@@ -27,7 +27,7 @@ def rank(values: Floats, candidates: Ints, k: int, larger_is_closer: bool) -> In
 def exhaustive(request: Request) -> NeighborPositions:
     """Return the lists of a search, from the values of all pairs.
 
-    >>> from prefmover import Ratings
+    >>> from prefmover import Dataset, Ratings
     >>> data = Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("xyyzz"), [5, 3, 3, 1, 2]))
     >>> exhaustive(Request.from_ids(data, None, "jaccard", k=1)).neighbors
     array([1, 2, 1])
