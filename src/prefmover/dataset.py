@@ -528,7 +528,9 @@ def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Rati
     from scipy.sparse import csr_array
 
     if times.min(initial=0.0) < 0:
-        raise InputError("a time of a rating is before 1970; times are seconds since then, or dates")
+        raise InputError(
+            f"a rating has the time {times.min():g}, which is before 1970; give seconds since then, or dates"
+        )
     table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
     return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))
 

@@ -26,7 +26,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.predict.base import Baseline, Contribution, Predictor, Scores, UserState
 from prefmover.predict.centering import Centering
 
@@ -264,15 +264,13 @@ class KNNPredictor(Predictor):
             args = values[part], larger, users[part], begin, items, by_item.indptr, by_item.raters
             nearest_raters(*args, nearest, counts)
 
-        parts = [slice(n, min(n + THREAD_ROWS, len(users))) for n in range(0, len(users), THREAD_ROWS)]
-        run(work, parts, n_threads=self.similarity.n_threads)
+        run(work, slices(len(users), THREAD_ROWS), n_threads=self.similarity.n_threads)
         return np.concatenate(([0], np.cumsum(counts))), nearest[np.arange(k) < counts[:, None]]
 
     def _entries(self, users: Ints, items: Ints) -> Ints:
         """Return the position of each (user, item) in the ratings by item; -1 where there is no rating."""
         keys, out = self._by_item.keys, np.empty(len(users), np.int64)
-        for start in range(0, len(users), ENTRIES_AT_ONCE):
-            part = slice(start, start + ENTRIES_AT_ONCE)
+        for part in slices(len(users), ENTRIES_AT_ONCE):
             queries = items[part] * self.ratings.n_users + users[part]
             at = np.searchsorted(keys, queries)
             out[part] = np.where(keys[np.minimum(at, len(keys) - 1)] == queries, at, -1)

@@ -391,10 +391,6 @@ def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
 
 def _renamed(guest: Ratings, others: Ratings) -> Ratings:
     """Return the ratings of a guest under a name that is not the id of a user."""
-    name = guest.users.tolist()[0]
-    if name not in others:
-        return guest
-    name = str(name)
-    while name in others:
-        name += "'"
-    return others.one_user(name, *guest.row(0))
+    (name,) = guest.users.tolist()
+    free = others.free_name(name)
+    return guest if free == name else others.one_user(free, *guest.row(0))

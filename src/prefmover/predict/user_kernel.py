@@ -23,6 +23,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
+from prefmover.execution.threads import slices
 from prefmover.measures.weights import Weight
 
 __all__ = [
@@ -121,8 +122,7 @@ class UserKernel:
         whitening = np.ascontiguousarray(vectors[:, large] / np.sqrt(values[large]), np.float32)
         features, rest = np.empty((n_users, whitening.shape[1]), np.float32), np.empty(n_users)
         kernel = cls(landmarks, whitening, features, rest)
-        for first in range(0, n_users, BLOCK_USERS):
-            block = slice(first, min(first + BLOCK_USERS, n_users))
+        for block in slices(n_users, BLOCK_USERS):
             features[block], rest[block] = kernel.project(weights(np.arange(block.start, block.stop)))
         return kernel
 
