@@ -26,6 +26,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.ndcg import discounts, ideal_dcg
 
 __all__ = [
     "PER_USER",
@@ -113,10 +114,10 @@ def user_metrics(hits: npt.ArrayLike, n_relevant: npt.ArrayLike, n: int | None =
         raise InputError(f"n is {n!r}; give a whole number from 1 to {h.shape[1]}")
     if relevant.size and relevant.min() < 1:
         raise InputError(f"user {int(relevant.argmin())} has no relevant item; leave such users out")
-    h, gains = h[:, :n], 1 / np.log2(np.arange(2, n + 2))
-    ideal, total = np.cumsum(gains)[np.minimum(relevant, n) - 1], h.sum(axis=1)
+    h = h[:, :n]
+    total = h.sum(axis=1)
     return {
-        "ndcg": h @ gains / ideal,
+        "ndcg": h @ discounts(n) / ideal_dcg(relevant, n),
         "recall": total / relevant,
         "precision": total / n,
         "mrr": np.where(total > 0, 1 / (1 + h.argmax(axis=1)), 0.0),
@@ -141,9 +142,8 @@ def expected_at_random(n_relevant: Ints, n_candidates: Ints, n: int) -> dict[str
         first = missed * np.clip(n_relevant / np.maximum(left, 1), 0.0, 1.0) * (left > 0)
         reciprocal += first / place
         missed = missed - first
-    gains = np.cumsum(1 / np.log2(np.arange(2, n + 2)))
     return {
-        "ndcg": float((p * gains[places - 1] / gains[np.minimum(n_relevant, n) - 1]).mean()),
+        "ndcg": float((p * ideal_dcg(places, n) / ideal_dcg(n_relevant, n)).mean()),
         "recall": float((p * places / n_relevant).mean()),
         "precision": float((p * places / n).mean()),
         "mrr": float(reciprocal.mean()),
