@@ -27,11 +27,12 @@ from prefmover.errors import InputError
 from prefmover.execution.format import counted
 from prefmover.explain.reasons import explain_items
 from prefmover.explain.text import member_reason
+from prefmover.model.lists import By, item_scores
 from prefmover.predict.base import UserState, clip
 from prefmover.predict.selection import Selection
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender, By
+    from prefmover.model.base import BaseRecommender
 
 __all__ = ["Combine", "GroupRecommendation", "GroupRecommendations", "MemberScore", "recommend_together"]
 
@@ -176,7 +177,7 @@ def recommend_together(
     if combine not in get_args(Combine):
         raise InputError(f'combine is {combine!r}; choose "mean" or "least"', argument="combine")
     data = model.data_
-    scores = np.stack([np.asarray(row, np.float64) for row in model._scores(list(states), by)])
+    scores = np.stack([np.asarray(row, np.float64) for row in item_scores(model, states, by)])
     if by == "ranking":
         scores = _standardized(scores)
     total = scores.mean(axis=0) if combine == "mean" else scores.min(axis=0)
