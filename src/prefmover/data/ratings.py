@@ -31,9 +31,9 @@ from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
 from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
+from prefmover.data.frames import frame_columns
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
 from prefmover.data.meaning import Meaning
-from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
 from prefmover.data.scale import LARGEST, Scale
 from prefmover.errors import InputError
@@ -208,33 +208,8 @@ class Ratings:
         >>> Ratings.from_frame(pa.table({"user": ["ann", "bob"], "item": [7, 7], "plays": [3, 1]}))["ann"]
         {7: 2.0}
         """
-        import narwhals as nw
-
         check_choices(feedback, damping, zeros)
-
-        try:
-            native: Any = nw.from_native(frame)
-        except TypeError:
-            remedy = "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
-            raise InputError(f"expected a data frame, got {type(frame).__name__}; {remedy}") from None
-        schema = native.collect_schema()
-        names, dtypes = schema.names(), schema.dtypes()
-        others = [
-            find_column(user, names, "user", "the frame"),
-            find_column(item, names, "item", "the frame"),
-        ]
-        position, implicit = find_ratings(
-            names, rating, feedback, others, lambda k: dtypes[k].is_numeric(), "the frame"
-        )
-        positions = [*others, *([] if position is None else [position])]
-        if len({*positions}) < len(positions):
-            raise InputError("user, item and rating must be different columns")
-        chosen = native.select(*(names[k] for k in positions))
-        if isinstance(chosen, nw.LazyFrame):
-            chosen = chosen.collect()
-        values: list[Any] = [_column(chosen[names[k]]) for k in positions]
-        used = (user, item, None if position is None else names[position])
-        columns = Columns((*values, None)[:3], used, Origin(), implicit=implicit)
+        columns = frame_columns(frame, user, item, rating, feedback)
         return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
@@ -592,16 +567,6 @@ class Ratings:
         items = pa.array(self.items).take(pa.array(self.matrix.indices))
         name = "strength" if self.implicit else "rating"
         return pa.table({"user": users, "item": items, name: pa.array(self.matrix.data)})
-
-
-def _column(series: Any) -> Any:
-    """Return a narwhals series as an Arrow array, or as a list if Arrow does not support its values."""
-    import pyarrow as pa
-
-    try:
-        return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError):
-        return series.to_list()
 
 
 def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:
