@@ -5,7 +5,6 @@ Nothing is computed here that the library does not compute; the tests compare th
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.dataset import Dataset
@@ -36,6 +34,7 @@ from prefmover.predict.base import UserState
 from prefmover.predict.recommendations import RECOMMENDATION_FIELDS, Recommendation
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server import schemas
+from prefmover.server.guests import GuestKey, GuestStates
 from prefmover.server.names import Names
 from prefmover.server.workers import check_cancelled
 
@@ -46,11 +45,8 @@ EXPLAINED = 20  # of each kind sent in the explanation of one; the others are su
 CONTRASTS = ("cos", "jmsd")  # measures of items in common, to contrast with
 FANS = 12
 GROUPS = 8  # on a map
-GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
 SHOWN = 60  # characters of an unknown id that are repeated
 STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
-
-GuestKey = tuple[tuple[str, float], ...]
 
 
 class Handlers:
@@ -85,8 +81,7 @@ class Handlers:
         self.user_noun = user_noun or self.data.user_noun
         self.searched: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._guests: LRUCache[bytes, UserState] = LRUCache(GUESTS)
-        self._arriving: dict[bytes, threading.Lock] = {}
+        self._guests = GuestStates(self._guest_state)
         ratings = self.data.ratings
         self._n_ratings = np.diff(ratings.matrix.indptr)
         self._n_raters = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
@@ -115,23 +110,12 @@ class Handlers:
         return state
 
     def guest(self, ratings: GuestKey) -> UserState:
-        """Return the state of a guest. Requests about the same guest, at the same time, compute it once."""
-        key = hashlib.blake2b(repr(ratings).encode(errors="surrogatepass"), digest_size=16).digest()
-        with self._lock:
-            lock = self._arriving.setdefault(key, threading.Lock())
-        try:
-            with lock:
-                with self._lock:
-                    state = self._guests.get(key)
-                if state is None:
-                    by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
-                    state = self.model.guest(by_item, name=self._guest_name)
-                    with self._lock:
-                        self._guests[key] = state
-                return state
-        finally:
-            with self._lock:
-                self._arriving.pop(key, None)
+        """Return the state of a guest."""
+        return self._guests.get(ratings)
+
+    def _guest_state(self, ratings: GuestKey) -> UserState:
+        by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
+        return self.model.guest(by_item, name=self._guest_name)
 
     def model_info(self) -> schemas.ModelOut:
         """Return the model and its data."""
@@ -258,37 +242,31 @@ class Handlers:
         return schemas.NeighborsOut(
             user=state.name,
             measure=self.measure.name,
-            neighbors=self._neighbors(state, near.neighbors, near.values),
+            neighbors=self._neighbors(state.items, near.neighbors, near.values),
         )
 
     def group_neighbors(self, users: Sequence[str], k: int) -> schemas.GroupNeighborsOut:
         """Return the users nearest to several users together, by PMD."""
         states = [self.user(user) for user in users]
         near = self.model.group_neighbors(states, k)
-        common = self.data.ratings.n_common(np.unique(np.concatenate([state.items for state in states])))
+        rated = np.unique(np.concatenate([state.items for state in states]))
         positions = self.data.ratings.find_users(near.users)
         return schemas.GroupNeighborsOut(
             group=list(users),
             measure=self.measure.name,
-            neighbors=[
-                schemas.NeighborOut(
-                    user=self._user_ids[other],
-                    n_common=int(common[other]),
-                    nearer_than=None,
-                    taste=self._taste(other),
-                    distance=value,
-                )
-                for other, value in zip(positions.tolist(), near.values.tolist(), strict=True)
-            ],
+            neighbors=self._neighbors(rated, positions, near.values, of_group=True),
         )
 
-    def _neighbors(self, state: UserState, users: Ints, values: Floats) -> list[schemas.NeighborOut]:
-        common = self.data.ratings.n_common(state.items)
+    def _neighbors(
+        self, rated: Ints, users: Ints, values: Floats, *, of_group: bool = False
+    ) -> list[schemas.NeighborOut]:
+        """Return near users, given the items that the query, or a group of users, has rated."""
+        common = self.data.ratings.n_common(rated)
         return [
             schemas.NeighborOut(
                 user=self._user_ids[other],
                 n_common=int(common[other]),
-                nearer_than=self.spread.nearer_than(value),
+                nearer_than=None if of_group else self.spread.nearer_than(value),
                 taste=self._taste(other),
                 **{self.measure.value_name: value},
             )
