@@ -109,8 +109,8 @@ def recommend(
     Conditions of --where are on year (1994, 1994|1996, 1980..1999, or 'year>=1980'), genre and title (a part
     is enough; alternatives are separated by |). All of them must hold.
 
-    With --together, all --user form one group. Each member has the same say, and only items that no member
-    has rated are recommended.
+    With --together, all --user form one group. All members count equally, and only items that no member has
+    rated are recommended.
 
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.

@@ -245,7 +245,9 @@ class Ratings:
             kinds = ", ".join(type(values).__name__ for values in given)
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
-            raise InputError(f"users, items and ratings have different lengths: {sizes}")
+            raise InputError(
+                f"users, items and ratings differ in length: {sizes}; give one of each per rating"
+            )
         implicit = ratings is None or feedback == "implicit"
         names = ("users", "items", None if ratings is None else "ratings")
         columns = Columns((users, items, ratings), names, Origin(), implicit=implicit)
@@ -339,7 +341,7 @@ class Ratings:
         for axis, n, kind in zip((users, items), matrix.shape, ("user", "item"), strict=True):
             ids.append(as_ids(np.arange(n) if axis is None else axis, kind))
             if len(ids[-1]) != n:
-                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s")
+                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s; give as many")
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
@@ -457,7 +459,7 @@ class Ratings:
         return Ratings(moved, self.users, items, self.scale)
 
     def free_name(self, name: Any) -> Any:
-        """Return a name for somebody new: the given one, with a prime or several if it is the id of a user.
+        """Return a name for a new user: the given one, with a prime or several if it is the id of a user.
 
         >>> Ratings.from_arrays(["ann", "guest"], ["x", "y"], [5, 3]).free_name("guest")
         "guest'"
@@ -499,7 +501,7 @@ class Ratings:
                 f"counts damped by {scale.damping}" if scale.implicit else "explicit ratings"
                 for scale in (self.scale, other.scale)
             ]
-            raise InputError(f"the two tables do not mean the same: {kinds[0]}, and {kinds[1]}")
+            raise InputError(f"one table has {kinds[0]}, the other {kinds[1]}; read both in the same way")
         users = np.concatenate([self.users.astype(object), other.users.astype(object)])
         if self.users.dtype == other.users.dtype == np.int64:
             users = users.astype(np.int64)
@@ -576,7 +578,7 @@ def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:
     array = np.asarray(chosen)
     if array.dtype == np.bool_:
         if array.shape != (n,):
-            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {kind}s")
+            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {kind}s; give one entry each")
         return np.flatnonzero(array)
     positions = as_positions(array, n, kind)
     if array.ndim != 1 or len(np.unique(positions)) < len(positions):

@@ -11,7 +11,7 @@ mrr         1 / k for the first hit, 0 without one
 hit_rate    1 if there is a hit
 ==========  ==================================================================================
 
-All are means over users with R > 0. Lists that are too short are not helped: an empty place is no hit.
+All are means over users with R > 0. An empty place in a list that is too short is no hit.
 
 Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, cornac's ``NDCG`` and
 implicit's; recall, precision and hit rate equal cornac's. They differ here: LensKit's nDCG divides by
@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
+from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.ndcg import discounts, ideal_dcg
 
@@ -195,8 +196,8 @@ def diversity(positions: Ints, geometry: ItemGeometry) -> float | None:
     length = positions.shape[1]
     rows = np.flatnonzero((positions >= 0).sum(axis=1) > 1)
     at_once, total = max(1, BLOCK_ENTRIES // length**2), 0.0
-    for start in range(0, len(rows), at_once):
-        block = positions[rows[start : start + at_once]]
+    for some in slices(len(rows), at_once):
+        block = positions[rows[some]]
         here = block >= 0
         pairs = here[:, :, None] & here[:, None, :]
         d = np.where(pairs, _distances(np.where(here, block, 0), geometry), 0.0)

@@ -141,7 +141,7 @@ def from_text(
         raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one per item")
     if encoder is not None:
         if options:
-            raise InputError(f"{', '.join(options)} is an option of tf-idf, not of an encoder")
+            raise InputError(f"{', '.join(options)} is an option of tf-idf; leave it out with an encoder")
         return from_vectors(ids, encode_texts(texts, encoder), name=name)
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
@@ -206,7 +206,7 @@ def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: boo
     ids = as_ids(items, "item")
     R = sparse.csr_array(matrix, dtype=np.float64)
     if R.shape[1] != len(ids):
-        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids")
+        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids; give as many ids")
     counts = np.diff(R.indptr)
     means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1) * centered
     E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)

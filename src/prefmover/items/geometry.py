@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
-GRID_BITS = 26  # of the largest distance in units, which leaves room for potentials in 32 bits
-COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
-NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
+GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
+COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
+NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
 BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
 BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
-ROWS = 256  # of the dense matrix that a thread computes at a time
+ROWS = 256  # rows of the dense matrix that a thread computes at a time
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
@@ -159,8 +159,8 @@ class ItemGeometry:
         if zero == "error" and empty.any():
             problem = f"the vector of item {show(ids[empty][0])} is zero ({empty.sum()} such items)"
             raise InputError(f'{problem}; leave these items out, or pass zero="far"')
-        for first in range(0, len(X), BLOCK_ROWS):  # in place and in blocks: no second copy of many vectors
-            block, none = X[first : first + BLOCK_ROWS], empty[first : first + BLOCK_ROWS]
+        for some in slices(len(X), BLOCK_ROWS):  # in place and in blocks: no second copy of many vectors
+            block, none = X[some], empty[some]
             # By the largest entry first, which keeps the squares of very large and small numbers in range.
             block /= np.where(none, 1.0, np.abs(block).max(axis=1, initial=0.0))[:, None]
             block /= np.where(none, 1.0, np.linalg.norm(block, axis=1))[:, None]
@@ -303,9 +303,8 @@ class ItemGeometry:
             whole_rows = self.grid.take(r, axis=0)
             return whole_rows if columns is None else whole_rows.take(c, axis=1)
         block = np.empty((r.size, c.size), np.int32)
-        for first in range(0, r.size, ROWS):  # no copy of thousands of whole rows
-            rows_now = slice(first, first + ROWS)
-            block[rows_now] = self.grid.take(r[rows_now], axis=0).take(c, axis=1)
+        for some in slices(r.size, ROWS):  # no copy of thousands of whole rows
+            block[some] = self.grid.take(r[some], axis=0).take(c, axis=1)
         return block
 
     def _angles(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
@@ -316,13 +315,13 @@ class ItemGeometry:
         assert self.vectors is not None
         out = np.empty((rows.size, columns.size), np.int32)
         fill = for_work(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
-        for first in range(0, columns.size, BLOCK_ROWS):  # no second copy of all vectors
-            some = columns[first : first + BLOCK_ROWS]
+        for block in slices(columns.size, BLOCK_ROWS):  # no second copy of all vectors
+            some = columns[block]
             turned = np.ascontiguousarray(self.vectors[some].T)
             part = out if some.size == columns.size else np.empty((rows.size, some.size), np.int32)
             fill(rows, some, self.vectors, turned, self.unit, part)
             if part is not out:
-                out[:, first : first + BLOCK_ROWS] = part
+                out[:, block] = part
         return out
 
     def for_search(self, n_threads: int | None = None) -> Self:

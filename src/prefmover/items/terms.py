@@ -38,7 +38,7 @@ def term_counts(
     weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
     sizes = (len(items), len(terms), len(weights))
     if len(set(sizes)) > 1:
-        raise InputError(f"the numbers of items, terms and counts differ: {sizes}")
+        raise InputError(f"the numbers of items, terms and counts differ: {sizes}; give one of each per row")
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         k = int(bad.argmax())
@@ -52,7 +52,7 @@ def term_counts(
     if ids is not None:
         first = as_ids(ids, "item")
         if len(tagged) and len(first) and tagged.dtype != first.dtype:
-            raise InputError("the ids of the tags and of the items differ in type (integers or strings)")
+            raise InputError("some item ids are integers and some are strings; make them the same type")
         others = tagged[IdIndex("item", first).get(tagged) < 0]
         rows = as_ids([*first.tolist(), *others.tolist()], "item") if len(others) else first
         codes = IdIndex("item", rows).positions(tagged)[codes]

@@ -247,7 +247,7 @@ class BaseRecommender(Estimator, ABC):
         Parameters
         ----------
         user
-            Id or :class:`UserState`, or a list of them. ``None`` is somebody about whom nothing is known, and
+            Id or :class:`UserState`, or a list of them. ``None`` is a user about whom nothing is known, and
             gets the items that are liked most.
         n
             Number of items.
@@ -333,7 +333,7 @@ class BaseRecommender(Estimator, ABC):
             ``diversify`` and ``seen``. Nothing that a member has rated is recommended, unless ``seen``.
         combine
             ``"mean"`` or ``"least"`` of the members' scores; each member's are standardized first, so that
-            all have the same say (:mod:`prefmover.model.together`).
+            all count equally (:mod:`prefmover.model.together`).
         reasons
             Whether members have their reasons.
 
@@ -449,7 +449,7 @@ class BaseRecommender(Estimator, ABC):
         Parameters
         ----------
         user
-            Id or :class:`UserState`; ``None`` is somebody about whom nothing is known.
+            Id or :class:`UserState`; ``None`` is a user about whom nothing is known.
         item
             Id of the item. It may be one that the user has rated, or that nobody has rated.
         by
@@ -478,7 +478,7 @@ class BaseRecommender(Estimator, ABC):
         return RatingExplanation(prediction, baseline, contributions, labels, value_name)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
-        """Return the state of somebody who is not in the data, from ``{item: rating}``. Nothing is refitted.
+        """Return the state of a guest, who is not in the data, from ``{item: rating}``. Nothing is refitted.
 
         The name, which appears in results, must not be the id of a user.
         """

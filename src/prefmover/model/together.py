@@ -1,14 +1,14 @@
 r"""Recommendations for several people together.
 
 The score of an item for a group is made of its scores for the members. A member with many ratings has larger
-scores, so each member's are standardized over all items first: with mean 0 and standard deviation 1, all have
-the same say. They are then combined:
+scores, so each member's are standardized over all items first: with mean 0 and standard deviation 1, all
+count equally. They are then combined:
 
 ========== ============================================== ==============================================
 combine    score of the group                             for
 ========== ============================================== ==============================================
 ``mean``   the mean of the members' scores                what suits the group best on the whole
-``least``  the smallest of the members' scores            what nobody has to put up with (least misery)
+``least``  the smallest of the members' scores            what no member dislikes (least misery)
 ========== ============================================== ==============================================
 
 With ``by="rating"`` the predicted ratings of the members are combined in the same way, as they are.

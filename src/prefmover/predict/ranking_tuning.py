@@ -35,15 +35,13 @@ from prefmover.predict.user_kernel import Singles
 __all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
-ENTRIES = (
-    30_000_000  # fewer users if their rows over all items that they have rated would be larger than this
-)
+ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
 N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
-BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # whose scores are in memory at once
+BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # users, or items, whose scores are in memory at once
 RANK = 320  # directions of the kernel of users that are kept apart
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (

@@ -40,13 +40,13 @@ from prefmover.server.workers import check_cancelled
 
 __all__ = ["Handlers"]
 
-REASONS = 3  # own ratings, and ratings of neighbors, sent with each recommendation
-EXPLAINED = 20  # of each kind sent in the explanation of one; the others are summed
-CONTRASTS = ("cos", "jmsd")  # measures of items in common, to contrast with
-FANS = 12
-GROUPS = 8  # on a map
-SHOWN = 60  # characters of an unknown id that are repeated
-STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
+REASONS = 3  # own ratings, and ratings of neighbors, in each recommendation of a list
+EXPLAINED = 20  # parts of each kind in the explanation of one recommendation; the others are summed
+CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model's measure with
+FANS = 12  # users who liked an item, on its page
+GROUPS = 8  # groups that a map distinguishes
+SHOWN = 60  # characters of an unknown id that an error message repeats
+STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # search steps that /metrics counts
 
 
 class Handlers:

@@ -18,7 +18,7 @@ MOST_ITEMS = 200
 MOST_NEIGHBORS = 100
 MOST_RECOMMENDATIONS = 50
 MOST_USERS = 100
-MOST_MEMBERS = 20  # of a group
+MOST_MEMBERS = 20  # users in a group
 
 Condition = Annotated[str, Field(min_length=1, max_length=200)]
 Members = Annotated[
@@ -49,7 +49,7 @@ class GuestRating(Request):
 
 
 class Guest(Request):
-    """The ratings of somebody who is not in the data."""
+    """The ratings of a guest: a person who is not in the data."""
 
     ratings: list[GuestRating] = Field(
         min_length=1,
