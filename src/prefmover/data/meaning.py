@@ -81,7 +81,7 @@ class Meaning:
         if self.zeros == "missing":
             if n_zeros == len(values):
                 raise InputError(
-                    f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here; give at least one other"
+                    f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here; give one above 0"
                 )
             if n_zeros:
                 LOG.info(
