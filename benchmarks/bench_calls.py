@@ -40,8 +40,8 @@ def main() -> None:
     options = arguments(__doc__)
     head = [
         "data",
-        "`distances`, ms a pair",
-        "`pmd`, ms a call",
+        "`distances`, ms per pair",
+        "`pmd`, ms per call",
         "`pmd` with flows, ms",
         "`pmd` / `distances`",
     ]

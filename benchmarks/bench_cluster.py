@@ -119,13 +119,13 @@ def speed(name: str, options: Any) -> list[str]:
         x.nbytes for x in (p.mass, p.indices, index.shard(with_table=False).table)
     )
     text = (
-        f"Ray against threads, run in turn, {options.rounds} times: **{overhead(2)} on two cores**, {overhead(1)} on one. Two "
-        f"workers against one, medians: **{gained('workers'):.2f}x** (two threads against one: {gained('threads'):.2f}x). "
+        f"Ray compared with threads, alternating, {options.rounds} times: **{overhead(2)} on two cores**, "
+        f"{overhead(1)} on one. Two workers against one, medians: **{gained('workers'):.2f}x** (two threads against one: {gained('threads'):.2f}x). "
         f"The neighbors are the same to the last bit. A worker holds up to {memory.private:,.0f} MB of its own (USS; "
         f"{memory.proportional:,.0f} MB with its share of shared memory, PSS); geometry, users and table, "
-        f"{shared / 2**20:,.0f} MB, are in the object store once."
+        f"{shared / 2**20:,.0f} MB, are stored once in the object store."
     )
-    head = ["", "s, median", "least", "most", "tasks", "to start, first search included, s"]
+    head = ["", "s, median", "least", "most", "tasks", "s to start, including the first search"]
     return [
         f"### {name}, K={options.k}, {len(users):,} of {data.n_users:,} users",
         table(head, rows),

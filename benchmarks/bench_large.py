@@ -170,17 +170,17 @@ def neighbors(options: argparse.Namespace) -> None:
     candidates.MEASURED = options.measured or candidates.MEASURED
     candidates.TUNED = min(candidates.TUNED, candidates.MEASURED)
     warm_up(options.k)
-    head = ["data", "ratings", "exact: ms a query", "for all", "candidates: ms a query", "for all", "gain", "share run",
+    head = ["data", "ratings", "exact: ms per query", "for all", "candidates: ms per query", "for all", "gain", "share run",
             f"recall, asked for {options.recall:g}"]  # fmt: skip
     parts = []
     if rows := [extrapolated(name, options) for name in options.sizes.split(",") if name]:
         parts.append(
-            f"CPU time of the {options.k} nearest users of everybody, extrapolated from the share of queries that ran, and "
+            f"CPU time of the {options.k} nearest users of all users, extrapolated from the share of queries that ran, and "
             "from the share of the users among whom they are searched, where one is given:"
         )
         parts.append(table(head, rows))
     parts += [whole(name, options) for name in options.datasets]
-    publish("large-neighbors", "Neighbors of everybody, among candidates", parts, options)
+    publish("large-neighbors", "Neighbors of all users, among candidates", parts, options)
 
 
 def main() -> None:

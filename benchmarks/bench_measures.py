@@ -133,7 +133,7 @@ def main() -> None:
         print("PREFMOVER_DATA does not name a folder with MovieLens: nothing to measure")
         return
     threads, load = resolve_threads(None), os.getloadavg()[0]
-    parts = [f"Load average before the run: {load:.1f} (other work on the machine slows these figures)."]
+    parts = [f"Load average before the run: {load:.1f} (other work on the machine slows these runs)."]
     for name in options.datasets:
         data = dataset(name)
         ratings = data.ratings

@@ -91,7 +91,7 @@ def bulk(data: Dataset, pairs: int) -> str:
     pot = compare(data, some, emd2=True)
     return (
         f"In bulk, {half} x {data.n_users - half} users with 5 to 15 ratings of {data.name}, one thread: "
-        f"{ours * 1e6:.1f} µs a pair, **{pot['emd2'] / ours:.0f}x** as fast as `ot.emd2` ({pot['emd2'] * 1e6:.0f} µs) and "
+        f"{ours * 1e6:.1f} µs per pair, **{pot['emd2'] / ours:.0f}x** as fast as `ot.emd2` ({pot['emd2'] * 1e6:.0f} µs) and "
         f"{pot['raw'] / ours:.1f}x as fast as its raw entry ({pot['raw'] * 1e6:.0f} µs)."
     )
 

@@ -93,9 +93,9 @@ def measure(name: str, n_users: int, n: int) -> tuple[list[list[str]], str]:
     ]
     facts = (
         f"{name}: {total:,} recommendations to {len(users):,} users. {counts['own'] / total:.1%} name an own rating, "
-        f"{counts['people'] / total:.1%} a near user who likes the item, {counts['any'] / total:.1%} one of the two; "
-        f"{counts['against'] / total:.1%} have somebody against, who is shown. A list of {n} takes "
-        f"{1e3 * without / len(users):.0f} ms of the processor, with reasons {1e3 * with_reasons / len(users):.0f} ms."
+        f"{counts['people'] / total:.1%} a near user who likes the item, {counts['any'] / total:.1%} at least one of the two; "
+        f"{counts['against'] / total:.1%} have somebody against, who is always shown. A list of {n} takes "
+        f"{1e3 * without / len(users):.0f} CPU ms; with reasons, {1e3 * with_reasons / len(users):.0f} ms."
     )
     return rows, facts
 
@@ -106,7 +106,8 @@ def main() -> None:
     head = ["data", "films", "number", f"among the {NEAREST} nearest", "liked together", "either"]
     rows = [row for some, _ in found for row in some]
     about = (
-        f"Own ratings named as reasons, next to the item recommended. Liked together: at least {BOTH} users gave both "
+        "How often the user's own ratings that are named as reasons are related to the recommended item. "
+        f"Liked together: at least {BOTH} users gave both "
         f"their mean or more, and P(both) > {LIFT:g} P(one) P(other)."
     )
     publish("reasons", "Reasons", [about, table(head, rows), *(facts for _, facts in found)], options)

@@ -98,7 +98,7 @@ def main() -> None:
         parts.append(
             f"### {name}\n\n{ratings.n_users:,} users, {ratings.n_ratings:,} ratings, longest row "
             f"{np.diff(ratings.matrix.indptr).max():,}; item geometry *{geometry.name}*. POT on all {n_pairs:,.0f} pairs: "
-            f"{brute:,.0f} s with `ot.emd2` ({full * 1e6:,.0f} µs a pair), {brute_raw:,.0f} s with its raw entry on "
+            f"{brute:,.0f} s with `ot.emd2` ({full * 1e6:,.0f} µs per pair), {brute_raw:,.0f} s with its raw entry on "
             f"gathered blocks, estimated from {options.pairs:,} random pairs."
         )
         print(parts[-1], flush=True)
@@ -147,14 +147,14 @@ def main() -> None:
         )
         print(parts[-1], flush=True)
         parts.append(
-            "Bound / exact distance over the near half of the candidates of 20 queries: RWMD {}, with shared "
+            "Ratio of bound to exact distance over the near half of the candidates of 20 queries: RWMD {}, with shared "
             "prices {}.".format(*tightness(data, 20))
         )
         if not small:
             parts.append(growth(data, options.k))
         loaded, made, searched = peaks_alone(name, options.k)
         parts.append(
-            f"Peak memory of a process of its own, libraries included: loading {name} {loaded:,} MB, its geometry "
+            f"Peak memory of a separate process, including libraries: loading {name} {loaded:,} MB, its geometry "
             f"{made:,} MB, all users on two threads **{searched:,} MB**."
         )
         print("\n".join(parts[-2:]), flush=True)

@@ -240,7 +240,7 @@ def main() -> None:
     names = sorted({kind for some in kinds.values() for kind in some})
     columns = [(model, n) for model in kinds for n in CLIENTS]
     parts = [
-        f"Clients that send requests of random kinds, for random users and items, {options.seconds:g} s each.",
+        f"Clients send requests of random kinds, for random users and items, for {options.seconds:g} s each.",
         table(["model", "clients", "requests/s", "p50, ms", "p99, ms", "errors"], rows),
         f"Memory of the service, before and after: {'; '.join(sizes)}.",
         "p50 by kind of request, ms:",

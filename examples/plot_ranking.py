@@ -1,7 +1,7 @@
-"""Lists over density: the default model, tuned peers and popularity, from the records of the experiments.
+"""Quality of lists over density: the default model, tuned peers and popularity.
 
 Each record in docs/results/ranking is one method on one split. The picture shows nDCG@10 over the share of
-the ratings that was trained on, the mean of the splits of a share. docs/results/ranking.md has the protocol.
+ratings used for training, as the mean over all splits of a share. docs/results/ranking.md has the protocol.
 
     python examples/plot_ranking.py [--out FOLDER]
 """

@@ -1,9 +1,9 @@
 """The neighbors of a viewer with three ratings.
 
-nadia-l has rated three films. Most of the 799 other viewers have rated none of them. A measure of co-rated
-items is undefined for those, and has a single film to go by for most others. PMD compares her with everyone.
-Left: all distances, by the number of films in common. Right: her ten nearest viewers, and whether they belong
-to her taste group, which the measure does not know.
+nadia-l has rated three films. Most of the 799 other viewers have rated none of them, so a measure of co-rated
+items is undefined for those viewers. For most others, it has a single film to go by. PMD compares her with
+everyone. The left panel shows all distances, by the number of films in common. The right panel shows her ten
+nearest viewers, and whether they belong to her taste group, which the measure does not know.
 
     python examples/plot_sparse_user.py [--out FOLDER]
 """

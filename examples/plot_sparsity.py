@@ -1,8 +1,8 @@
-"""Measures and sparsity: which measures still work with hardly any ratings.
+"""Measures that still work with hardly any ratings.
 
-Each of 250 simulated viewers has 2, 3, 5, 8, 13 or 20 random ratings. How many of the ten nearest viewers, by
-several measures, belong to the viewer's taste group? Measures of co-rated items start at chance, since hardly
-any two viewers share a film. Measures that compare the films themselves do not.
+Each of 250 simulated viewers has 2, 3, 5, 8, 13 or 20 random ratings. The picture shows, for several
+measures, how many of the ten nearest viewers belong to the viewer's taste group. Measures of co-rated items
+start at chance, since hardly any two viewers share a film. Measures that compare the films themselves do not.
 
 The simulated tastes are made of film tags, which favors measures that see tags (docs/guide/cinema.md).
 docs/benchmarks.md has the accuracy on real ratings.

@@ -1,7 +1,7 @@
 """The toy example of the paper: six users, five films, and all distances between the users.
 
 u1 to u3 have films in common; u4 to u6 have almost none, so measures of co-rated items cannot compare them.
-PMD needs two things only: the ratings (left) and the similarities of the films (middle).
+PMD needs only two things: the ratings (left) and the similarities of the films (middle).
 
     python examples/plot_toy.py [--out FOLDER]
 """

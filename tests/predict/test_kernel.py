@@ -9,13 +9,36 @@ from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import similarities
 from prefmover.model import Recommender
+from prefmover.predict import Covariance
 from tests.predict.conftest import make_data
 
 
 def test_user_kernel_is_the_weight(data):
-    kernel = Recommender(weight="exponential(2)").fit(data).predictor_.regression.kernel
+    model = Recommender(weight="exponential(2)", covariance=Covariance(shrinkage=0)).fit(data)
+    kernel = model.predictor_.regression.kernel
     K = kernel.features @ kernel.features.T
     assert pytest.approx(np.exp(-2 * similarities(data)), abs=1e-4) == K
+
+
+def test_users_with_few_ratings_count_less_as_neighbors(data):
+    whole, shrunk = (
+        Recommender(weight="exponential(2)", covariance=Covariance(shrinkage=shrinkage)).fit(data)
+        for shrinkage in (0, 3)
+    )
+    n = np.diff(data.ratings.matrix.indptr)
+    expected = _covariance(whole) * np.sqrt(np.outer(n / (n + 3), n / (n + 3)))
+    np.fill_diagonal(expected, 1.0)
+    assert pytest.approx(expected, abs=1e-5) == _covariance(shrunk)
+    user = data.ratings.users[0]
+    guest = shrunk.guest(data.ratings[user])  # has the features of the user with the same ratings
+    features = shrunk.predictor_.regression.kernel.features[0]
+    assert pytest.approx(features, abs=1e-5) == shrunk.predictor_._place(guest.guest)[0]
+
+
+def _covariance(model):
+    """K = ΦΦᵀ + diag(ψ) of a fitted model."""
+    kernel = model.predictor_.regression.kernel
+    return kernel.features @ kernel.features.T + np.diag(kernel.rest)
 
 
 def test_a_guest_is_almost_a_user():

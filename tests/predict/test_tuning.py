@@ -19,7 +19,7 @@ def larger():
 def test_the_best_trial_is_chosen(larger):
     model = Recommender().fit(larger, tune=True)
     trials = [t for t in model.tuning_ if "mae" in t]
-    assert len(trials) == 14
+    assert len(trials) == 16
     chosen = {"covariance": asdict(model.settings_["covariance"]), "weight": str(model.settings_["weight"])}
     best = next(t for t in trials if {k: v for k, v in t.items() if k != "mae"} == chosen)
     assert best["mae"] == min(t["mae"] for t in trials)

@@ -28,6 +28,7 @@ from prefmover.predict.user_kernel import (
     normalized_weights,
     scaled_weights,
     self_scale,
+    shrunk,
 )
 
 __all__ = ["KernelPredictor", "LandmarkValues", "compare_with_landmarks"]
@@ -89,6 +90,9 @@ class KernelPredictor(Predictor):
 
         effort = Effort.of(data.ratings)
         kernel = UserKernel.from_blocks(data.n_users, landmarks, weights, effort.max_rank)
+        n_ratings = np.diff(data.ratings.matrix.indptr)
+        features, rest = shrunk(kernel.features, kernel.rest, n_ratings, covariance.shrinkage)
+        kernel = replace(kernel, features=features, rest=rest)
         regression = solve(data.ratings, data.geometry, kernel, covariance, n_threads=similarity.n_threads)
         return cls(similarity, weight, self_values[landmarks], regression)
 
@@ -229,7 +233,8 @@ class KernelPredictor(Predictor):
         values, self_value = self.similarity.landmark_estimates(ratings, kernel.landmarks)
         self_values = np.array([self_value])
         weights = normalized_weights(values[None], self.weight, self_values, self.landmark_self_values)
-        features, rest = kernel.project(weights)
+        places = kernel.project(weights)
+        features, rest = shrunk(*places, np.array([ratings.n_ratings]), self.regression.covariance.shrinkage)
         return features[0], float(rest[0])
 
     def _contributions(self, state: UserState, item: int) -> tuple[Contribution, ...]:

@@ -15,10 +15,12 @@ similar users                    ``neighbors``    ``shared_taste``
 .. math:: k = \ell + s_u\delta_{uv} + s_i\delta_{ij} + s_I k_I + s_t\,\delta_{uv} k_I
               + K_{uv}\,(s_n\delta_{ij} + s_s k_I), \qquad k_I(i, j) = e^{-\eta d(i, j)}
 
-Each number is a variance in units of the noise, so that it does not depend on the scale of the ratings. The
-prediction is the expected rating given all ratings (the mean of a Gaussian process, or kernel ridge
-regression): μ + Σ k α over all ratings (v, j), where (k + 1) α = r - μ is solved by conjugate residuals. The
-sum over ratings is a sum over neighbors: K_uv times the *residual* of v for the item.
+K_uv is the weight of the measure between two users, smaller if they have few ratings
+(:func:`~prefmover.predict.user_kernel.shrunk`). Each s is a variance in units of the noise, so that it does
+not depend on the scale of the ratings. The prediction is the expected rating given all ratings (the mean of a
+Gaussian process, or kernel ridge regression): μ + Σ k α over all ratings (v, j), where (k + 1) α = r - μ is
+solved by conjugate residuals. The sum over ratings is a sum over neighbors: K_uv times the *residual* of v
+for the item.
 """
 
 from __future__ import annotations
@@ -89,6 +91,9 @@ class Covariance:
         Shared by similar users: for the same item, similar items.
     item_rate
         η in k_I = exp(-η d): how fast the similarity of items decreases with their distance.
+    shrinkage
+        β: K_uv is multiplied by √(n_u / (n_u + β)) √(n_v / (n_v + β)), where n are numbers of ratings. The
+        fewer ratings a user has, the less is known about which users are similar.
     """
 
     level: float = 0.1
@@ -99,6 +104,7 @@ class Covariance:
     neighbors: float = 0.125
     shared_taste: float = 0.5
     item_rate: float = 1.0
+    shrinkage: float = 20.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -24,7 +24,14 @@ MIN_HELD_OUT = 20  # fewer held-out ratings tell nothing
 Settings: TypeAlias = Mapping[str, Any]
 
 RATES = (1.6, 4.0, 6.4)
-FACTORS = {"shared_taste": 2.0, "similar_items": 2.0, "taste": 2.0, "item_rate": 1.6, "item": 1.6}
+FACTORS = {
+    "shared_taste": 2.0,
+    "shrinkage": 4.0,
+    "similar_items": 2.0,
+    "taste": 2.0,
+    "item_rate": 1.6,
+    "item": 1.6,
+}
 
 
 def _with_rate(rate: float, weight: Any) -> Any:

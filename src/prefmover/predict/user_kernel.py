@@ -35,6 +35,7 @@ __all__ = [
     "quick_checks",
     "scaled_weights",
     "self_scale",
+    "shrunk",
 ]
 
 Singles: TypeAlias = npt.NDArray[np.float32]
@@ -260,6 +261,39 @@ def scaled_weights(values: Floats, weight: Weight, scale: Floats, landmark_scale
     both = scale[:, None] * landmark_scale[None, :]
     out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / both, -1.0, 1.0)
     return out
+
+
+def shrunk(features: Singles, rest: Floats, n_ratings: Ints, shrinkage: float) -> tuple[Singles, Floats]:
+    r"""Return Φ and ψ of users, with the covariances of those with few ratings closer to 0.
+
+    .. math:: K'_{uv} = \rho_u \rho_v K_{uv} \quad (u \ne v), \qquad K'_{uu} = 1, \qquad
+              \rho_u^2 = \frac{n_u}{n_u + \beta}
+
+    A distance between users with one rating each says that these two items are near, and little about the
+    users: a single film that both rated makes it 0. (Bell and Koren, 2007, shrink similarities of items by
+    the number of their common raters.)
+
+    Parameters
+    ----------
+    features, rest
+        (users, rank) Φ, which is overwritten, and (users,) ψ.
+    n_ratings
+        (users,) numbers of ratings.
+    shrinkage
+        β, the number of ratings at which ρ² is one half; 0 changes nothing.
+
+    Examples
+    --------
+    >>> phi, psi = shrunk(np.ones((2, 1), np.float32), np.zeros(2), np.array([1, 9]), 3.0)
+    >>> (phi @ phi.T + np.diag(psi)).round(3)
+    array([[1.   , 0.433],
+           [0.433, 1.   ]])
+    """
+    if not shrinkage:
+        return features, rest
+    share = n_ratings / (n_ratings + shrinkage)
+    features *= np.sqrt(share).astype(np.float32)[:, None]
+    return features, 1.0 - share * (1.0 - rest)
 
 
 def self_scale(weight: Weight, self_values: Floats) -> Floats:
