@@ -118,4 +118,5 @@ class ItemFacts:
 def _refuse_long(text: str, kind: str, longest: int) -> None:
     """Refuse an id that is longer than all ids: a search for similar ones could take seconds."""
     if len(text) > max(2 * longest, SHOWN):
-        raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; the longest id has {longest:,} characters")
+        known = f"the longest id has {longest:,} characters"
+        raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; {known}")
