@@ -17,7 +17,8 @@ from bench import arguments, dataset, publish, table
 from prefmover import Recommender
 from prefmover.data.splits import Split, random_split
 from prefmover.predict import item_kernel, regression, similarity
-from prefmover.predict.ranking_tuning import ndcg, relevant
+from prefmover.predict.ndcg import ndcg
+from prefmover.predict.ranking_tuning import relevant
 
 SYNTHETIC = "synthetic"  # 900 users, 9,000 items, 100,000 half-star ratings
 

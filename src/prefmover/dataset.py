@@ -18,26 +18,26 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover._typing import Floats, Ints
 from prefmover.data.bad_lines import OnBadLines
-from prefmover.data.ids import IdIndex, as_ids, frozen, show
+from prefmover.data.ids import IdIndex, as_ids, frozen
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
-from prefmover.data.splits import Split, known_times, rating_times
-from prefmover.data.times import duration, half_life_weights, in_seconds
-from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
+from prefmover.data.splits import Split
+from prefmover.data.times import duration, half_life_weights, known_times, rating_times, time_table
+from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
+from prefmover.items.coverage import Missing, check_same_catalog, check_titles, keep_known
 from prefmover.items.encoders import Encoder
 from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
@@ -49,15 +49,12 @@ ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 """The facts of a data set that do not change with its ratings or its geometry."""
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
-Missing = Literal["error", "drop"]
 
 ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
 DESCRIBE_OR_DROP = (
     'Describe them too, or pass missing="drop" to leave out their ratings, or missing="far" to keep them, '
     "unlike any other item"
 )
-
-ANOTHER_CATALOG = 0.01  # a share of described items below which ids do not belong together
 
 EXPECTED = "give an ItemGeometry, or a function of the ratings that returns one"
 
@@ -142,22 +139,24 @@ class Dataset:
             known, where = geometry.has(ratings.items), f"in the item geometry ({geometry.name})"
             if geometry.items.dtype != ratings.items.dtype:
                 where += ", because integer and string ids do not match"
-            ratings = _known_items(ratings, known, where, missing, ADD_OR_DROP)
+            ratings = keep_known(ratings, known, where, missing, ADD_OR_DROP)
             all_items = geometry.items
         else:
             all_items = ratings.items if items is None else items.ids
         if items is not None:
             present = geometry.items if isinstance(geometry, ItemGeometry) else ratings.items
-            _refuse_other_items(items, present)
+            check_titles(items, present)
         unrated = all_items[ratings.find_items(all_items) < 0]
         ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
-        vars(self).update(ratings=ratings, items=items, name=name, terms=terms, citation=citation)
-        vars(self).update(user_noun=user_noun, item_noun=item_noun)
-        vars(self).update(_geometry=geometry, _folds=folds)  # in this way because the dataclass is frozen
-        vars(self).update(half_life=None, _times=times if callable(times) else _time_table(given, times))
+        if not callable(times):
+            times = time_table(given, times)
+        # Not by assignment, because the dataclass is frozen.
+        vars(self).update(ratings=ratings, items=items, _geometry=geometry, _folds=folds, _times=times)
+        vars(self).update(name=name, terms=terms, citation=citation, user_noun=user_noun, item_noun=item_noun)
+        vars(self).update(half_life=None)
 
     @classmethod
     def from_files(
@@ -247,29 +246,30 @@ class Dataset:
         items = (items,) if isinstance(items, str | PathLike) else items
         if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
             raise InputError("items must be the path of a file, or a list of paths", argument="items")
-        table = Ratings.read(
-            ratings, user=user, item=item, rating=rating, separator=separator, encoding=encoding,
-            duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros,
+        read = partial(
+            Ratings.read, ratings, user=user, item=item, separator=separator, encoding=encoding,
             on_bad_lines=on_bad_lines,
         )  # fmt: skip
+        table = read(
+            rating=rating, duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros
+        )
         about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
         about |= {"user_noun": user_noun, "item_noun": item_noun}
         if time is not None:
             once = duplicates == "error" and not table.implicit  # interactions are added up: the last counts
             try:
-                about["times"] = Ratings.read(
-                    ratings, user=user, item=item, rating=time, separator=separator, encoding=encoding,
-                    duplicates="error" if once else "last", feedback="explicit", on_bad_lines=on_bad_lines,
-                )  # fmt: skip
+                about["times"] = read(
+                    rating=time, duplicates="error" if once else "last", feedback="explicit"
+                )
             except InputError as error:
                 raise InputError(f"times, from column {time!r}: {error}", argument="time") from None
-        chosen = {"item_id": item_id, "title": title, "tags": tags, "text": text, "weights": weights}
         columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
         features = () if features is None else features
         if not items and isinstance(features, Sequence) and not features:
-            for name, value in {**chosen, "encoder": encoder, "choose_weights": choose_weights}.items():
-                if value:
-                    raise InputError(f"{name}= is about files of items, and there are none", argument=name)
+            _refuse_item_options(
+                item_id=item_id, title=title, tags=tags, text=text, weights=weights, encoder=encoder,
+                choose_weights=choose_weights,
+            )  # fmt: skip
             return cls(table, geometry_from_ratings, **about)
         files = ItemFiles.read(
             *items, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines, rated=table.items,
@@ -277,9 +277,9 @@ class Dataset:
         )  # fmt: skip
         index = IdIndex("item", files.ids)
         known = index.get(table.items) >= 0
-        _refuse_another_catalog(table, files.ids, known, files.name)
+        check_same_catalog(table, files.ids, known, files.name)
         if missing != "far":
-            table = _known_items(table, known, f"described by {files.name}", missing, DESCRIBE_OR_DROP)
+            table = keep_known(table, known, f"described by {files.name}", missing, DESCRIBE_OR_DROP)
         unrated = files.ids[table.find_items(files.ids) < 0]
         files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
         return cls(table, _FromFiles(files), files.catalog, **about)
@@ -337,7 +337,7 @@ class Dataset:
     def with_times(self, times: Floats) -> Dataset:
         """Return the data set with the times of its ratings, as in :attr:`known_times`."""
         changed = self._replaced(self.ratings, self._geometry, self._folds)
-        vars(changed)["_times"] = _time_table(self.ratings, times)
+        vars(changed)["_times"] = time_table(self.ratings, times)
         return changed
 
     def _time_ratings(self) -> Ratings:
@@ -348,7 +348,7 @@ class Dataset:
                 "times=...), Dataset.from_files(file, time=COLUMN), or --time-column COLUMN"
             )
         if callable(self._times):
-            vars(self)["_times"] = _time_table(self.ratings, self._times())
+            vars(self)["_times"] = time_table(self.ratings, self._times())
         table: Ratings = self._times
         return table
 
@@ -449,7 +449,7 @@ class Dataset:
         catalog = Catalog.from_ids(new)
         if items is not None:
             titles = Catalog.from_items(items)
-            _refuse_other_items(titles, new)
+            check_titles(titles, new)
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
@@ -502,37 +502,11 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
     return ItemGeometry.from_ratings(ratings)
 
 
-def _time_table(ratings: Ratings, times: Any) -> Ratings | None:
-    """Return the times of ratings, in any form, as a table of seconds; None for none."""
-    if times is None:
-        return None
-    if isinstance(times, Ratings):
-        m = times.matrix
-        return _seconds(times, m.data, m.indices, m.indptr)
-    m = ratings.matrix
-    if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
-        seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
-        times = np.where(np.isnat(times), np.nan, seconds)
-    numbers = isinstance(times, np.ndarray) and times.dtype.kind in "iuf"
-    if numbers and times.shape == m.data.shape and not np.isinf(times).any():
-        when, kept = np.asarray(times, np.float64), ~np.isnan(times)
-    else:
-        when = rating_times(ratings, times)
-        kept = np.ones(len(when), bool)
-    indptr = np.concatenate(([0], np.cumsum(kept)))[m.indptr].astype(m.indptr.dtype)
-    return _seconds(ratings, when[kept], m.indices[kept], indptr)
-
-
-def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:
-    """Return times, in their own unit, as a table of seconds with the users and items of ratings."""
-    from scipy.sparse import csr_array
-
-    if times.min(initial=0.0) < 0:
-        raise InputError(
-            f"a rating has the time {times.min():g}, which is before 1970; give seconds since then, or dates"
-        )
-    table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
-    return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))
+def _refuse_item_options(**options: Any) -> None:
+    """Raise an error about the first option that describes items, because no file has any."""
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name}= is about files of items, and there are none", argument=name)
 
 
 def check_dataset(data: Any) -> None:
@@ -541,14 +515,6 @@ def check_dataset(data: Any) -> None:
         raise InputError(
             f"expected a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
         )
-
-
-def _refuse_other_items(catalog: Catalog, present: Ids) -> None:
-    """Raise an error if a catalog has titles of other items only."""
-    if len(catalog) and len(present) and not catalog.has(present).any():
-        ids = f"{show(catalog.ids[0])}, while the data have items such as {show(present[0])}"
-        mixed = " (integer and string ids do not match)" if catalog.ids.dtype != present.dtype else ""
-        raise InputError(f"no item with a title is in the data{mixed}: the titles are of items such as {ids}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -563,43 +529,3 @@ class _FromFiles:
 
     def __call__(self, ratings: Ratings) -> ItemGeometry:
         return self.files.geometry_for(ratings)
-
-
-def _known_items(ratings: Ratings, known: Bools, where: str, missing: Missing, remedy: str) -> Ratings:
-    """Return the ratings of the items that are known; others are an error, or are dropped."""
-    kept = known | (np.bincount(ratings.matrix.indices, minlength=ratings.n_items) > 0)
-    if not kept.all():  # items without ratings or distances
-        ratings, known = ratings.take(items=kept), known[kept]
-    if known.all():
-        return ratings
-    unknown = ratings.items[~known]
-    n_ratings = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
-    names = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
-    report = (
-        f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} "
-        f"ratings) are not {where}: {names}"
-    )
-    if not known.any():
-        raise InputError(f"{report}. No rated item is, so no distance can be computed")
-    if missing == "error":
-        raise InputError(f"{report}. {remedy}", argument="missing")
-    doubt = ". Fewer than half are: are the ids of one catalog?" if 2 * known.sum() < len(known) else ""
-    warnings.warn(f"{report}. Their ratings are dropped{doubt}", MissingItemsWarning, stacklevel=3)
-    return ratings.take(items=known)
-
-
-def _refuse_another_catalog(ratings: Ratings, ids: Ids, known: Bools, name: str) -> None:
-    """Raise an error if nearly no rated item is described: the ids are those of another catalog."""
-    if known.mean() >= ANOTHER_CATALOG:
-        return
-    few = [", ".join(map(repr, some[:3].tolist())) for some in (ratings.items, ids)]
-    plain = {str(i).lstrip("0").casefold() for i in ids.tolist()}
-    n_alike = sum(str(i).lstrip("0").casefold() in plain for i in ratings.items.tolist())
-    hint = "pass item_id= with the column that has the rated ids"
-    if 2 * n_alike > ratings.n_items:
-        hint = "they agree except for leading zeros or case: write them the same way in both files"
-    raise InputError(
-        f"{int(known.sum()):,} of {ratings.n_items:,} rated items are described by {name}: the ids seem to "
-        f"be those of another catalog. Items are rated as {few[0]}, and described as {few[1]}; {hint}",
-        argument="item_id",
-    )

@@ -96,7 +96,7 @@ def test_large_users_are_laid_out_in_parts(lazy, monkeypatch):
 def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
     """Few queries may have no neighbors of neighbors."""
     monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
-    everyone = shortlist.Crowd.from_preferences(lazy.preferences, None)
+    everyone = shortlist.Population.from_preferences(lazy.preferences, None)
     comparison = shortlist.Comparison(lazy.geometry, everyone, 0)
     assert list(comparison.parts(np.empty(0, np.int64), 2)) == [slice(0, 0)]
 
@@ -265,7 +265,7 @@ def test_scores_are_exact_and_bounded():
 
 
 def test_laid_out_angles_are_the_distances_a_little_rounded_down(lazy):
-    crowd = shortlist.Crowd.from_preferences(lazy.preferences, embed(lazy.preferences, lazy.geometry, 0))
+    crowd = shortlist.Population.from_preferences(lazy.preferences, embed(lazy.preferences, lazy.geometry, 0))
     dense = replace(lazy.geometry, grid=lazy.geometry.grid_block(None, None))
     for u in (0, 17, 300):
         chosen = np.array([1, 40, 41, 499])
@@ -281,7 +281,7 @@ def test_laid_out_angles_are_the_distances_a_little_rounded_down(lazy):
 
 
 def test_bounds_are_below_and_near(crowd):
-    everyone = shortlist.Crowd.from_preferences(
+    everyone = shortlist.Population.from_preferences(
         crowd.preferences, embed(crowd.preferences, crowd.geometry, 0)
     )
     ratios = []

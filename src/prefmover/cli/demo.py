@@ -67,8 +67,8 @@ def demo(
     neighbors = [
         DemoNeighbor(one.user, one.distance, n_common(data, rated, one.user)) for one in table[viewer]
     ]
-    # The neighbor with the least in common: other measures cannot find such a one.
-    stranger = min(neighbors, key=lambda one: (one.n_common, one.distance))
+    # Other measures cannot find a neighbor without items in common.
+    least_common = min(neighbors, key=lambda one: (one.n_common, one.distance))
     start = time.perf_counter()
     model = fitted(data, None, ModelOptions(), threads)
     fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
@@ -78,7 +78,7 @@ def demo(
         about=f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
         ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
         neighbors=neighbors,
-        explanation=explain_users(data, user, data.user_position(stranger.user)),
+        explanation=explain_users(data, user, data.user_position(least_common.user)),
         recommendations=[DemoRecommendation(one.title, one.rating, one.reasons) for one in best],
         shares=[share_name(share) for share in SHARES],
         lists=_lists(data, folder, threads),

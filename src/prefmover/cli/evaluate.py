@@ -25,7 +25,7 @@ EXAMPLES = (
     "prefmover evaluate --config experiment.toml --out again",
 )
 
-MAX_LINES = 60  # of the table on the terminal; the report has all
+MAX_LINES = 60  # lines of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES"}
 METAVARS |= dict.fromkeys(("ks", "ns"), "NUMBERS")

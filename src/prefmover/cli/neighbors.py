@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from prefmover.cli.options import Convention, ExecutorOptions, Measure, Rated, TableFile, Threads
+from prefmover.cli.options import (
+    Convention,
+    ExecutorOptions,
+    Measure,
+    Rated,
+    TableFile,
+    Threads,
+    check_users,
+)
 from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, measure_of, n_common, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
@@ -17,6 +25,8 @@ from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
+    from prefmover.measures import Measure as MeasureRow
+    from prefmover.search import Neighbors
 
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -k 5",
@@ -66,28 +76,17 @@ def neighbors(
     """
     from prefmover.predict.inputs import guest_ratings
     from prefmover.search import nearest
-    from prefmover.search.cost import LARGE, exact_cost
 
-    if sum((bool(user), bool(rated), all_users)) != 1:
-        raise InputError("give one of --user ID, --rated ITEM=RATING or --all")
-    if all_users and not out:
-        raise InputError("--all needs a file: add --out neighbors.parquet (or .csv)")
-    if together and len(user or ()) < 2:
-        raise InputError("--together needs two or more people: give --user twice or more")
+    check_users(user, rated, all_users, together, cluster, out, "neighbors.parquet")
     file = check_writable(out)
-    if cluster.executor != "threads" and not all_users:
-        raise InputError("--executor ray is for --all; a few users need no cluster")
-    if method == "candidates" and not all_users:
-        raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
-    if method == "exact" and (recall is not None or seed is not None):
-        option = "--seed" if recall is None else "--recall"
-        raise InputError(f"{option} is for --method candidates; the exact search finds all neighbors")
+    _check_method(method, recall, seed, all_users)
     data, model = source.open(threads)
     row, convention = measure_of(model, measure, convention)
     ids = [user_id(data, one) for one in user] if user else None
     guest = parse_rated(data, rated) if rated else None
+    searches_by_bounds = row.name == "pmd" and row.searches_by_bounds(convention)
     if together:
-        if row.name != "pmd" or not row.searches_by_bounds(convention):
+        if not searches_by_bounds:
             raise InputError(
                 f"--together compares users by pmd as published only, not by {row.label} "
                 f"({row.convention(convention)}); "
@@ -95,11 +94,10 @@ def neighbors(
             )
         assert ids is not None
         return _together(data, ids, k, threads, file)
-    in_parts = all_users and row.name == "pmd" and row.searches_by_bounds(convention)
+    in_parts = all_users and searches_by_bounds
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
-    if in_parts and method == "exact" and data.n_users >= LARGE:
-        advice = "--method candidates finds most of them in a fraction of that"
-        note(f"exact neighbors of {data.n_users:,} users: {exact_cost(data, k)}; {advice}")
+    if in_parts and method == "exact":
+        _announce_cost(data, k)
     with (
         cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,
@@ -110,17 +108,45 @@ def neighbors(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,
         )  # fmt: skip
-    if file:
-        write_table(table.to_frame(), file)
-        if parts:
-            rmtree(parts, ignore_errors=True)
-        n_users, n_rows = len(table.users), len(table.neighbors)
-        found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
-        how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
-        if table.recall_ is not None:
-            how, found["recall"] = f"; recall {table.recall_}", table.recall_.to_dict()
-        note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
-        return Output(found, [str(file)])
+    return _written(table, file, parts) if file else _shown(data, table, row, k, guest)
+
+
+def _check_method(method: str, recall: float | None, seed: int | None, all_users: bool) -> None:
+    """Raise an error about options of a search that is not made."""
+    if method == "candidates" and not all_users:
+        raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
+    if method == "exact" and (recall is not None or seed is not None):
+        option = "--seed" if recall is None else "--recall"
+        raise InputError(f"{option} is for --method candidates; the exact search finds all neighbors")
+
+
+def _announce_cost(data: Dataset, k: int) -> None:
+    """Note what an exact search of many users takes."""
+    from prefmover.search.cost import LARGE, exact_cost
+
+    if data.n_users >= LARGE:
+        advice = "--method candidates finds most of them in a fraction of that"
+        note(f"exact neighbors of {data.n_users:,} users: {exact_cost(data, k)}; {advice}")
+
+
+def _written(table: Neighbors, file: Path, parts: Path | None) -> Output:
+    """Write the neighbors of users to a file; finished parts are no longer needed."""
+    write_table(table.to_frame(), file)
+    if parts:
+        rmtree(parts, ignore_errors=True)
+    n_users, n_rows = len(table.users), len(table.neighbors)
+    found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
+    how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
+    if table.recall_ is not None:
+        how, found["recall"] = f"; recall {table.recall_}", table.recall_.to_dict()
+    note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
+    return Output(found, [str(file)])
+
+
+def _shown(
+    data: Dataset, table: Neighbors, row: MeasureRow, k: int, guest: dict[Any, float] | None
+) -> Output:
+    """Return the neighbors of a few users, or of a guest."""
     users, lines, heading = [], [], ""
     n_others = counted(data.n_users - (guest is None), "user")
     for one in table.users.tolist():
@@ -136,10 +162,7 @@ def neighbors(
         elif rows:
             noun = "interaction" if data.ratings.implicit else "rating"
             heading = f"{name}: {counted(len(ratings), noun)}; nearest of {n_others}:"
-        width = max((len(str(other["user"])) for other in rows), default=0)
-        for other in rows:
-            value, common = other[row.value_name], other["n_common"] or "nothing"
-            lines.append(f"{value:9.4f}  {other['user']!s:<{width}}  {common} in common")
+        lines += _lines(rows, row.value_name)
         if len({other[row.value_name] for other in rows}) == 1 < len(rows) and not any(
             other["n_common"] for other in rows
         ):
@@ -148,6 +171,15 @@ def neighbors(
         if not rows:
             note(f"{name}: no neighbors, because {row.label} is undefined between this user and all others")
     return Output({"data": data.name, "measure": row.name, "k": k, "users": users}, lines, heading)
+
+
+def _lines(rows: list[dict[str, Any]], value_name: str) -> list[str]:
+    """Return a line for each neighbor: value, id, number of items in common."""
+    width = max((len(str(one["user"])) for one in rows), default=0)
+    return [
+        f"{one[value_name]:9.4f}  {one['user']!s:<{width}}  {one['n_common'] or 'nothing'} in common"
+        for one in rows
+    ]
 
 
 def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: Path | None) -> Output:
@@ -164,14 +196,11 @@ def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: 
         {"user": one.user, "distance": one.value, "n_common": n_common(data, rated, one.user)}
         for one in found
     ]
-    width = max((len(str(one["user"])) for one in rows), default=0)
-    lines = [
-        f"{one['distance']:9.4f}  {one['user']!s:<{width}}  {one['n_common'] or 'nothing'} in common"
-        for one in rows
-    ]
     heading = (
         f"{', '.join(map(str, ids))} together; nearest of {counted(data.n_users - len(ids), 'other user')}:"
     )
     return Output(
-        {"data": data.name, "measure": "pmd", "k": k, "group": ids, "neighbors": rows}, lines, heading
+        {"data": data.name, "measure": "pmd", "k": k, "group": ids, "neighbors": rows},
+        _lines(rows, "distance"),
+        heading,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -71,3 +72,28 @@ class ExecutorOptions:
         if self.address:
             raise InputError("--address names a Ray cluster; add --executor ray")
         return nullcontext()
+
+
+def check_users(
+    user: Sequence[str] | None,
+    rated: Sequence[str] | None,
+    all_users: bool,
+    together: bool,
+    cluster: ExecutorOptions,
+    out: str,
+    example: str,
+) -> None:
+    """Raise an error unless the options name users in one way, and others go with it.
+
+    ``example`` is the name of a file, for the message that one is needed.
+    """
+    if sum((bool(user), bool(rated), all_users)) != 1:
+        raise InputError(
+            "give one of --user ID, --rated ITEM=RATING (a person who is not in the data) or --all"
+        )
+    if all_users and not out:
+        raise InputError(f"--all needs a file: add --out {example} (or .csv)")
+    if together and len(user or ()) < 2:
+        raise InputError("--together needs two or more people: give --user twice or more")
+    if cluster.executor != "threads" and not all_users:
+        raise InputError("--executor ray is for --all; a few users need no cluster")

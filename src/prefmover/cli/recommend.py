@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads
+from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads, check_users
 from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, item_id, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
@@ -109,27 +109,18 @@ def recommend(
     Conditions of --where are on year (1994, 1994|1996, 1980..1999, or 'year>=1980'), genre and title (a part
     is enough; alternatives are separated by |). All of them must hold.
 
-    With --together, all --user form one group. Each member has the same say, and only items that no member
-    has rated are recommended.
+    With --together, all --user form one group. All members count equally, and only items that no member has
+    rated are recommended.
 
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
     from prefmover.predict.selection import Selection
 
-    if sum((bool(user), bool(rated), all_users)) != 1:
-        raise InputError(
-            "give one of --user ID, --rated ITEM=RATING (a person who is not in the data) or --all"
-        )
-    if all_users and not out:
-        raise InputError("--all needs a file: add --out recommendations.parquet (or .csv)")
-    if together and len(user or ()) < 2:
-        raise InputError("--together needs two or more people: give --user twice or more")
+    check_users(user, rated, all_users, together, cluster, out, "recommendations.parquet")
     if combine and not together:
         raise InputError("--combine is about several people together; add --together")
     file = check_writable(out)
-    if cluster.executor != "threads" and not all_users:
-        raise InputError("--executor ray is for --all; a few users need no cluster")
     data, model = source.open(threads)
     people: list[Any] = [user_id(data, one) for one in user or ()]
     guest = parse_rated(data, rated) if rated else None

@@ -299,7 +299,7 @@ def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
             raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
         item = item_id(data, title)
         if item in ratings:
-            raise InputError(f"--rated: {item_label(data, item)} is rated twice")
+            raise InputError(f"--rated: {item_label(data, item)} is rated twice; rate each item once")
         ratings[item] = rating
     return ratings
 

@@ -1,1 +1,15 @@
-"""Ratings: reading, checking, splitting."""
+"""Ratings: any input in, one checked table out.
+
+::
+
+    CSV, TSV ─ text.py ─ delimited.py ─┐
+    Parquet ─ parquet.py ──────────────┼─ columns.py ─ Columns ─ build.py ─ Ratings
+    data frame ─ frames.py ────────────┘   names.py    origin.py  ids.py     ratings.py, scale.py
+                                                                                │
+            preferences (integer masses) ─ preferences.py, mixture.py ──────────┤
+            training and test ratings ─ splits.py ──────────────────────────────┤
+            times and half-lives ─ times.py ────────────────────────────────────┘
+
+``meaning.py`` and ``feedback.py`` say whether values are ratings or counts, and ``bad_lines.py`` what happens
+to lines that cannot be used.
+"""

@@ -80,7 +80,9 @@ class Meaning:
         n_zeros = len(values) - int(kept.sum())
         if self.zeros == "missing":
             if n_zeros == len(values):
-                raise InputError(f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here")
+                raise InputError(
+                    f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here; give one above 0"
+                )
             if n_zeros:
                 LOG.info(
                     "%s: %s of %s rows have a %s of 0 and are dropped",

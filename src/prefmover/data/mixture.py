@@ -1,7 +1,7 @@
 r"""Several people as one: the mixture of their preferences.
 
-The mixture of the distributions p_u of the n people of a group gives each of them the same say, however many
-ratings they have:
+The mixture of the distributions p_u of the n members of a group weights them equally, however many ratings
+they have:
 
 .. math:: p_G(i) = \frac1n \sum_{u \in G} p_u(i).
 

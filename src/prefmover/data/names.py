@@ -106,7 +106,7 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     if len(names) > SHOWN:
         listed += f", and {len(names) - SHOWN:,} more"
     if count:
-        raise InputError(f"{file} has {count} columns named {name!r} (columns: {listed})")
+        raise InputError(f"{file} has {count} columns named {name!r}; rename all but one (columns: {listed})")
     remedy = f"pass {role}= with the name of the {role} column"
     for close in close_names(name, names, n=1):
         if SequenceMatcher(None, plain_name(name), plain_name(close)).ratio() >= CLOSE:

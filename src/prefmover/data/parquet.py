@@ -13,7 +13,7 @@ from prefmover.execution import memory
 
 __all__ = ["open_parquet", "read_parquet"]
 
-CELL_BYTES = 8  # of a value in memory, at least
+CELL_BYTES = 8  # least size of a value in memory
 
 
 def open_parquet(data: bytes, file: str) -> Any:

@@ -31,9 +31,9 @@ from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
 from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
+from prefmover.data.frames import frame_columns
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
 from prefmover.data.meaning import Meaning
-from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
 from prefmover.data.scale import LARGEST, Scale
 from prefmover.errors import InputError
@@ -208,33 +208,8 @@ class Ratings:
         >>> Ratings.from_frame(pa.table({"user": ["ann", "bob"], "item": [7, 7], "plays": [3, 1]}))["ann"]
         {7: 2.0}
         """
-        import narwhals as nw
-
         check_choices(feedback, damping, zeros)
-
-        try:
-            native: Any = nw.from_native(frame)
-        except TypeError:
-            remedy = "Ratings.from_arrays takes three lists, Ratings.from_csr a sparse matrix"
-            raise InputError(f"expected a data frame, got {type(frame).__name__}; {remedy}") from None
-        schema = native.collect_schema()
-        names, dtypes = schema.names(), schema.dtypes()
-        others = [
-            find_column(user, names, "user", "the frame"),
-            find_column(item, names, "item", "the frame"),
-        ]
-        position, implicit = find_ratings(
-            names, rating, feedback, others, lambda k: dtypes[k].is_numeric(), "the frame"
-        )
-        positions = [*others, *([] if position is None else [position])]
-        if len({*positions}) < len(positions):
-            raise InputError("user, item and rating must be different columns")
-        chosen = native.select(*(names[k] for k in positions))
-        if isinstance(chosen, nw.LazyFrame):
-            chosen = chosen.collect()
-        values: list[Any] = [_column(chosen[names[k]]) for k in positions]
-        used = (user, item, None if position is None else names[position])
-        columns = Columns((*values, None)[:3], used, Origin(), implicit=implicit)
+        columns = frame_columns(frame, user, item, rating, feedback)
         return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
@@ -270,7 +245,9 @@ class Ratings:
             kinds = ", ".join(type(values).__name__ for values in given)
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
-            raise InputError(f"users, items and ratings have different lengths: {sizes}")
+            raise InputError(
+                f"users, items and ratings differ in length: {sizes}; give one of each per rating"
+            )
         implicit = ratings is None or feedback == "implicit"
         names = ("users", "items", None if ratings is None else "ratings")
         columns = Columns((users, items, ratings), names, Origin(), implicit=implicit)
@@ -364,7 +341,7 @@ class Ratings:
         for axis, n, kind in zip((users, items), matrix.shape, ("user", "item"), strict=True):
             ids.append(as_ids(np.arange(n) if axis is None else axis, kind))
             if len(ids[-1]) != n:
-                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s")
+                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s; give as many")
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
@@ -482,7 +459,7 @@ class Ratings:
         return Ratings(moved, self.users, items, self.scale)
 
     def free_name(self, name: Any) -> Any:
-        """Return a name for somebody new: the given one, with a prime or several if it is the id of a user.
+        """Return a name for a new user: the given one, with a prime or several if it is the id of a user.
 
         >>> Ratings.from_arrays(["ann", "guest"], ["x", "y"], [5, 3]).free_name("guest")
         "guest'"
@@ -524,7 +501,7 @@ class Ratings:
                 f"counts damped by {scale.damping}" if scale.implicit else "explicit ratings"
                 for scale in (self.scale, other.scale)
             ]
-            raise InputError(f"the two tables do not mean the same: {kinds[0]}, and {kinds[1]}")
+            raise InputError(f"one table has {kinds[0]}, the other {kinds[1]}; read both in the same way")
         users = np.concatenate([self.users.astype(object), other.users.astype(object)])
         if self.users.dtype == other.users.dtype == np.int64:
             users = users.astype(np.int64)
@@ -594,16 +571,6 @@ class Ratings:
         return pa.table({"user": users, "item": items, name: pa.array(self.matrix.data)})
 
 
-def _column(series: Any) -> Any:
-    """Return a narwhals series as an Arrow array, or as a list if Arrow does not support its values."""
-    import pyarrow as pa
-
-    try:
-        return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError):
-        return series.to_list()
-
-
 def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:
     """Return a mask or an array of positions as checked positions."""
     if chosen is None:
@@ -611,7 +578,7 @@ def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:
     array = np.asarray(chosen)
     if array.dtype == np.bool_:
         if array.shape != (n,):
-            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {kind}s")
+            raise InputError(f"a mask of shape {array.shape} does not fit {n:,} {kind}s; give one entry each")
         return np.flatnonzero(array)
     positions = as_positions(array, n, kind)
     if array.ndim != 1 or len(np.unique(positions)) < len(positions):

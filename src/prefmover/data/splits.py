@@ -18,7 +18,7 @@ positions stay the same, and in the test set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
+from prefmover.data.times import known_times, rating_times
 from prefmover.errors import InputError, UnknownIdError, check_whole_number
 
 __all__ = [
@@ -206,65 +207,6 @@ def leave_last_out(ratings: Ratings, times: Any, n: int = 1) -> Split:
         raise InputError(f"no user has more than {n} ratings; there is nobody to leave the last {n} out of")
     name = f"all but the last {n} of each user"
     return _split(ratings, ~(has_more & (rank < n)), name, kind="last", times=when)
-
-
-def rating_times(ratings: Ratings, times: Any) -> Floats:
-    """Return the time of each rating, in the order of ``ratings.matrix.data``.
-
-    Parameters
-    ----------
-    times
-        ``{(user, item): time}``; a frame with columns user, item and time; a :class:`~prefmover.Ratings`
-        whose values are times, such as ``Ratings.read(file, rating="timestamp")``; or an array in the order
-        of ``ratings.matrix.data``: by user, and each user's by item. Times are numbers from
-        0, such as seconds. Entries of pairs that are not rated are ignored.
-    """
-    if isinstance(times, Mapping):
-        try:
-            users, items = zip(*times, strict=True)
-        except (TypeError, ValueError):
-            raise InputError("times must map (user, item) to numbers") from None
-        times = Ratings.from_arrays(users, items, list(times.values()), feedback="explicit")
-    elif hasattr(times, "columns") or hasattr(times, "column_names"):
-        times = Ratings.from_frame(times, rating="time", duplicates="last", feedback="explicit")
-    if isinstance(times, Ratings):
-        return _looked_up(ratings, times)
-    try:
-        when = np.asarray(times, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"times is a {type(times).__name__}; give a number for each rating") from None
-    if when.shape != (ratings.n_ratings,) or not np.isfinite(when).all():
-        raise InputError(
-            f"times has shape {when.shape}; give a finite number for each of {ratings.n_ratings:,} ratings"
-        )
-    return when
-
-
-def known_times(ratings: Ratings, times: Ratings) -> Floats:
-    """Return the entries of another table at the ratings of this one; NaN where it has none."""
-    rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
-    at = columns[ratings.matrix.indices]
-    keys = times.rows() * times.n_items + times.matrix.indices
-    wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
-    if not len(keys):
-        return np.full(len(wanted), np.nan)
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[found] == wanted, times.matrix.data[found], np.nan)
-
-
-def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
-    """Return the entries of another table at the ratings of this one; all must be there."""
-    when = known_times(ratings, times)
-    missing = np.isnan(when)
-    if missing.any():
-        first = int(missing.argmax())
-        user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
-        item = ratings.items[ratings.matrix.indices[first : first + 1]].tolist()[0]
-        raise InputError(
-            f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
-            "the time of every rating"
-        )
-    return when
 
 
 def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:

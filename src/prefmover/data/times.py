@@ -1,4 +1,4 @@
-r"""Old ratings count less: half-lives.
+r"""When ratings were given, and half-lives: old ratings count less.
 
 With a half-life h, the mass of a rating is multiplied by 2^(−age / h). Preferences are shares of a user's
 total, so only differences of age within a user matter: ages are measured from the user's latest rating. A
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -23,9 +24,10 @@ import numpy as np
 
 from prefmover._typing import Floats
 from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
 from prefmover.errors import InputError
 
-__all__ = ["duration", "half_life_weights", "in_seconds"]
+__all__ = ["duration", "half_life_weights", "in_seconds", "known_times", "rating_times", "time_table"]
 
 LOG = logging.getLogger(__name__)
 
@@ -112,3 +114,95 @@ def half_life_weights(ratings: Ratings, times: Floats, half_life: float) -> Floa
     np.maximum.at(latest, rows, when)
     weights: Floats = np.exp2((when - latest[rows]) / half_life)
     return weights
+
+
+def rating_times(ratings: Ratings, times: Any) -> Floats:
+    """Return the time of each rating, in the order of ``ratings.matrix.data``.
+
+    Parameters
+    ----------
+    times
+        ``{(user, item): time}``; a frame with columns user, item and time; a :class:`~prefmover.Ratings`
+        whose values are times, such as ``Ratings.read(file, rating="timestamp")``; or an array in the order
+        of ``ratings.matrix.data``: by user, and each user's by item. Times are numbers from
+        0, such as seconds. Entries of pairs that are not rated are ignored.
+    """
+    if isinstance(times, Mapping):
+        try:
+            users, items = zip(*times, strict=True)
+        except (TypeError, ValueError):
+            raise InputError("times must map (user, item) to numbers") from None
+        times = Ratings.from_arrays(users, items, list(times.values()), feedback="explicit")
+    elif hasattr(times, "columns") or hasattr(times, "column_names"):
+        times = Ratings.from_frame(times, rating="time", duplicates="last", feedback="explicit")
+    if isinstance(times, Ratings):
+        return _looked_up(ratings, times)
+    try:
+        when = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"times is a {type(times).__name__}; give a number for each rating") from None
+    if when.shape != (ratings.n_ratings,) or not np.isfinite(when).all():
+        raise InputError(
+            f"times has shape {when.shape}; give a finite number for each of {ratings.n_ratings:,} ratings"
+        )
+    return when
+
+
+def known_times(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one; NaN where it has none."""
+    rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
+    at = columns[ratings.matrix.indices]
+    keys = times.rows() * times.n_items + times.matrix.indices
+    wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
+    if not len(keys):
+        return np.full(len(wanted), np.nan)
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[found] == wanted, times.matrix.data[found], np.nan)
+
+
+def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one; all must be there."""
+    when = known_times(ratings, times)
+    missing = np.isnan(when)
+    if missing.any():
+        first = int(missing.argmax())
+        user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
+        item = ratings.items[ratings.matrix.indices[first : first + 1]].tolist()[0]
+        raise InputError(
+            f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
+            "the time of every rating"
+        )
+    return when
+
+
+def time_table(ratings: Ratings, times: Any) -> Ratings | None:
+    """Return the times of ratings, in any form, as a table of seconds; None for none."""
+    if times is None:
+        return None
+    if isinstance(times, Ratings):
+        m = times.matrix
+        return _seconds(times, m.data, m.indices, m.indptr)
+    m = ratings.matrix
+    if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
+        seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
+        times = np.where(np.isnat(times), np.nan, seconds)
+    numbers = isinstance(times, np.ndarray) and times.dtype.kind in "iuf"
+    if numbers and times.shape == m.data.shape and not np.isinf(times).any():
+        when, kept = np.asarray(times, np.float64), ~np.isnan(times)
+    else:
+        when = rating_times(ratings, times)
+        kept = np.ones(len(when), bool)
+    indptr = np.concatenate(([0], np.cumsum(kept)))[m.indptr].astype(m.indptr.dtype)
+    return _seconds(ratings, when[kept], m.indices[kept], indptr)
+
+
+def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:
+    """Return times, in their own unit, as a table of seconds with the users and items of ratings."""
+    from scipy.sparse import csr_array
+
+    if times.min(initial=0.0) < 0:
+        raise InputError(
+            f"a rating has the time {times.min():g}, which is before 1970; give seconds since then, or dates"
+        )
+    table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
+    return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))

@@ -24,9 +24,9 @@ from prefmover.execution import atomic
 __all__ = ["Files", "reading"]
 
 COPY_BYTES = 1 << 20
-MAX_BYTES = 1 << 32  # of one unpacked file; the longest of MovieLens has a fifth of it
-MAX_DIRECTORY_BYTES = 1 << 20  # of the list of entries in an archive; that of MovieLens has a few thousand
-END_BYTES = 22 + (1 << 16) + 20 + 56  # at the end of an archive, with the longest comment and zip64 records
+MAX_BYTES = 1 << 32  # size of one unpacked file; the largest of MovieLens has a fifth of it
+MAX_DIRECTORY_BYTES = 1 << 20  # size of an archive's list of entries; that of MovieLens has a few thousand
+END_BYTES = 22 + (1 << 16) + 20 + 56  # end of an archive, with the longest comment and zip64 records
 
 # The errors of zipfile and gzip for damaged data.
 # fmt: off
@@ -99,7 +99,7 @@ class Files:
                 found = deeper if is_deeper else chosen
                 if place.name in found:
                     both = f"{found[place.name].filename} and {entry.filename}"
-                    raise InputError(f"{path} has {place.name} twice: {both}")
+                    raise InputError(f"{path} has {place.name} twice: {both}; remove one of them")
                 _refuse_unusual(entry, path)
                 found[place.name] = entry
         chosen |= deeper

@@ -49,8 +49,8 @@ GIVEN_NAMES = (
     "tara tariq teo tessa thea tomas vera viktor wanda xenia yara yuki yusuf zara zeno zoe"
 )
 INITIALS = "bdhklmrt"
-SPARSE_SHARE = 0.2  # of viewers with 3 to 8 ratings; the others have 9 to 80
-EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # by fame
+SPARSE_SHARE = 0.2  # share of viewers with 3 to 8 ratings; the others have 9 to 80
+EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # weight of a film, by its fame
 
 
 class Films(NamedTuple):

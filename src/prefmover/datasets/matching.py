@@ -16,9 +16,9 @@ from prefmover.items.catalog import Catalog, plain_title
 
 __all__ = ["match"]
 
-MIN_SIMILARITY = 0.88  # of two spellings of one title; sequels are below it
+MIN_SIMILARITY = 0.88  # similarity of two spellings of one title; sequels are below it
 NUMBER = r"\d+|\b[ivx]+\b"
-MAX_YEARS = 2  # by which catalogs may disagree about a release
+MAX_YEARS = 2  # years by which catalogs may disagree about a release
 
 
 def match(here: Catalog, there: Catalog) -> dict[Any, Any]:

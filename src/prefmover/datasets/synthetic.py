@@ -70,28 +70,16 @@ def synthetic(
 
     Examples
     --------
-    >>> crowd = synthetic(1000, 200, ratings=(30, 30))
-    >>> crowd.ratings
+    >>> data = synthetic(1000, 200, ratings=(30, 30))
+    >>> data.ratings
     Ratings(1,000 users x 200 items, 30,000 ratings from 1 to 5 in steps of 0.5)
-    >>> crowd.geometry
+    >>> data.geometry
     ItemGeometry(synthetic: 32 features, angle: 200 items, dense, metric by construction)
     """
     from scipy.sparse import csr_array
 
     fewest, most = ratings
-    sizes = {"users": users, "items": items, "tastes": tastes, "features": features, "ratings": fewest}
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, not {size!r}")
-    if not fewest <= most <= items:
-        remedy = "give the smallest and the largest number of items that a user rates"
-        raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
-    if mean is not None and not (isinstance(mean, Real) and fewest < mean < most):
-        raise InputError(
-            f"mean={mean!r} is not between the smallest and the largest number, {fewest} and {most}"
-        )
-    if tastes > items:
-        raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
+    _check_sizes(users, items, tastes, features, fewest, most, mean)
     world = np.random.default_rng([seed, 0])
     drawn = _Items.draw_all(items, tastes, features, world)
     counts = _counts(fewest, most, mean, users, world)
@@ -123,6 +111,25 @@ def synthetic(
         terms="Free of rights (CC0 1.0): users, items and ratings are made up.",
         citation="The prefmover developers. Synthetic ratings.",
     )
+
+
+def _check_sizes(
+    users: int, items: int, tastes: int, features: int, fewest: int, most: int, mean: float | None
+) -> None:
+    """Raise an error about sizes for which there are no data."""
+    sizes = {"users": users, "items": items, "tastes": tastes, "features": features, "ratings": fewest}
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {size!r}")
+    if not fewest <= most <= items:
+        remedy = "give the smallest and the largest number of items that a user rates"
+        raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
+    if mean is not None and not (isinstance(mean, Real) and fewest < mean < most):
+        raise InputError(
+            f"mean={mean!r} is not between the smallest and the largest number, {fewest} and {most}"
+        )
+    if tastes > items:
+        raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
 
 
 def _counts(fewest: int, most: int, mean: float | None, users: int, random: np.random.Generator) -> Ints:

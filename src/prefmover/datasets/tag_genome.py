@@ -43,7 +43,7 @@ FORMS = {
 }
 FILES = tuple(name for scores, (_, tags, _) in FORMS.items() for name in (scores, tags))
 CACHE_VERSION = 1
-MAX_BYTES = 1 << 31  # of the array; the largest published takes 62 MB
+MAX_BYTES = 1 << 31  # size of the array; the largest published takes 62 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)

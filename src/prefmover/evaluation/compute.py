@@ -47,7 +47,7 @@ class TrainTest(NamedTuple):
     share: float
     repeat: int
     split: Split
-    data: Dataset  # for training
+    data: Dataset  # with the training ratings
 
     @property
     def seed(self) -> int:

@@ -30,6 +30,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
+from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
 from prefmover.measures.pairs import Pairs
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
@@ -126,9 +127,8 @@ def _mean_vectors(pairs: Pairs) -> Callable[[Ints], Floats]:
     P = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)[:, rated]
     S = geometry.similarity(rated, rated)
     length = np.empty(ratings.n_users)
-    for start in range(0, ratings.n_users, BLOCK_ROWS):
-        block = P[start : start + BLOCK_ROWS]
-        length[start : start + BLOCK_ROWS] = np.sqrt(block.multiply(block @ S).sum(axis=1))
+    for block in slices(ratings.n_users, BLOCK_ROWS):
+        length[block] = np.sqrt(P[block].multiply(P[block] @ S).sum(axis=1))
     length[length == 0] = np.nan
     Q, to_length = P[pairs.others], length[pairs.others]
 

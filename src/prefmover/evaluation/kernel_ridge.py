@@ -127,7 +127,8 @@ def _pmd(data: Dataset, n_threads: int | None) -> Floats:
 
 def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
     geometry, P = _geometry(data, "rwmd"), _shares(data)
-    nearest = np.zeros((data.n_items, data.n_users), np.float32)  # of each item, to the items of each user
+    # The distance of each item to the nearest item of each user.
+    nearest = np.zeros((data.n_items, data.n_users), np.float32)
     for u in np.flatnonzero(~_empty(P)).tolist():
         items = P.indices[P.indptr[u] : P.indptr[u + 1]]
         nearest[:, u] = geometry.grid_block(items, None).min(axis=0) * geometry.unit

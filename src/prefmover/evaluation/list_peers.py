@@ -30,6 +30,7 @@ from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, Values, interactions
 from prefmover.execution.memory import require
+from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
 from prefmover.predict.item_side import ItemSide
 
@@ -116,8 +117,8 @@ class ItemKNN(ScoringRecommender):
         require(24 * (BLOCK_ITEMS * data.n_items + n_stored), what, LEAVE_OUT)
         X, seen = interactions(data.ratings, self.values), interactions(data.ratings, "seen")
         items, raters, blocks = X.T.tocsr(), seen.T.tocsr(), []
-        for first in range(0, data.n_items, BLOCK_ITEMS):
-            some = np.arange(first, min(first + BLOCK_ITEMS, data.n_items))
+        for block in slices(data.n_items, BLOCK_ITEMS):
+            some = np.arange(block.start, block.stop)
             S = _cosines(items, some)
             S[np.arange(len(some)), some] = 0.0
             if self.shrinkage:

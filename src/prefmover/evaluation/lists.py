@@ -2,7 +2,7 @@
 
 Every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
 the user rated in training, one that is not in the data, and one that is in the list already, take a place and
-are never a hit. They are counted, and so are lists that are too short: nothing is repaired in silence.
+are never a hit. They are counted, and so are lists that are too short: nothing is repaired silently.
 """
 
 from __future__ import annotations

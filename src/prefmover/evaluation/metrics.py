@@ -11,7 +11,7 @@ mrr         1 / k for the first hit, 0 without one
 hit_rate    1 if there is a hit
 ==========  ==================================================================================
 
-All are means over users with R > 0. Lists that are too short are not helped: an empty place is no hit.
+All are means over users with R > 0. An empty place in a list that is too short is no hit.
 
 Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, cornac's ``NDCG`` and
 implicit's; recall, precision and hit rate equal cornac's. They differ here: LensKit's nDCG divides by
@@ -25,7 +25,9 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
+from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.ndcg import discounts, ideal_dcg
 
 __all__ = [
     "PER_USER",
@@ -113,10 +115,10 @@ def user_metrics(hits: npt.ArrayLike, n_relevant: npt.ArrayLike, n: int | None =
         raise InputError(f"n is {n!r}; give a whole number from 1 to {h.shape[1]}")
     if relevant.size and relevant.min() < 1:
         raise InputError(f"user {int(relevant.argmin())} has no relevant item; leave such users out")
-    h, gains = h[:, :n], 1 / np.log2(np.arange(2, n + 2))
-    ideal, total = np.cumsum(gains)[np.minimum(relevant, n) - 1], h.sum(axis=1)
+    h = h[:, :n]
+    total = h.sum(axis=1)
     return {
-        "ndcg": h @ gains / ideal,
+        "ndcg": h @ discounts(n) / ideal_dcg(relevant, n),
         "recall": total / relevant,
         "precision": total / n,
         "mrr": np.where(total > 0, 1 / (1 + h.argmax(axis=1)), 0.0),
@@ -141,9 +143,8 @@ def expected_at_random(n_relevant: Ints, n_candidates: Ints, n: int) -> dict[str
         first = missed * np.clip(n_relevant / np.maximum(left, 1), 0.0, 1.0) * (left > 0)
         reciprocal += first / place
         missed = missed - first
-    gains = np.cumsum(1 / np.log2(np.arange(2, n + 2)))
     return {
-        "ndcg": float((p * gains[places - 1] / gains[np.minimum(n_relevant, n) - 1]).mean()),
+        "ndcg": float((p * ideal_dcg(places, n) / ideal_dcg(n_relevant, n)).mean()),
         "recall": float((p * places / n_relevant).mean()),
         "precision": float((p * places / n).mean()),
         "mrr": float(reciprocal.mean()),
@@ -195,8 +196,8 @@ def diversity(positions: Ints, geometry: ItemGeometry) -> float | None:
     length = positions.shape[1]
     rows = np.flatnonzero((positions >= 0).sum(axis=1) > 1)
     at_once, total = max(1, BLOCK_ENTRIES // length**2), 0.0
-    for start in range(0, len(rows), at_once):
-        block = positions[rows[start : start + at_once]]
+    for some in slices(len(rows), at_once):
+        block = positions[rows[some]]
         here = block >= 0
         pairs = here[:, :, None] & here[:, None, :]
         d = np.where(pairs, _distances(np.where(here, block, 0), geometry), 0.0)

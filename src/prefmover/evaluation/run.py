@@ -433,7 +433,10 @@ class _Run:
             return k_fold(self.data.ratings, e.repeats, e.seed)
         folds = self.data.folds()
         if len(folds) < e.repeats:
-            raise InputError(f"repeats is {e.repeats}, but {self.data.name} has {len(folds)} published folds")
+            raise InputError(
+                f"repeats is {e.repeats}, but {self.data.name} has {len(folds)} published folds; "
+                "give at most as many"
+            )
         return folds
 
     def _bytes(self) -> int:
@@ -479,7 +482,7 @@ def _result(record: AnyRecord) -> str:
 
 
 def _tell_progress(tell: Tell, label: str) -> Progress:
-    """Return a callback that tells from time to time how much of a long record is done."""
+    """Return a callback that logs, from time to time, how much of a long record is done."""
     start = last = time.monotonic()
 
     def progress(done: int, total: int) -> None:

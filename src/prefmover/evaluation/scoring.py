@@ -16,6 +16,7 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
+from prefmover.execution.threads import slices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -144,10 +145,9 @@ class ScoringRecommender(ABC):
         order = np.argsort(hashed(0, np.arange(ratings.n_items)), kind="stable")
         out = np.full((len(at), min(n, ratings.n_items)), -1, dtype=np.int64)
         step = max(1, BLOCK_ENTRIES // max(1, ratings.n_items))
-        for start in range(0, len(at), step):
-            block = at[start : start + step]
-            scores: Any = np.array(self._scores(block))
-            rated = matrix[block]
-            scores[np.repeat(np.arange(len(block)), np.diff(rated.indptr)), rated.indices] = -np.inf
-            out[start : start + step] = top_positions(scores, order, n)
+        for block in slices(len(at), step):
+            scores: Any = np.array(self._scores(at[block]))
+            rated = matrix[at[block]]
+            scores[np.repeat(np.arange(len(scores)), np.diff(rated.indptr)), rated.indices] = -np.inf
+            out[block] = top_positions(scores, order, n)
         return ScoredLists(ratings.items, out)

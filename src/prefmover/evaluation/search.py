@@ -1,7 +1,7 @@
 """The search for settings: each recommender with a grid gets the same number of trials on a validation part.
 
 The validation part is a share of the *training* ratings, held out in the way in which the test part was
-(:func:`~prefmover.data.splits.validation_split`). Nothing of the test part is in reach. After the search, the
+(:func:`~prefmover.data.splits.validation_split`). The search does not see the test part. After it, the
 recommender is fitted to all training ratings with the settings that had the highest nDCG, or the lowest mean
 absolute error of predicted ratings.
 

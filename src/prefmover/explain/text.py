@@ -37,7 +37,7 @@ __all__ = [
 
 Label = Callable[[Any], str]
 
-_VERBS = {"likes": "like", "dislikes": "dislike"}  # by the kind of a flow
+_VERBS = {"likes": "like", "dislikes": "dislike"}  # verb for each kind of flow
 
 
 def user_title(explanation: UserExplanation) -> str:

@@ -87,10 +87,12 @@ class Catalog:
         genres = [()] * len(ids) if genres is None else genres
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
-            raise InputError(f"ids, titles, years and genres differ in length: {sorted(sizes)}")
+            raise InputError(
+                f"ids, titles, years and genres differ in length: {sorted(sizes)}; give one each"
+            )
         ids, year_array = as_ids(ids, "item"), frozen(np.array(years, dtype=np.int64))
         vars(self).update(ids=ids, titles=tuple(titles), years=year_array, genres=tuple(map(tuple, genres)))
-        vars(self).update(_index=IdIndex("item", ids))  # in this way because the dataclass is frozen
+        vars(self).update(_index=IdIndex("item", ids))  # not by assignment: the dataclass is frozen
 
     @classmethod
     def from_ids(cls, ids: Ids) -> Catalog:

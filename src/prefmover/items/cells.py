@@ -30,7 +30,7 @@ def words_in_cells(cells: Sequence[Any], *, split: bool = True) -> list[list[str
     """
     filled = [cell for cell in cells if not isinstance(cell, str) or cell.strip()]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Python about backslashes in texts
+        warnings.simplefilter("ignore")  # Python warns of backslashes in texts
         if filled and 2 * sum(map(_is_list, filled)) >= len(filled):
             return [_listed(cell) if _is_list(cell) else _split(cell, None) for cell in cells]
     mark = next((m for m in MARKS if any(m in cell for cell in filled)), None) if split else None
@@ -75,7 +75,7 @@ def _name(one: Any) -> str:
 def _parsed(text: str) -> Any:
     """Return the value of a text in JSON, or in the notation of Python or NumPy; None if it is neither.
 
-    >>> _parsed("['a' 'b']")  # of NumPy; in Python, 'a' 'b' would be 'ab'
+    >>> _parsed("['a' 'b']")  # as NumPy prints it; in Python, 'a' 'b' would be 'ab'
     ['a', 'b']
     """
     try:

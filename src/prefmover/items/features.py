@@ -14,20 +14,20 @@ results are in ``docs/guide/data.md``, the experiment in ``benchmarks/bench_geom
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ids
-from prefmover.data.ids import IdIndex, as_ids, encode, frozen
+from prefmover._typing import Floats
+from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.items.encoders import Encoder, encode_texts
 from prefmover.items.rows import finite_rows
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from prefmover.items.tag_profiles import ProfileInputs, tag_profiles
+from prefmover.items.terms import genre_matrix, term_counts, tf_idf, truncated_svd
+from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, normalized
 
 # fmt: off
 __all__ = [
@@ -36,27 +36,7 @@ __all__ = [
 ]
 # fmt: on
 
-MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
-RIDGE = 0.025  # the penalty of regressions between blocks, per item
-
-
-class ItemVectors(NamedTuple):
-    """Vectors of items.
-
-    Attributes
-    ----------
-    items : ndarray of shape (n,)
-        Item ids.
-    vectors : float64 ndarray of shape (n, d)
-        Unit rows, or rows of zeros for items about which nothing is known.
-    name : str
-        The source of the vectors.
-    """
-
-    items: Ids
-    vectors: Floats
-    name: str
 
 
 def from_tags(
@@ -97,9 +77,9 @@ def from_tags(
     n = len(rows) if ids is None else len(ids)
     weighted = tf_idf(matrix, min_items=min_items)
     if dimensions is None:
-        return _result(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
+        return normalized(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
     X = truncated_svd(weighted, dimensions)[:n]
-    return _result(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
+    return normalized(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
 
 
 def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVectors:
@@ -121,8 +101,8 @@ def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVector
            [0.    , 0.    ]])
     """
     ids = as_ids(items, "item")
-    names, X = _genre_matrix(len(ids), genres)
-    return _result(ids, X, f"genres: {len(names)}")
+    names, X = genre_matrix(len(ids), genres)
+    return normalized(ids, X, f"genres: {len(names)}")
 
 
 def from_text(
@@ -161,12 +141,12 @@ def from_text(
         raise InputError(f"{len(texts)} texts for {len(ids)} items; expected one per item")
     if encoder is not None:
         if options:
-            raise InputError(f"{', '.join(options)} is an option of tf-idf, not of an encoder")
+            raise InputError(f"{', '.join(options)} is an option of tf-idf; leave it out with an encoder")
         return from_vectors(ids, encode_texts(texts, encoder), name=name)
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
     if not word_items:
-        return _result(ids, np.zeros((len(ids), 1)), f"{name}: no words")
+        return normalized(ids, np.zeros((len(ids), 1)), f"{name}: no words")
     return from_tags(word_items, [word for some in words for word in some], ids=ids, name=name, **options)
 
 
@@ -195,7 +175,7 @@ def from_vectors(
     if centered and np.count_nonzero(known) > 1:
         X[known] -= X[known].mean(axis=0)
         X[np.abs(X).max(axis=1) < 1e-12 * np.abs(X).max()] = 0.0  # the mean itself has no direction
-    return _result(ids, X, f"{name}: {X.shape[1]} numbers")
+    return normalized(ids, X, f"{name}: {X.shape[1]} numbers")
 
 
 def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: bool = True) -> ItemVectors:
@@ -226,12 +206,12 @@ def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: boo
     ids = as_ids(items, "item")
     R = sparse.csr_array(matrix, dtype=np.float64)
     if R.shape[1] != len(ids):
-        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids")
+        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids; give as many ids")
     counts = np.diff(R.indptr)
     means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1) * centered
     E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)
     X = truncated_svd(sparse.csr_array(E.T), dimensions)
-    return _result(ids, X, f"training ratings: SVD to {X.shape[1]}")
+    return normalized(ids, X, f"training ratings: SVD to {X.shape[1]}")
 
 
 def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> ItemVectors:
@@ -267,23 +247,13 @@ def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> Ite
     """
     if len(blocks) < 2:
         raise InputError(f"combine needs two or more feature blocks, got {len(blocks)}")
-    w = _checked_weights(weights, len(blocks))
+    w = block_weights(weights, len(blocks))
     if len({block.items.dtype for block in blocks}) > 1:
         raise InputError("some item ids are integers and some are strings; make them the same type")
     ids = as_ids(list(dict.fromkeys(item for block in blocks for item in block.items.tolist())), "item")
     parts = [np.sqrt(x) * aligned(block, ids) for x, block in zip(w, blocks, strict=True)]
     label = " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
-    return _result(ids, np.hstack(_filled(parts)), label)
-
-
-def aligned(block: ItemVectors, ids: Ids) -> Floats:
-    """Return the unit rows of a block for some items, in their order; zeros for those that it lacks."""
-    if len(block.items) and len(ids) and block.items.dtype != ids.dtype:
-        raise InputError(f"item ids are integers or strings, but not both; those of {block.name!r} differ")
-    X = np.zeros((len(ids), block.vectors.shape[1]))
-    at = IdIndex("item", ids).get(block.items)
-    X[at[at >= 0]] = _unit_rows(block.vectors)[at >= 0]
-    return X
+    return normalized(ids, np.hstack(_filled(parts)), label)
 
 
 def _filled(parts: list[Floats]) -> list[Floats]:
@@ -308,295 +278,3 @@ def _filled(parts: list[Floats]) -> list[Floats]:
         whole[missing] = mean + (P[missing] - center) @ B
         filled.append(whole)
     return filled
-
-
-def tag_profiles(
-    items: Any,
-    tags: Sequence[str],
-    counts: npt.ArrayLike | None = None,
-    *,
-    ids: Any,
-    genres: Sequence[str | Sequence[str]],
-    dimensions: int = 50,
-    min_items: int = 20,
-    tag_weight: float = 1.5,
-    ridge: float = RIDGE,
-    common: float = 0.4,
-    blocks: Sequence[ItemVectors] = (),
-    weights: Sequence[float] | None = None,
-) -> ItemVectors:
-    """Return vectors of predicted tags: a small, self-made tag genome.
-
-    People give few tags, and most pairs of items have none in common, although genres and other tags
-    suggest which ones they could have. So predict them:
-
-    1. Each item gets features f: its genres, ``tag_weight`` times its latent tag vector
-       (:func:`from_tags`), and its rows of further ``blocks``, if there are any, times their weights. They
-       are centered; an item that lacks a block has its mean there, which predicts nothing.
-    2. A ridge regression B from f to the (unit) tf-idf rows of the frequent tags is fitted over the
-       items that have tags. The predicted profile of an item is fB; only its inner products matter,
-       so the profile is stored as f(BBᵀ)^½, no longer than f.
-    3. One more coordinate, the same for all items, represents what any two items have in common.
-       Items with a weak profile are close to it, and so to each other.
-
-    Only tags, genres and blocks are used: no ratings, and nothing from the Tag Genome.
-
-    Parameters
-    ----------
-    items, tags, counts
-        As in :func:`from_tags`.
-    ids, genres : sequence
-        The items of the result, and the genres of each (:func:`from_genres`).
-    dimensions : int
-        Length of the latent tag vectors.
-    min_items : int
-        Tags of fewer items are not predicted; they still shape the latent vectors.
-    tag_weight, ridge, common : float
-        Weight of tags against genres in the features; penalty of the regression, per item; size of the
-        common coordinate, in units of the root mean square length of a profile.
-    blocks, weights
-        Further features of the items, such as :func:`from_vectors`, and the weight of each: 1 by default,
-        and 0 leaves it out. The regression decides which of their dimensions matter, and how much.
-
-    Examples
-    --------
-    >>> v = tag_profiles([1, 1, 2, 2, 3], ["space", "robot", "space", "robot", "love"], ids=[1, 2, 3, 4, 5],
-    ...     genres=["Sci-Fi", "Sci-Fi", "Drama", "Drama", ""], dimensions=2, min_items=1)
-    >>> cosines = v.vectors @ v.vectors.T
-    >>> bool(cosines[3, 2] > cosines[3, 1]), v.vectors.any(axis=1)
-    (True, array([ True,  True,  True,  True, False]))
-    """
-    inputs = ProfileInputs.of_tags(items, tags, counts, ids, genres, dimensions, min_items)
-    return inputs.vectors(blocks, weights, tag_weight=tag_weight, ridge=ridge, common=common)
-
-
-class ProfileInputs(NamedTuple):
-    """What tag profiles are computed from, whatever the weights: see :func:`tag_profiles`.
-
-    Attributes
-    ----------
-    genres, latent
-        (n_items, n_genres) and (n_items, d) features: genres as 0 and 1, latent tag vectors.
-    targets
-        (n_items, n_tags) unit rows of frequent tags.
-    """
-
-    ids: Ids
-    genres: Floats
-    n_genres: int
-    latent: Floats
-    targets: sparse.csr_array
-
-    @classmethod
-    def of_tags(
-        cls,
-        items: Any,
-        tags: Sequence[str],
-        counts: npt.ArrayLike | None,
-        ids: Any,
-        genres: Sequence[str | Sequence[str]],
-        dimensions: int = 50,
-        min_items: int = 20,
-    ) -> ProfileInputs:
-        """Return the inputs for tags in rows: items, tags, counts."""
-        ids = as_ids(ids, "item")
-        names, G = _genre_matrix(len(ids), genres)
-        _, matrix, _ = term_counts(items, tags, counts, ids=ids)
-        latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
-        targets = tf_idf(matrix[: len(ids)], min_items=min_items)
-        if not targets.nnz:
-            remedy = "lower min_items, or use from_genres"
-            raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
-        return cls(ids, G, len(names), latent, targets)
-
-    def with_taste(self, taste: ItemVectors, counts: npt.ArrayLike, size: float = 1.0) -> ProfileInputs:
-        """Return inputs whose profiles also predict vectors of **training** ratings (:func:`from_ratings`).
-
-        Content then counts by how well it predicts what people like together, even for items without
-        ratings. The targets of an item with n ratings are ``size`` √(n / (n + 10)) times its unit vector.
-
-        Parameters
-        ----------
-        taste, counts
-            Vectors of items, and the number of ratings of each.
-        """
-        from scipy import sparse
-
-        n = np.asarray(counts, dtype=np.float64)
-        trusted = np.sqrt(n / (n + 10))[:, None] * taste.vectors
-        rows = np.zeros((len(self.ids), trusted.shape[1]))
-        at = IdIndex("item", self.ids).get(taste.items)
-        rows[at[at >= 0]] = size * trusted[at >= 0]
-        return self._replace(targets=sparse.csr_array(sparse.hstack([self.targets, sparse.csr_array(rows)])))
-
-    def vectors(
-        self,
-        blocks: Sequence[ItemVectors] = (),
-        weights: Sequence[float] | None = None,
-        *,
-        tag_weight: float = 1.5,
-        ridge: float = RIDGE,
-        common: float = 0.4,
-    ) -> ItemVectors:
-        """Return the profiles, given weights of the features."""
-        w = _checked_weights(weights, len(blocks), zero=True)
-        tagged = np.diff(self.targets.indptr) > 0
-        known = self.genres.any(axis=1) | self.latent.any(axis=1)
-        parts, used = [self.genres, tag_weight * self.latent], []
-        for block, weight in zip(blocks, w, strict=True):
-            X = aligned(block, self.ids)
-            has = X.any(axis=1)
-            if weight and (has & tagged).any():
-                X[~has] = X[has & tagged].mean(axis=0)
-                parts.append(weight * X)
-                used.append(f" + {weight:g} x {block.name}")
-                known |= has
-        features = np.hstack(parts)
-        features -= features[tagged].mean(axis=0)
-        F = features[tagged]
-        penalty = ridge * len(F) * np.eye(F.shape[1])
-        B = np.linalg.solve(F.T @ F + penalty, (self.targets[tagged].T @ F).T)
-        strengths, axes = np.linalg.eigh(B @ B.T)
-        keep = strengths > strengths[-1] * 1e-12
-        profiles = features @ _fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
-        size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
-        X = np.hstack([np.full((len(self.ids), 1), common * size), profiles])
-        X[~known] = 0.0
-        n_tags, d = self.targets.shape[1], self.latent.shape[1]
-        label = f"tag profiles ({self.n_genres} genres, {n_tags:,} tags, SVD to {d}{''.join(used)})"
-        return _result(self.ids, X, label)
-
-
-def _checked_weights(weights: Sequence[float] | None, n_blocks: int, *, zero: bool = False) -> list[float]:
-    """Return one weight for each block, 1 by default; ``zero`` allows 0."""
-    w = [1.0] * n_blocks if weights is None else [float(x) for x in weights]
-    if len(w) != n_blocks or not all(0 < x < np.inf or (zero and x == 0) for x in w):
-        kind = "number from 0" if zero else "positive number"
-        raise InputError(f"weights are {w} for {n_blocks} blocks; expected one {kind} per block")
-    return w
-
-
-def term_counts(
-    items: Any, terms: Sequence[str], counts: npt.ArrayLike | None = None, *, ids: Any = None
-) -> tuple[Ids, sparse.csr_array, list[str]]:
-    """Return item ids, the matrix of counts (items, terms), and the terms, sorted.
-
-    The rows are ``ids`` in their order (or all items, sorted), and then the items that are not in ``ids``.
-    Terms are compared without case and surrounding spaces; empty ones are left out.
-
-    >>> ids, matrix, terms = term_counts([2, 1, 2], ["Noir", "noir ", "cats"], [3, 1, 1], ids=[2])
-    >>> ids, matrix.toarray(), terms
-    (array([2, 1]), array([[1., 3.],
-           [0., 1.]]), ['cats', 'noir'])
-    """
-    from scipy import sparse
-
-    weights = np.ones(len(terms)) if counts is None else np.asarray(counts, dtype=np.float64)
-    sizes = (len(items), len(terms), len(weights))
-    if len(set(sizes)) > 1:
-        raise InputError(f"the numbers of items, terms and counts differ: {sizes}")
-    bad = ~(np.isfinite(weights) & (weights > 0))
-    if bad.any():
-        k = int(bad.argmax())
-        raise InputError(f"the count of {terms[k]!r} in row {k + 1} is {weights[k]}; it must be positive")
-    plain = [str(term).strip().casefold() for term in terms]
-    vocabulary = sorted(set(plain) - {""})
-    column = {term: k for k, term in enumerate(vocabulary)}
-    columns = np.array([column.get(term, -1) for term in plain], dtype=np.int64)
-    tagged, codes = encode(items, "item", lambda k: f"row {k + 1}")
-    rows = tagged
-    if ids is not None:
-        first = as_ids(ids, "item")
-        if len(tagged) and len(first) and tagged.dtype != first.dtype:
-            raise InputError("the ids of the tags and of the items differ in type (integers or strings)")
-        others = tagged[IdIndex("item", first).get(tagged) < 0]
-        rows = as_ids([*first.tolist(), *others.tolist()], "item") if len(others) else first
-        codes = IdIndex("item", rows).positions(tagged)[codes]
-    has_term = columns >= 0
-    shape = (len(rows), len(vocabulary))
-    matrix = sparse.coo_array((weights[has_term], (codes[has_term], columns[has_term])), shape=shape).tocsr()
-    matrix.sum_duplicates()
-    return rows, matrix, vocabulary
-
-
-def tf_idf(matrix: sparse.csr_array, *, min_items: int = 1) -> sparse.csr_array:
-    """Return rows of unit length with entries log₂(1 + count) · log(n / items with the term).
-
-    Terms of fewer than ``min_items`` rows are left out; rows without a term stay empty. With a single
-    row, or a term in all rows, the logarithm would be zero: one is added to n, so that a term keeps a
-    little weight rather than none.
-    """
-    from scipy import sparse
-
-    items_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    frequent = sparse.csr_array(matrix[:, np.flatnonzero(items_with >= min_items)])
-    n_tagged = np.count_nonzero(np.diff(matrix.indptr))
-    idf = np.log((1 + n_tagged) / items_with[items_with >= min_items])
-    weighted = np.log2(1 + frequent.data) * idf[frequent.indices]
-    X = sparse.csr_array((weighted, frequent.indices, frequent.indptr), shape=frequent.shape)
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return sparse.csr_array(sparse.diags_array(scale) @ X)
-
-
-def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
-    """Return U S of the best approximation of a matrix with at most ``dimensions`` columns.
-
-    Small matrices go through a dense SVD. Large ones go through ARPACK, which starts from a fixed
-    vector; each column is turned so that its largest entry is positive.
-    """
-    if dimensions < 1:
-        raise InputError(f"dimensions is {dimensions}; expected 1 or more")
-    smaller = min(matrix.shape)
-    if smaller == 0 or not matrix.nnz:
-        return np.zeros((matrix.shape[0], 1))
-    d = min(dimensions, smaller)
-    if smaller <= 500 or d > smaller // 2:
-        U, S, _ = np.linalg.svd(matrix.toarray(), full_matrices=False)
-    else:
-        from scipy.sparse.linalg import svds
-
-        start = np.ones(smaller) / np.sqrt(smaller)
-        U, S, _ = svds(matrix, k=d, v0=start, solver="arpack")
-        U, S = U[:, ::-1], S[::-1]
-    is_large = S[:d] > S[0] * 1e-12
-    X = _fixed_signs(np.asarray((U[:, :d] * S[:d])[:, is_large], dtype=np.float64))
-    # A row without a component in the kept dimensions is rounding noise, which must not become a direction.
-    X[np.linalg.norm(X, axis=1) < S[0] * 1e-10] = 0.0
-    return X
-
-
-def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[str], Floats]:
-    if len(genres) != n:
-        raise InputError(f"{len(genres)} lists of genres for {n} items; expected one per item")
-    listed = [_split(g) for g in genres]
-    names = sorted(set().union(*listed))
-    column = {g: k for k, g in enumerate(names)}
-    if n * len(names) > MAX_DENSE:
-        size = f"{len(names):,} genres for {n:,} items take {n * len(names) * 8 / 1e9:,.1f} GB"
-        raise InputError(f"{size}; are these tags? from_tags has no such limit")
-    X = np.zeros((n, max(len(names), 1)))
-    for k, some in enumerate(listed):
-        X[k, [column[g] for g in some]] = 1.0
-    return names, X
-
-
-def _split(genres: str | Iterable[str]) -> set[str]:
-    parts = genres.split("|") if isinstance(genres, str) else genres
-    return {g.strip() for g in parts} - {"", "(no genres listed)", "unknown"}
-
-
-def _fixed_signs(X: Floats) -> Floats:
-    """Return X with each column turned so that its entry of largest size is positive."""
-    peaks = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
-    return np.asarray(X * np.where(peaks < 0, -1.0, 1.0))
-
-
-def _unit_rows(X: Floats) -> Floats:
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1.0
-    return np.asarray(X / lengths)
-
-
-def _result(ids: Ids, X: Floats, name: str) -> ItemVectors:
-    return ItemVectors(frozen(ids), frozen(_unit_rows(X)), name)

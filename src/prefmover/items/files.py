@@ -30,7 +30,7 @@ __all__ = ["NUMBERS", "ItemColumns", "ItemFile", "parse_weights"]
 LOG = logging.getLogger(__name__)
 
 ROLES = ("title", "year", "genres", "tags", "text")
-HEADERLESS = ["item", "title", "genres"]  # of movies.dat
+HEADERLESS = ["item", "title", "genres"]  # columns of movies.dat
 NUMBERS = "numbers"  # what columns of numbers are called among the weights
 _Rows = tuple[list[str], list[list[Any]], Origin]
 

@@ -20,9 +20,9 @@ from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
 from prefmover.execution.memory import has_room, require
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.items.contribution import Contribution
-from prefmover.items.rows import finite_rows
+from prefmover.items.rows import SQUARE_BYTES, finite_rows, symmetric_matrix
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["ItemGeometry"]
 
 ANGLE_UNIT = 2.0**-25
-GRID_BITS = 26  # of the largest distance in units, which leaves room for potentials in 32 bits
-COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
-NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
+GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
+COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
+NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
 BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
 BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
-ROWS = 256  # of the dense matrix that a thread computes at a time
-SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
+ROWS = 256  # rows of the dense matrix that a thread computes at a time
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
@@ -160,8 +159,8 @@ class ItemGeometry:
         if zero == "error" and empty.any():
             problem = f"the vector of item {show(ids[empty][0])} is zero ({empty.sum()} such items)"
             raise InputError(f'{problem}; leave these items out, or pass zero="far"')
-        for first in range(0, len(X), BLOCK_ROWS):  # in place and in blocks: no second copy of many vectors
-            block, none = X[first : first + BLOCK_ROWS], empty[first : first + BLOCK_ROWS]
+        for some in slices(len(X), BLOCK_ROWS):  # in place and in blocks: no second copy of many vectors
+            block, none = X[some], empty[some]
             # By the largest entry first, which keeps the squares of very large and small numbers in range.
             block /= np.where(none, 1.0, np.abs(block).max(axis=1, initial=0.0))[:, None]
             block /= np.where(none, 1.0, np.linalg.norm(block, axis=1))[:, None]
@@ -190,7 +189,9 @@ class ItemGeometry:
             raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
         ids = as_ids(items, "item")
         # float32 cosines may exceed 1 a little
-        S = np.clip(_square("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
+        S = np.clip(
+            symmetric_matrix("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0
+        )
         D, unit = (np.arccos(S), ANGLE_UNIT) if to_distance == "arccos" else (1.0 - S, 2.0**-GRID_BITS)
         np.fill_diagonal(D, 0.0)
         return cls._from_matrix(ids, D, unit, to_distance, name)
@@ -203,7 +204,7 @@ class ItemGeometry:
         of them by more than a hundredth, a :class:`~prefmover.errors.CoarseGeometryWarning` says so.
         """
         ids = as_ids(items, "item")
-        D = _square("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
+        D = symmetric_matrix("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
         largest = D.max(initial=0.0)
         if 0 < largest < 1e-300:
             raise InputError(f"the largest distance is {largest:g}; rescale the distances")
@@ -292,32 +293,35 @@ class ItemGeometry:
 
     def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all items."""
+        if self.grid is not None and rows is None and columns is None:
+            return self.grid
         r, c = self._indices(rows), self._indices(columns)
-        if self.grid is not None:
-            if rows is None and columns is None:
-                return self.grid
-            # Rows first: whole rows are contiguous, and the second gather stays in cache.
-            if columns is None or r.size <= ROWS:
-                whole_rows = self.grid.take(r, axis=0)
-                return whole_rows if columns is None else whole_rows.take(c, axis=1)
-            block = np.empty((r.size, c.size), np.int32)
-            for first in range(0, r.size, ROWS):  # no copy of thousands of whole rows
-                rows_now = slice(first, first + ROWS)
-                block[rows_now] = self.grid.take(r[rows_now], axis=0).take(c, axis=1)
-            return block
+        if self.grid is None:
+            return self._angles(r, c)
+        # Rows first: whole rows are contiguous, and the second gather stays in cache.
+        if columns is None or r.size <= ROWS:
+            whole_rows = self.grid.take(r, axis=0)
+            return whole_rows if columns is None else whole_rows.take(c, axis=1)
+        block = np.empty((r.size, c.size), np.int32)
+        for some in slices(r.size, ROWS):  # no copy of thousands of whole rows
+            block[some] = self.grid.take(r[some], axis=0).take(c, axis=1)
+        return block
+
+    def _angles(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
+        """Return the angles between vectors in units, as an int32 array (rows, columns)."""
         from prefmover.execution.jit import for_work
         from prefmover.items._angles import angle_grid
 
         assert self.vectors is not None
-        out = np.empty((r.size, c.size), np.int32)
-        fill = for_work(angle_grid, r.size * c.size * (4 + self.vectors.shape[1]))
-        for first in range(0, c.size, BLOCK_ROWS):  # no second copy of all vectors
-            some = c[first : first + BLOCK_ROWS]
+        out = np.empty((rows.size, columns.size), np.int32)
+        fill = for_work(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
+        for block in slices(columns.size, BLOCK_ROWS):  # no second copy of all vectors
+            some = columns[block]
             turned = np.ascontiguousarray(self.vectors[some].T)
-            part = out if some.size == c.size else np.empty((r.size, some.size), np.int32)
-            fill(r, some, self.vectors, turned, self.unit, part)
+            part = out if some.size == columns.size else np.empty((rows.size, some.size), np.int32)
+            fill(rows, some, self.vectors, turned, self.unit, part)
             if part is not out:
-                out[:, first : first + BLOCK_ROWS] = part
+                out[:, block] = part
         return out
 
     def for_search(self, n_threads: int | None = None) -> Self:
@@ -438,32 +442,42 @@ class ItemGeometry:
         array([[0]])
         """
         r, c = self._indices(rows), self._indices(columns)
-        if self.grid is not None or k >= c.size:
-            # Distance and position as one number: the k smallest in order, without a sort of whole rows.
-            keys = self.grid_block(r, c).astype(np.int64) * max(c.size, 1) + np.arange(c.size)
-            if 0 < k < c.size:
-                keys = np.partition(keys, k - 1, axis=1)[:, :k]
-            keys.sort(axis=1)
-            steps, at = np.divmod(keys[:, :k], max(c.size, 1))
-            return at, np.multiply(steps, self.unit, dtype=np.float64)
+        by_cosine = self.grid is None and k < c.size
+        at, steps = self._nearest_by_cosine(r, c, k) if by_cosine else self._nearest_by_distance(r, c, k)
+        return at, np.multiply(steps, self.unit, dtype=np.float64)
+
+    def _nearest_by_distance(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
+        """Return :meth:`nearest_of` in units, from all distances."""
+        # Distance and position as one number: the k smallest in order, without a sort of whole rows.
+        n = max(columns.size, 1)
+        keys = self.grid_block(rows, columns).astype(np.int64) * n + np.arange(columns.size)
+        if 0 < k < columns.size:
+            keys = np.partition(keys, k - 1, axis=1)[:, :k]
+        keys.sort(axis=1)
+        steps, at = np.divmod(keys[:, :k], n)
+        return at, steps
+
+    def _nearest_by_cosine(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
+        """Return :meth:`nearest_of` in units, from the distances of candidates with large cosines."""
         assert self.vectors is not None
-        at, steps = np.empty((r.size, k), np.int64), np.empty((r.size, k), np.int64)
-        right = np.empty((c.size, self.vectors.shape[1]), np.float32)
-        for first in range(0, c.size, BLOCK_ROWS):
-            right[first : first + BLOCK_ROWS] = self.vectors[c[first : first + BLOCK_ROWS]]
-        for first in range(0, r.size, ROWS):
-            block = r[first : first + ROWS]
-            cosine = self.vectors[block].astype(np.float32) @ right.T
-            least = np.partition(cosine, c.size - k, axis=1)[:, c.size - k] - CANDIDATE_SLACK
-            for row, (item, lowest) in enumerate(zip(block.tolist(), least.tolist(), strict=True), first):
+        n = columns.size
+        at, steps = np.empty((rows.size, k), np.int64), np.empty((rows.size, k), np.int64)
+        right = np.empty((n, self.vectors.shape[1]), np.float32)
+        for block in slices(n, BLOCK_ROWS):
+            right[block] = self.vectors[columns[block]]
+        for block in slices(rows.size, ROWS):
+            cosine = self.vectors[rows[block]].astype(np.float32) @ right.T
+            least = np.partition(cosine, n - k, axis=1)[:, n - k] - CANDIDATE_SLACK
+            items = zip(rows[block].tolist(), cosine, least.tolist(), strict=True)
+            for row, (item, cosines, lowest) in enumerate(items, block.start):
                 # Beyond a right angle all are equally far: the first ones are the nearest.
-                maybe = np.flatnonzero(cosine[row - first] >= lowest) if lowest > 0 else np.arange(c.size)
+                maybe = np.flatnonzero(cosines >= lowest) if lowest > 0 else np.arange(n)
                 if lowest <= 0 and not self.vectors[item].any():
-                    maybe = np.union1d(np.arange(k), np.flatnonzero(c == item))
-                exact = self.grid_block([item], c[maybe])[0]
+                    maybe = np.union1d(np.arange(k), np.flatnonzero(columns == item))
+                exact = self.grid_block([item], columns[maybe])[0]
                 order = np.argsort(exact, kind="stable")[:k]
                 at[row], steps[row] = maybe[order], exact[order]
-        return at, np.multiply(steps, self.unit, dtype=np.float64)
+        return at, steps
 
     def summary(self) -> dict[str, str | int | float]:
         """Return figures about the distances between up to 1,000 items, taken at equal steps from all.
@@ -551,31 +565,6 @@ def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
         CoarseGeometryWarning,
         stacklevel=3,
     )
-
-
-def _square(
-    what: str, values: npt.ArrayLike, ids: Ids, *, diagonal: float, highest: float, slack: float
-) -> Floats:
-    """Return a symmetric matrix of numbers from 0 to ``highest`` with a constant diagonal."""
-    n = len(ids)
-    remedy = "leave out items, or make the geometry from vectors"
-    require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} items", remedy)
-    M = finite_rows(what, values, ids)
-    if M.shape[1] != n:
-        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} items")
-    outside = (-slack > M) | (highest + slack < M)
-    outside.flat[:: n + 1] |= np.abs(np.diagonal(M) - diagonal) > slack
-    for wrong, remedy in (
-        (M != M.T, "the matrix must be symmetric: if this is rounding, pass (M + M.T) / 2"),
-        (outside, f"expected 0 to {highest:g}, and {diagonal} on the diagonal"),
-    ):
-        if wrong.any():
-            i, j = np.argwhere(wrong)[0]
-            back = f", and {show(M[j, i])} back" if M[i, j] != M[j, i] else ""
-            raise InputError(
-                f"the {what} of items {show(ids[i])} and {show(ids[j])} is {show(M[i, j])}{back}; {remedy}"
-            )
-    return M
 
 
 def _joined(old: npt.NDArray[np.int32], new: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

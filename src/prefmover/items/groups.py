@@ -16,7 +16,7 @@ __all__ = ["genre_table", "groupings"]
 
 UNKNOWN = "other"
 N_CLUSTERS = 8
-ROUNDS = 5  # of moving the centers of clusters
+ROUNDS = 5  # moves of the centers of clusters
 MEMBERS = 200  # items of a genre that an item is compared with
 
 

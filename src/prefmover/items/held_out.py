@@ -28,13 +28,13 @@ from prefmover.data.ratings import Ratings
 __all__ = ["HeldOut"]
 
 N_USERS = 400
-N_ITEMS = 1000  # whose distances are computed for each trial
-MAX_RATINGS = 100  # of a user
+N_ITEMS = 1000  # items whose distances are computed for each trial
+MAX_RATINGS = 100  # ratings of a user that are looked at
 MIN_RATINGS = 5
-SHARE = 0.2  # of a user's ratings that is held out
+SHARE = 0.2  # share of a user's ratings that is held out
 MIN_HELD_OUT = 100  # fewer ratings say too little
 N_OTHERS = 20  # items that each held-out interaction is compared with
-DAMPING = 5.0  # of the users' means
+DAMPING = 5.0  # added to the number of a user's ratings: the offset of a user with few is shrunk
 COVARIANCE = {"similar_items": 0.25, "item": 0.25, "taste": 0.3, "user": 0.1}
 LOCAL = 4.0  # the rate of the kernel for implicit feedback, where only near items count
 

@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 PASSES = 2
 TASTE = 20  # dimensions of the ratings' vectors that content learns to predict
-GAIN = 2e-4  # of the error, relative: smaller gains are noise
+GAIN = 2e-4  # relative decrease of the error; smaller ones are noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,12 +41,12 @@ __all__ = [
     "nearest_items",
 ]
 
-N_FEATURES = 15  # of the polynomial
+N_FEATURES = 15  # terms of the polynomial
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
 HELD_OUT = 100  # the sources whose pairs measure the error
 COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
-FEW_ITEMS = 128  # of one user, whose distances are looked up where they are
+FEW_ITEMS = 128  # items of a user up to which distances are looked up where they are stored
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
 
 Singles = npt.NDArray[np.float32]

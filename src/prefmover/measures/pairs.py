@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -122,7 +122,7 @@ def compute(
 ) -> npt.NDArray[Any]:
     """Return the (users, others) values of a prepared kernel; a thread takes ``task_rows`` rows at a time."""
     out = np.empty((len(pairs.users), len(pairs.others)), dtype)
-    tasks = [slice(k, k + task_rows) for k in range(0, len(pairs.users), task_rows)]
+    tasks = slices(len(pairs.users), task_rows)
 
     def work(task: slice) -> None:
         out[task] = rows(pairs.users[task])

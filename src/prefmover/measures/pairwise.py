@@ -28,7 +28,7 @@ def similarities(
     """Return a measure between ``users`` and ``others``.
 
     Values are in the measure's own direction: MSD and PMD are distances, where smaller is closer. The
-    measure's ``larger_is_closer`` tells which.
+    measure's ``larger_is_closer`` says which.
 
     Parameters
     ----------

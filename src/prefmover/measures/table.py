@@ -262,7 +262,8 @@ class Measure:
         ids = as_ids(users, "user")
         if values.shape != (len(ids), len(ids)):
             raise InputError(
-                f"measure {name!r}: a matrix of {values.shape} does not fit {len(ids):,} user ids"
+                f"measure {name!r}: a matrix of {values.shape} does not fit {len(ids):,} user ids; "
+                "give a row and a column for each user"
             )
         if np.isinf(values).any():
             u, v = np.argwhere(np.isinf(values))[0]

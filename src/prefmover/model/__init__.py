@@ -5,8 +5,9 @@
     recommender.py      Recommender: the kernel model, the default
     knn_recommender.py  KNNRecommender: the k nearest users, as in the paper
     base.py             the methods that both share
-    together.py         lists for several people together
-    everybody.py        lists for all users, in blocks
+    lists.py            the best items for some users
+    together.py         the best items for several people together
+    everybody.py        the best items for all users, in blocks
     storage.py          a fitted model to a folder and back
     folder.py           the files of such a folder
     estimator.py        what scikit-learn expects of an estimator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
@@ -27,6 +27,7 @@ from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure, weight
 from prefmover.model.estimator import Estimator, not_fitted_error
+from prefmover.model.lists import By, best_items, check_by
 from prefmover.predict.base import (
     Prediction,
     Predictions,
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "BaseRecommender"]
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
-By: TypeAlias = Literal["ranking", "rating"]
-
-BLOCK_USERS = 256
 
 FIT_SHARES = {"settings": 70, "calibration": 3, "comparison": 2, "predictor": 20, "ranker": 5}
 """The stages of a fit, with their shares of its time in percent: the default model on ml-100k.
@@ -249,7 +247,7 @@ class BaseRecommender(Estimator, ABC):
         Parameters
         ----------
         user
-            Id or :class:`UserState`, or a list of them. ``None`` is somebody about whom nothing is known, and
+            Id or :class:`UserState`, or a list of them. ``None`` is a user about whom nothing is known, and
             gets the items that are liked most.
         n
             Number of items.
@@ -279,7 +277,7 @@ class BaseRecommender(Estimator, ABC):
         Recommendations, or a RecommendationTable for a list of users
         """
         self._fitted()
-        _check_by(by, self.data_.ratings.implicit)
+        check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(
             self.data_,
             n,
@@ -298,7 +296,8 @@ class BaseRecommender(Estimator, ABC):
         many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
         states = [self._state(one, known=one is not None) for one in (user if many else [user])]
         one_scored = list[SideScores]()
-        table = self._recommended(states, by, selection, None if many else one_scored)
+        lists = best_items(self, states, by, selection, None if many else one_scored)
+        table = lists.to_table([state.name for state in states], self.data_)
         if (not many) if reasons is None else reasons:
             scores = [None] * len(states) if many or by == "rating" else one_scored
             rows = zip(states, table.positions, table.ratings, scores, strict=True)
@@ -334,7 +333,7 @@ class BaseRecommender(Estimator, ABC):
             ``diversify`` and ``seen``. Nothing that a member has rated is recommended, unless ``seen``.
         combine
             ``"mean"`` or ``"least"`` of the members' scores; each member's are standardized first, so that
-            all have the same say (:mod:`prefmover.model.together`).
+            all count equally (:mod:`prefmover.model.together`).
         reasons
             Whether members have their reasons.
 
@@ -350,7 +349,7 @@ class BaseRecommender(Estimator, ABC):
         from prefmover.model.together import recommend_together
 
         self._fitted()
-        _check_by(by, self.data_.ratings.implicit)
+        check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(self.data_, n, **options)
         states = [self._state(one, known=True) for one in group_ids(group)]
         return recommend_together(self, states, by, combine, selection, reasons)
@@ -405,78 +404,10 @@ class BaseRecommender(Estimator, ABC):
         from prefmover.model.everybody import recommend_all
 
         self._fitted()
-        _check_by(by, self.data_.ratings.implicit)
+        check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(self.data_, n, **options)
         with opened(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
-
-    def _recommended(
-        self,
-        states: list[UserState],
-        by: By,
-        selection: Selection,
-        scored: list[SideScores] | None = None,
-    ) -> RecommendationTable:
-        """Return the table of recommendations of some users; their scores are added to ``scored``."""
-        data, shape = self.data_, (len(states), selection.n)
-        positions, how = np.full(shape, -1, np.int64), np.zeros(shape, np.int8)
-        scores, ratings = np.full(shape, np.nan), np.full(shape, np.nan)
-        for first in range(0, len(states), BLOCK_USERS):
-            block = states[first : first + BLOCK_USERS]
-            for row, (state, values) in enumerate(
-                zip(block, self._scores(block, by, scored), strict=True), first
-            ):
-                chosen = selection.best(values, state.items)
-                positions[row, : len(chosen)], scores[row, : len(chosen)] = chosen, values[chosen]
-        if not data.ratings.scale.implicit:
-            self._add_ratings(states, positions, ratings, how)
-        names = [state.name for state in states]
-        return RecommendationTable(names, positions, scores, ratings, how, data, data.ratings_per_item)
-
-    def _scores(
-        self, states: list[UserState], by: By, scored: list[SideScores] | None = None
-    ) -> Iterator[Floats]:
-        """Yield the scores of all items for each user."""
-        if by == "rating":
-            everything = np.arange(self.data_.n_items)
-            yield from (self.predictor_.scores(state, everything).values for state in states)
-            return
-        if scored is not None:
-            for state in states:
-                scored.append(self.ranker_.scores(state))
-                yield scored[-1].total[0]
-            return
-        known = [state.position for state in states if state.position >= 0]
-        rows = iter(self.ranker_.block(np.array(known)).total if known else ())
-        for state in states:
-            yield next(rows) if state.position >= 0 else self.ranker_.scores(state).total[0]
-
-    def _add_ratings(
-        self, states: list[UserState], positions: Ints, ratings: Floats, how: npt.NDArray[np.int8]
-    ) -> None:
-        """Predict the ratings of recommended items."""
-        known = np.array([state.position for state in states], np.int64)
-        if len(states) == 1:
-            self._add_ratings_of(states[0], positions[0], ratings[0], how[0])
-            return
-        there = (positions >= 0) & (known >= 0)[:, None]
-        users, items = np.repeat(known, positions.shape[1])[there.ravel()], positions[there]
-        if len(users):
-            predicted = self.predictor_.predict(users, items)
-            ratings[there] = clip(predicted.values, self.data_.ratings.scale)[0]
-            how[there] = how_predicted(users, items, predicted.n_neighbors)
-        for row in np.flatnonzero(known < 0).tolist():
-            self._add_ratings_of(states[row], positions[row], ratings[row], how[row])
-
-    def _add_ratings_of(
-        self, state: UserState, positions: Ints, ratings: Floats, how: npt.NDArray[np.int8]
-    ) -> None:
-        """Predict the ratings of the items recommended to one user."""
-        chosen = positions[positions >= 0]
-        values, has_neighbors = self.predictor_.expected(state, chosen)
-        ratings[: len(chosen)] = clip(values, self.data_.ratings.scale)[0]
-        user = np.full(len(chosen), 0 if state.is_known else -1)
-        how[: len(chosen)] = how_predicted(user, chosen, has_neighbors)
 
     def neighbors(self, user: Any, k: int = 10, *, strangers: bool = False) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first.
@@ -518,7 +449,7 @@ class BaseRecommender(Estimator, ABC):
         Parameters
         ----------
         user
-            Id or :class:`UserState`; ``None`` is somebody about whom nothing is known.
+            Id or :class:`UserState`; ``None`` is a user about whom nothing is known.
         item
             Id of the item. It may be one that the user has rated, or that nobody has rated.
         by
@@ -527,7 +458,7 @@ class BaseRecommender(Estimator, ABC):
             predicted rating, the baseline and the contribution of each neighbor. Unknown ids get a fallback.
         """
         self._fitted()
-        _check_by(by, self.data_.ratings.implicit)
+        check_by(by, self.data_.ratings.implicit)
         if by == "rating":
             return self._explain_rating(self._state(user), item)
         state = self._state(user, known=user is not None)
@@ -547,7 +478,7 @@ class BaseRecommender(Estimator, ABC):
         return RatingExplanation(prediction, baseline, contributions, labels, value_name)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
-        """Return the state of somebody who is not in the data, from ``{item: rating}``. Nothing is refitted.
+        """Return the state of a guest, who is not in the data, from ``{item: rating}``. Nothing is refitted.
 
         The name, which appears in results, must not be the id of a user.
         """
@@ -674,10 +605,3 @@ class BaseRecommender(Estimator, ABC):
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
         return user
-
-
-def _check_by(by: object, implicit: bool) -> None:
-    if by not in ("ranking", "rating"):
-        raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
-    if by == "rating" and implicit:
-        raise InputError('by is "rating", and the data are implicit feedback, without ratings; leave it out')

@@ -12,23 +12,24 @@ import logging
 from collections import deque
 from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Ints, Progress
 from prefmover.dataset import Dataset
 from prefmover.execution import Executor, LocalExecutor, Task
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
+from prefmover.model.lists import Lists, best_items
 from prefmover.predict.base import HOW
 from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection
 from prefmover.search.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender, By
+    from prefmover.model.base import BaseRecommender
+    from prefmover.model.lists import By
 
 __all__ = ["recommend_all"]
 
@@ -36,21 +37,6 @@ logger = logging.getLogger("prefmover")
 
 BLOCK = 512  # users of a task, and of a part of the checkpoint
 PIECE = 128  # users whose scores of all items are in memory at once
-
-
-class Lists(NamedTuple):
-    """The lists of some users: arrays (users, n), as in a RecommendationTable."""
-
-    positions: Ints
-    scores: Floats
-    ratings: Floats
-    how: npt.NDArray[np.int8]
-
-    @classmethod
-    def empty(cls, n_users: int, n: int) -> Lists:
-        """Return lists without items."""
-        nothing = np.full((n_users, n), np.nan)
-        return cls(np.full((n_users, n), -1), nothing, nothing.copy(), np.zeros((n_users, n), np.int8))
 
 
 def recommend_block(
@@ -69,11 +55,11 @@ def recommend_block(
 
     def work(piece: slice) -> None:
         states = [model.predictor_.state(user) for user in users[piece].tolist()]
-        table = model._recommended(states, by, selection)
-        out.positions[piece], out.scores[piece] = table.positions, table.scores
-        out.ratings[piece], out.how[piece] = table.ratings, table.how
+        lists = best_items(model, states, by, selection)
+        out.positions[piece], out.scores[piece] = lists.positions, lists.scores
+        out.ratings[piece], out.how[piece] = lists.ratings, lists.how
 
-    pieces = [slice(k, min(k + PIECE, len(users))) for k in range(0, len(users), PIECE)]
+    pieces = slices(len(users), PIECE)
     sizes = [piece.stop - piece.start for piece in pieces]
     # The sums of a matrix product depend on the number of threads that share it.
     with threadpool_limits(1, user_api="blas"):
@@ -95,7 +81,7 @@ def recommend_all(
     """
     data = model.data_
     everyone = np.arange(data.n_users)
-    blocks = [everyone[k : k + BLOCK] for k in range(0, len(everyone), BLOCK)]
+    blocks = [everyone[block] for block in slices(len(everyone), BLOCK)]
     checkpoint, parts = None, dict[int, Lists]()
     if folder is not None:
         checkpoint = ListCheckpoint(folder, data, selection.n)
@@ -105,10 +91,7 @@ def recommend_all(
         _run(model, by, selection, executor, blocks, parts, checkpoint, progress)
     in_order = [parts[number] for number in range(len(blocks))]
     lists = Lists(*(np.concatenate(column) for column in zip(*in_order, strict=True)))
-    users = data.ratings.users.tolist()
-    return RecommendationTable(
-        users, lists.positions, lists.scores, lists.ratings, lists.how, data, data.ratings_per_item
-    )
+    return lists.to_table(data.ratings.users.tolist(), data)
 
 
 def _run(

@@ -13,7 +13,7 @@ of its own (``.unfinished-…``), moves them beside the old ones, and then repla
 that a process that is killed at any moment leaves the old model or the new one. Files that the header does
 not name are removed by the next save.
 
-Everything in a folder is checked before it is used. A model from a stranger raises an error at worst.
+Everything in a folder is checked before it is used. An untrusted model raises an error at worst.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def write(
                 file.replace(path / HEADER)  # the one step from the old model to the new
             _sync(path)
             named = {HEADER, *(file.name for file in files.values())}
-            for old in path.iterdir():  # of older models, and of saves that did not finish
+            for old in path.iterdir():  # files of older models, and of saves that did not finish
                 if old.name not in named and WRITTEN.match(old.name):
                     _remove(old)
     return path
@@ -199,7 +199,7 @@ def write(
 def header_sha256(content: Mapping[str, Any]) -> str:
     """Return the checksum of a header: of its JSON with sorted keys, without the checksum itself.
 
-    A number that somebody edits (the unit of the distances, the scale) would change answers without a word.
+    A number that somebody edits (the unit of the distances, the scale) would change results silently.
 
     >>> header_sha256({"version": 3, "kind": "knn"})[:16]
     '23b18aeb876aa326'

@@ -1,14 +1,14 @@
 r"""Recommendations for several people together.
 
 The score of an item for a group is made of its scores for the members. A member with many ratings has larger
-scores, so each member's are standardized over all items first: with mean 0 and standard deviation 1, all have
-the same say. They are then combined:
+scores, so each member's are standardized over all items first: with mean 0 and standard deviation 1, all
+count equally. They are then combined:
 
 ========== ============================================== ==============================================
 combine    score of the group                             for
 ========== ============================================== ==============================================
 ``mean``   the mean of the members' scores                what suits the group best on the whole
-``least``  the smallest of the members' scores            what nobody has to put up with (least misery)
+``least``  the smallest of the members' scores            what no member dislikes (least misery)
 ========== ============================================== ==============================================
 
 With ``by="rating"`` the predicted ratings of the members are combined in the same way, as they are.
@@ -27,11 +27,12 @@ from prefmover.errors import InputError
 from prefmover.execution.format import counted
 from prefmover.explain.reasons import explain_items
 from prefmover.explain.text import member_reason
+from prefmover.model.lists import By, item_scores
 from prefmover.predict.base import UserState, clip
 from prefmover.predict.selection import Selection
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender, By
+    from prefmover.model.base import BaseRecommender
 
 __all__ = ["Combine", "GroupRecommendation", "GroupRecommendations", "MemberScore", "recommend_together"]
 
@@ -176,7 +177,7 @@ def recommend_together(
     if combine not in get_args(Combine):
         raise InputError(f'combine is {combine!r}; choose "mean" or "least"', argument="combine")
     data = model.data_
-    scores = np.stack([np.asarray(row, np.float64) for row in model._scores(list(states), by)])
+    scores = np.stack([np.asarray(row, np.float64) for row in item_scores(model, states, by)])
     if by == "ranking":
         scores = _standardized(scores)
     total = scores.mean(axis=0) if combine == "mean" else scores.min(axis=0)

@@ -17,7 +17,8 @@
     nearest_items.py    weights of the nearest items
     user_side.py    what people with the user's taste like (kernel ridge regression)
     ranking.py      both sides together: scores to rank by
-    ranking_tuning.py   their numbers, chosen on held-out ratings
+    ranking_tuning.py   their settings, chosen on held-out ratings
+    ndcg.py         the metric by which they are chosen
     ranker.py       rankers of the models, with the parts of each score
     selection.py    the best of the candidates: filters, novelty, diversity
     recommendations.py  recommended items, for one user and for many

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from prefmover._typing import Floats, Ints
+from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.user_kernel import Singles, UserKernel
 
@@ -89,7 +90,6 @@ class ItemKernel(UserKernel):
 
 def _weights(geometry: ItemGeometry, rate: float, items: Ints, landmarks: Ints) -> Singles:
     out = np.empty((len(items), len(landmarks)), np.float32)
-    for first in range(0, len(items), BLOCK_ITEMS):
-        block = slice(first, first + BLOCK_ITEMS)
+    for block in slices(len(items), BLOCK_ITEMS):
         out[block] = np.exp(-rate * geometry.block(items[block], landmarks))
     return out

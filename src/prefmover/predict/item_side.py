@@ -34,6 +34,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
+from prefmover.execution.threads import slices
 from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.user_kernel import Singles, check_array
 
@@ -260,10 +261,9 @@ def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, pena
     n_items, scale = likes.shape[1], np.sqrt(np.maximum(np.diagonal(gram), 1e-12))
     columns = likes[:, rest].tocsc()
     rows, values = np.full((len(rest), NEAR), -1, np.int64), np.zeros((len(rest), NEAR), np.float32)
-    for first in range(0, len(rest), BLOCK_COLUMNS):
-        block = slice(first, min(first + BLOCK_COLUMNS, len(rest)))
+    for block in slices(len(rest), BLOCK_COLUMNS):
         common = (columns[:, block].T.tocsr() @ head).tocsr()  # (block, head), sparse
-        for k in range(block.stop - block.start):
+        for k, row in enumerate(range(block.start, block.stop)):
             entries = slice(*common.indptr[k : k + 2])
             at, value = common.indices[entries], common.data[entries]
             if len(at) > NEAR:
@@ -271,8 +271,8 @@ def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, pena
                 at, value = at[near], value[near]
             block_gram = gram[np.ix_(at, at)]
             block_gram[np.diag_indices_from(block_gram)] += penalty
-            rows[first + k, : len(at)] = at
-            values[first + k, : len(at)] = np.linalg.solve(block_gram, value)
+            rows[row, : len(at)] = at
+            values[row, : len(at)] = np.linalg.solve(block_gram, value)
     there = rows >= 0
     to = np.repeat(rest, NEAR).reshape(rows.shape)[there]
     return csr_array((values[there], (items[rows[there]], to)), shape=(n_items, n_items))
@@ -284,8 +284,7 @@ def _over_users(likes: Likes, penalty: float) -> tuple[Likes, Singles, Singles]:
     require(4 * n * (m + 5 * n), f"the item side of {n:,} users and {m:,} items", "leave out users")
     G = _inverse((likes @ likes.T).toarray(), penalty)
     right, captured, columns = np.empty((n, m), np.float32), np.empty(m), likes.tocsc()
-    for first in range(0, m, BLOCK_COLUMNS):
-        block = slice(first, min(first + BLOCK_COLUMNS, m))
+    for block in slices(m, BLOCK_COLUMNS):
         some = columns[:, block]
         part = np.asarray(some.T @ G).T  # G is symmetric
         captured[block] = np.asarray(some.multiply(part).sum(axis=0)).ravel()
@@ -311,8 +310,7 @@ def _inverse(matrix: Floats, penalty: float) -> Floats:
 
 def _mirror(lower: Floats) -> None:
     """Fill the upper triangle with the lower one, in blocks: no large index arrays."""
-    for first in range(0, len(lower), BLOCK_COLUMNS):
-        last = min(first + BLOCK_COLUMNS, len(lower))
-        corner = lower[first:last, first:last]
-        lower[first:last, first:last] = np.tril(corner) + np.tril(corner, -1).T
-        lower[first:last, last:] = lower[last:, first:last].T
+    for block in slices(len(lower), BLOCK_COLUMNS):
+        corner = lower[block, block]
+        lower[block, block] = np.tril(corner) + np.tril(corner, -1).T
+        lower[block, block.stop :] = lower[block.stop :, block].T

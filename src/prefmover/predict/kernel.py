@@ -14,6 +14,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
+from prefmover.execution.threads import slices
 from prefmover.measures.weights import Weight
 from prefmover.predict.base import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.item_kernel import ItemKernel
@@ -36,7 +37,7 @@ N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
 MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
 BLOCK_USERS = 64  # users whose weights to all users are in memory at once
-SOLVE_AGAIN = 0.05  # of the ratings in one update: from here on, others are solved for again
+SOLVE_AGAIN = 0.05  # share of the ratings that an update changes, from which on others are solved for again
 
 KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
 REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
@@ -104,10 +105,10 @@ class KernelPredictor(Predictor):
         order = known[np.argsort(users[known], kind="stable")]
         queries, first = np.unique(users[order], return_index=True)
         pairs_of = np.split(order, first[1:])
-        for begin in range(0, len(queries), BLOCK_USERS):
-            block = queries[begin : begin + BLOCK_USERS]
-            weights = features[block] @ features.T
-            for u, row, pairs in zip(block.tolist(), weights, pairs_of[begin:], strict=False):
+        for block in slices(len(queries), BLOCK_USERS):
+            some = queries[block]
+            weights = features[some] @ features.T
+            for u, row, pairs in zip(some.tolist(), weights, pairs_of[block], strict=True):
                 values[pairs] += r.personal(r.coefficients(u), items[pairs])
                 n_neighbors[pairs] = r.count_residuals(_has_weight(row, u), items[pairs])
         if progress is not None:
@@ -140,10 +141,9 @@ class KernelPredictor(Predictor):
         if not r.reaches_all_items:
             return super().expected(state, items)
         features, found = r.kernel.features, False
-        for first in range(0, len(features), BLOCK_USERS):
-            weights = features[first : first + BLOCK_USERS] @ user.features
-            has_weight = _has_weight(weights, state.position - first)
-            if (has_weight & r.has_any_residual[first : first + BLOCK_USERS]).any():
+        for block in slices(len(features), BLOCK_USERS):
+            has_weight = _has_weight(features[block] @ user.features, state.position - block.start)
+            if (has_weight & r.has_any_residual[block]).any():
                 found = True
                 break
         return self._values(user, items)[0], (items >= 0) & found

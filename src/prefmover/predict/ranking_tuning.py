@@ -1,4 +1,4 @@
-"""The numbers of a ranking, chosen on held-out training ratings.
+"""The settings of a ranking, chosen on held-out training ratings.
 
 A fifth of the training ratings is held out, the rest is ranked with, and the settings with the highest mean
 nDCG@10 win. One setting is changed at a time, beginning with the defaults. Penalties of ridge regressions do
@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
@@ -21,6 +20,7 @@ from prefmover.data.splits import random_split
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.content import content_weights
+from prefmover.predict.ndcg import ndcg
 from prefmover.predict.ranking import (
     RankingSettings,
     likes_of,
@@ -35,15 +35,13 @@ from prefmover.predict.user_kernel import Singles
 __all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
-ENTRIES = (
-    30_000_000  # fewer users if their rows over all items that they have rated would be larger than this
-)
+ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
 N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
-BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # whose scores are in memory at once
+BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # users, or items, whose scores are in memory at once
 RANK = 320  # directions of the kernel of users that are kept apart
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -62,43 +60,6 @@ CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 def relevant(ratings: Floats, scale: Any) -> Bools:
     """Return which ratings are likes: those three quarters up the scale or higher; all implicit feedback."""
     return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
-
-
-def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = N) -> Floats:
-    """Return nDCG@n of each user (row) with a relevant item; scores of -inf are never in the list.
-
-    >>> ndcg(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, False]])).round(4)
-    array([0.6309])
-    """
-    counts = relevant.sum(axis=1)
-    users = np.flatnonzero(counts)
-    k = min(n, scores.shape[1])
-    discount = 1 / np.log2(np.arange(2, k + 2))
-    if not len(users):
-        return np.empty(0)
-    rows, columns, ranks = _top(scores, k)
-    gained = np.bincount(rows, relevant[rows, columns] * discount[ranks], len(scores))
-    return np.asarray(gained[users] / np.cumsum(discount)[np.minimum(counts[users], k) - 1])
-
-
-def _top(scores: npt.NDArray[Any], k: int) -> tuple[Ints, Ints, Ints]:
-    """Return rows, columns and ranks of the k largest entries of each row; of equal ones, the first.
-
-    The k-th largest of the maxima of 8 k groups of columns is at most the k-th largest score. Few scores are
-    larger, and only these are sorted.
-    """
-    n, m = scores.shape
-    least, n_groups = np.full(n, -np.inf, scores.dtype), 8 * k
-    if m >= 2 * n_groups:
-        even = m // n_groups * n_groups
-        largest = scores[:, :even].reshape(n, -1, n_groups).max(axis=1)
-        least = np.partition(largest, n_groups - k, axis=1)[:, n_groups - k]
-    rows, columns = np.nonzero(scores >= least[:, None])
-    order = np.lexsort((columns, -scores[rows, columns], rows))
-    rows, columns = rows[order], columns[order]
-    ranks = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]
-    top = ranks < k
-    return rows[top], columns[top], ranks[top]
 
 
 def choose_settings(

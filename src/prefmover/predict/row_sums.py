@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.execution.threads import run
+from prefmover.execution.threads import run, slices
 from prefmover.predict.user_kernel import Singles
 
 __all__ = ["Entries", "sum_rows"]
@@ -69,9 +69,9 @@ class Entries:
 
         compute: Callable[..., Any] = for_work(kernel, steps)
         *given, out = arrays
-        blocks = [(first, min(first + BLOCK_ROWS, len(self))) for first in range(0, len(self), BLOCK_ROWS)]
+        blocks = slices(len(self), BLOCK_ROWS)
         n_threads = self.n_threads if steps >= FOR_THREADS else 1
-        run(lambda block: compute(*strip, *given, *block, out), blocks, n_threads=n_threads)
+        run(lambda block: compute(*strip, *given, block.start, block.stop, out), blocks, n_threads=n_threads)
 
     @property
     def whole(self) -> tuple[Ints, Ints]:

@@ -42,7 +42,7 @@ def list_summary(results: ListResults) -> list[str]:
         *_against_peers(results, pairs),
         *_by_activity(pairs),
         *_parts(results),
-        *_price(results, pairs),
+        *_price(pairs),
         *_novelty(pairs),
         *_events(results),
     ]
@@ -166,7 +166,7 @@ def _p(p: float) -> str:
     return text if "<" in text else f"= {text}"
 
 
-def _price(results: ListResults, pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
+def _price(pairs: list[tuple[ShareTable, ListCell]]) -> list[str]:
     if not pairs:
         return []
     table, ours = pairs[-1]

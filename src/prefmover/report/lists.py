@@ -115,7 +115,7 @@ class Against(NamedTuple):
     """One method against another, over groups of users: a paired t-test."""
 
     difference: float  # nDCG of the first minus that of the second
-    relative: float  # of the second
+    relative: float  # difference as a share of the second value
     p: float
 
     @property

@@ -80,7 +80,7 @@ class HeadToHead:
     ties: int
     losses: int
     difference: float  # PMD's error minus the other's, averaged over the panel
-    p_users: float  # of the difference, over groups of users
+    p_users: float  # p-value of the difference, over groups of users
     p_repeats: float | None  # over repeats; None with fewer than 3
 
     @classmethod

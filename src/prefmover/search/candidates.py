@@ -48,10 +48,10 @@ from prefmover.search.recall import Recall, recall_of_lists
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shortlist import (
     Comparison,
-    Crowd,
     Effort,
     Graph,
     OwnedPairs,
+    Population,
     shortlist_block,
     solve_block,
 )
@@ -209,7 +209,9 @@ class _CandidateSearch:
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
         truth = {u: exact.row(a) for a, u in enumerate(sample.tolist())}
         everyone = self.index.data.preferences
-        self.crowd = Crowd.from_preferences(everyone, embed(everyone, self.index.geometry, self.seed))
+        self.population = Population.from_preferences(
+            everyone, embed(everyone, self.index.geometry, self.seed)
+        )
         coefficients = self._tune(tuned, truth)
         lists = self._shortlists(coefficients, tuned, truth)
         found = self._solve(lists).positions(self.stats)
@@ -232,7 +234,7 @@ class _CandidateSearch:
         """Fit estimates to exact distances of the sample, and set the effort; return the coefficients."""
         from prefmover.search import _candidates as kernels
 
-        embedding, crowd, geometry = self.crowd.embedding, self.crowd, self.index.geometry
+        embedding, population, geometry = self.population.embedding, self.population, self.index.geometry
         screened = min(MOST_SCREENED, self.index.data.n_users - 1)
         designs: list[Floats] = [np.empty((0, N_FEATURES))] * tuned.size
         distances: list[Floats] = [np.empty(0)] * tuned.size
@@ -243,7 +245,7 @@ class _CandidateSearch:
         def work(a: int) -> None:
             u = int(tuned[a])
             scores = embedding.scores(u)
-            some, comparison = nearest_vectors(scores, screened), Comparison(geometry, crowd, u)
+            some, comparison = nearest_vectors(scores, screened), Comparison(geometry, population, u)
             gaps, none = embedding.gaps(u, scores[some]), np.zeros(N_FEATURES)
             bounds, design = comparison.estimates(some, gaps, none, design=True)
             order = np.argsort(bounds, kind="stable")
@@ -311,8 +313,8 @@ class _CandidateSearch:
             graph = Graph(everyone)
 
     def _shortlist(self, coefficients: Floats) -> Arguments:
-        def arguments(geometry: Any, crowd: Any, graph: Any, rows: Ints) -> tuple[Any, ...]:
-            return shortlist_block, geometry, crowd, coefficients, self.effort, rows, graph
+        def arguments(geometry: Any, population: Any, graph: Any, rows: Ints) -> tuple[Any, ...]:
+            return shortlist_block, geometry, population, coefficients, self.effort, rows, graph
 
         return arguments
 
@@ -354,11 +356,11 @@ class _CandidateSearch:
         lengths = np.diff(self.index.data.preferences.indptr)
         cost = np.add.reduceat(lengths[owner] * lengths[other], starts) if owner.size else starts
 
-        def arguments(geometry: Any, crowd: Any, _: Any, rows: Ints) -> tuple[Any, ...]:
+        def arguments(geometry: Any, population: Any, _: Any, rows: Ints) -> tuple[Any, ...]:
             at = np.searchsorted(owners, rows)
             _, entries = entries_of_rows(indptr, at)
             ends = np.concatenate(([0], np.cumsum(np.diff(indptr)[at])))
-            return solve_block, geometry, crowd, OwnedPairs(rows, ends, other[entries], limits[entries])
+            return solve_block, geometry, population, OwnedPairs(rows, ends, other[entries], limits[entries])
 
         return _Step(name, owners, cost, arguments)
 
@@ -387,12 +389,12 @@ class _CandidateSearch:
         executor, geometry = self.executor, self.index.geometry
         held = geometry.grid if geometry.grid is not None else geometry.vectors
         assert held is not None
-        shared = held.nbytes + self.crowd.embedding.nbytes + 20 * self.index.data.ratings.n_ratings
+        shared = held.nbytes + self.population.embedding.nbytes + 20 * self.index.data.ratings.n_ratings
         executor.begin(shared, shared)
         executor.summary.resumed = len(parts)
         # Ids stay here: workers know items and users by position.
         here = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
-        crowd = executor.share(self.crowd)
+        population = executor.share(self.population)
         graph = None if step.graph is None else executor.share(step.graph)
         ready = deque(number for number in range(len(blocks)) if number not in parts)
         finished = sum(blocks[number].size for number in parts)
@@ -405,7 +407,7 @@ class _CandidateSearch:
             if not ready:
                 return None
             number = ready.popleft()
-            function, *values = step.arguments(here, crowd, graph, blocks[number])
+            function, *values = step.arguments(here, population, graph, blocks[number])
             return Task(number, function, tuple(values), partial(report, finished))
 
         for done in executor.run(next_task):

@@ -24,7 +24,7 @@ from prefmover.items.geometry import ItemGeometry
 MOST_DIMENSIONS = 128  # longer item vectors are projected
 LANDMARKS = 64  # items that stand in for vectors, in a geometry that has only distances
 EXTRA = 32  # coordinates for items without a vector
-LONGEST = 2000.0  # of a vector, in steps: no sum of products leaves 24 bits
+LONGEST = 2000.0  # length of a vector, in steps: no sum of products leaves 24 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)

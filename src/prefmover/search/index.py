@@ -40,7 +40,7 @@ from prefmover.search.shard import (
 TABLE_BUDGET = 2**28
 MANY = 64  # queries from which the table pays
 MANY_FOR_GRID = 128  # queries from which a dense matrix of distances pays (measured with 9,000 items)
-_TABLE_LOCK = threading.Lock()  # of the module: an index with a lock could not be pickled
+_TABLE_LOCK = threading.Lock()  # not in the index, which could not be pickled with it
 
 
 class NeighborIndex:
@@ -207,7 +207,7 @@ class NeighborIndex:
         """Return all users as one shard: with a table if it is requested and fits, or exists already."""
         with _TABLE_LOCK:
             if with_table and not self._shard.table.size and self.has_room_for_table(self.data.n_users):
-                give_back()  # of reading the data and making the distances
+                give_back()  # memory that was freed after reading the data and making the distances
                 table = nearest_item_table(self.geometry, self._shard, n_threads=n_threads)
                 self._shard = replace(self._shard, table=table)
             return self._shard

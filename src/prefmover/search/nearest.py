@@ -112,7 +112,7 @@ def nearest_to_group(
 ) -> NeighborList:
     """Return the k users nearest to several users together, by PMD, exactly; the members are left out.
 
-    The group is the mixture of its members' preferences, in which all have the same say
+    The group is the mixture of its members' preferences, in which all count equally
     (:mod:`prefmover.data.mixture`).
 
     Parameters

@@ -88,7 +88,7 @@ class Request:
 
     @property
     def most(self) -> int:
-        """Number of neighbors that a list has room for."""
+        """The largest number of neighbors in a list."""
         return self.data.n_users if self.k is None else min(int(self.k), self.data.n_users)
 
     def result(self, lists: NeighborPositions, recall: Recall | None = None) -> Neighbors:

@@ -135,7 +135,7 @@ class Scratches(threading.local):
         return self.arrays
 
     def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
-        """Return room for the coarse distances of a query, (n_items, width).
+        """Return a buffer for the coarse distances of a query, (n_items, width).
 
         It is kept: memory that is freed and taken again for each query, in other sizes, gets fragmented.
         """

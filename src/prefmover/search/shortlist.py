@@ -67,7 +67,7 @@ class OwnedPairs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowd:
+class Population:
     """All users, as tasks read them: preferences, vectors, and the logarithms of numbers of items."""
 
     shard: Shard
@@ -75,7 +75,7 @@ class Crowd:
     logs: Floats
 
     @classmethod
-    def from_preferences(cls, everyone: Preferences, embedding: Embedding) -> Crowd:
+    def from_preferences(cls, everyone: Preferences, embedding: Embedding) -> Population:
         """Return all users."""
         logs = np.log(np.maximum(np.diff(everyone.indptr), 1))
         return cls(Shard.from_preferences(everyone), embedding, frozen(logs))
@@ -108,10 +108,10 @@ _SCRATCHES = _Scratches()
 class Comparison:
     """A query and the distances between its items and those of users."""
 
-    def __init__(self, geometry: ItemGeometry, crowd: Crowd, u: int) -> None:
-        p = crowd.preferences
+    def __init__(self, geometry: ItemGeometry, population: Population, u: int) -> None:
+        p = population.preferences
         part = slice(p.indptr[u], p.indptr[u + 1])
-        self.geometry, self.crowd, self.u = geometry, crowd, u
+        self.geometry, self.population, self.u = geometry, population, u
         self.items = p.indices[part].astype(np.int32)
         self.mass, self.total = p.mass[part], int(p.total[u])
 
@@ -119,7 +119,7 @@ class Comparison:
         """Yield ranges of the chosen users whose distances fit in memory; an empty one if there are none."""
         from prefmover.search import _cascade as kernels
 
-        lengths = np.diff(self.crowd.preferences.indptr)[chosen]
+        lengths = np.diff(self.population.preferences.indptr)[chosen]
         width, n_items = kernels.filled_up(self.items.size), self.geometry.n_items
         room = max(LAYOUT_BYTES // (entry_bytes * width) - self.items.size, 1)
         if room >= n_items or not chosen.size:
@@ -137,7 +137,7 @@ class Comparison:
         """Return the query and the chosen users as kernels take them, with items numbered from 0; scratch."""
         from prefmover.search import _candidates, _cascade
 
-        users, geometry = self.crowd.shard.candidates(), self.geometry
+        users, geometry = self.population.shard.candidates(), self.geometry
         number, items = np.empty(geometry.n_items, np.int32), np.empty(geometry.n_items, np.int32)
         n = _candidates.number_items(self.items, chosen, users, number, items)
         items = items[:n]
@@ -192,7 +192,7 @@ class Comparison:
         features = np.empty((chosen.size if design else 0, N_FEATURES))
         for part in self.parts(chosen, 2):
             query, local, s = self.local(chosen[part], exact=False)
-            logs = self.crowd.logs
+            logs = self.population.logs
             kernels.estimate_all(
                 query, local, gaps[part], logs[chosen[part]], logs[self.u], coefficients, s,
                 np.empty(N_FEATURES), values[part], features[part] if design else features,
@@ -219,7 +219,7 @@ class Comparison:
         whole = next(self.parts(chosen, 2)) if chosen.size else slice(0, 0)
         if whole.stop == chosen.size and chosen.size:  # the usual case: one layout for both steps
             query, local, s = self.local(chosen, exact=False)
-            values, logs = np.empty(chosen.size), self.crowd.logs
+            values, logs = np.empty(chosen.size), self.population.logs
             kernels.estimate_all(
                 query, local, gaps, logs[chosen], logs[self.u], coefficients, s, np.empty(N_FEATURES), values,
                 np.empty((0, N_FEATURES)),
@@ -251,7 +251,7 @@ class Comparison:
                 v = -1 - reached
                 solved = int(counts[SOLVED]) - sum(map(len, distances))
                 s.solved_users[solved] = v
-                p = self.crowd.preferences
+                p = self.population.preferences
                 wide = wide_distance(p, p, self.geometry, self.u, int(others[part][v]))
                 s.solved_distances[solved] = wide
                 counts[SOLVED] += 1
@@ -282,7 +282,7 @@ _SINGLE_LOCK = threading.Lock()
 
 def shortlist_block(
     geometry: ItemGeometry,
-    crowd: Crowd,
+    population: Population,
     coefficients: Floats,
     effort: Effort,
     rows: Ints,
@@ -302,15 +302,15 @@ def shortlist_block(
 
     def work(a: int) -> None:
         u = int(rows[a])
-        if crowd.preferences.total[u] == 0:
+        if population.preferences.total[u] == 0:
             return
-        scores = crowd.embedding.scores(u)
+        scores = population.embedding.scores(u)
         if graph is None:
             chosen = nearest_vectors(scores, effort.screened)
         else:
             chosen = neighbors_of_neighbors(graph, u)
-        comparison = Comparison(geometry, crowd, u)
-        gaps = crowd.embedding.gaps(u, scores[chosen])
+        comparison = Comparison(geometry, population, u)
+        gaps = population.embedding.gaps(u, scores[chosen])
         lists[a] = comparison.shortlist(chosen, gaps, coefficients, effort)
         screened[a], climbed[a] = chosen.size, min(chosen.size, effort.climbed)
 
@@ -334,7 +334,7 @@ def neighbors_of_neighbors(graph: Graph, u: int) -> Ints:
 
 def solve_block(
     geometry: ItemGeometry,
-    crowd: Crowd,
+    population: Population,
     pairs: OwnedPairs,
     *,
     n_threads: int = 1,
@@ -350,7 +350,7 @@ def solve_block(
 
     def work(a: int) -> None:
         part = slice(pairs.indptr[a], pairs.indptr[a + 1])
-        comparison = Comparison(geometry, crowd, int(pairs.owners[a]))
+        comparison = Comparison(geometry, population, int(pairs.owners[a]))
         users, distances, counts[a] = comparison.solve(pairs.others[part], pairs.limits[part])
         lists[a] = users, distances
 

@@ -95,7 +95,7 @@ def create_app(source: Handlers | Loading | Service, settings: Settings | None =
 
 
 async def _client_left(_: Request, __: Exception) -> Response:
-    return Response(status_code=499)  # for the metrics; nobody reads it
+    return Response(status_code=499)  # only counted in /metrics: the client has left
 
 
 def _sender(asset: Asset) -> Any:

@@ -11,7 +11,7 @@ UNKNOWN = "unknown"
 
 
 class Clients:
-    """Tells clients from proxies.
+    """Distinguishes clients from proxies.
 
     Parameters
     ----------

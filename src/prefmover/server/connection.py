@@ -4,7 +4,7 @@ uvicorn waits forever for a client that sends its header byte by byte, never rea
 sending a body that nobody reads. Here each step has a time limit, and a connection closes after the response
 to a request whose body was not read. Bytes that are not HTTP are answered with a problem, like every error.
 
-When there are too many connections, an idle one of the address that has most makes room, so a single client
+When there are too many connections, an idle one of the address that has most is closed, so a single client
 cannot keep the others out.
 """
 
@@ -16,7 +16,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -29,7 +29,7 @@ from prefmover.server.settings import Settings
 __all__ = ["connection_class"]
 
 LINGER_SECONDS = 1.0
-MOST_REFUSED = 100  # connections above the limit that are told why they are refused
+MOST_REFUSED = 100  # connections above the limit that get a response; others are closed without one
 QUIET = logging.getLogger("prefmover.server.connection")
 QUIET.setLevel(logging.ERROR)  # uvicorn warns of each request that is not HTTP; the access log has them
 
@@ -71,129 +71,158 @@ class _Transport:
 
 def connection_class(settings: Settings) -> type[H11Protocol]:
     """Return the protocol class that applies the limits of a service."""
-    clients = Clients(settings.proxies)
-    by_client: defaultdict[str, dict[Connection, None]] = defaultdict(dict)  # in order of arrival
+    return type(
+        "Connection", (Connection,), {"settings": settings, "open_connections": OpenConnections(settings)}
+    )
 
-    class Connection(H11Protocol):
-        _header_timer: asyncio.TimerHandle | None = None
-        _write_timer: asyncio.TimerHandle | None = None
-        _group = ""
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(_Transport(transport, self.loop, settings.write_seconds))  # type: ignore[arg-type]
-            self.logger = QUIET
-            peer = self.client[0] if self.client else ""
-            self._group = group(peer)
-            mine = by_client[self._group]
-            mine[self] = None
-            room = True
-            if len(mine) > settings.client_connections and not clients.is_proxy(peer):
-                room = _evict(mine)
-            elif sum(map(len, by_client.values())) > settings.connections:
-                room = any(_evict(some) for some in sorted(by_client.values(), key=len, reverse=True))
-            if room:
+class Connection(H11Protocol):
+    """A connection that applies the limits of a service; :func:`connection_class` sets the two fields."""
+
+    settings: ClassVar[Settings]
+    open_connections: ClassVar[OpenConnections]
+
+    _header_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(_Transport(transport, self.loop, self.settings.write_seconds))  # type: ignore[arg-type]
+        self.logger = QUIET
+        if self.open_connections.add(self):
+            self._await_header()
+        elif len(self.connections) > self.settings.connections + MOST_REFUSED:
+            self.transport.abort()
+        else:
+            self._refuse(503, "There are too many connections. Try again in a moment.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timers()
+        self.open_connections.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self._between_requests():
+            if self._header_timer is None and not self.transport.is_closing():
                 self._await_header()
-                return
-            mine.pop(self)  # a refused connection takes nobody's place
-            if len(self.connections) > settings.connections + MOST_REFUSED:
-                self.transport.abort()
-            else:
-                self._refuse(503, "There are too many connections. Try again in a moment.")
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_timers()
-            by_client[self._group].pop(self, None)
-            if not by_client[self._group]:
-                del by_client[self._group]
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
-                return
-            super().data_received(data)
-            if self._between_requests():
-                if self._header_timer is None and not self.transport.is_closing():
-                    self._await_header()
-            elif self._header_timer is not None:
-                self._header_timer.cancel()
-                self._header_timer = None
-
-        def on_response_complete(self) -> None:
-            if self.conn.their_state is h11.SEND_BODY:  # nobody reads the rest of the body
-                self.transport.close()
-            super().on_response_complete()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._write_timer = self.loop.call_later(settings.write_seconds, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            if self._write_timer is not None:
-                self._write_timer.cancel()
-                self._write_timer = None
-            super().resume_writing()
-
-        def shutdown(self) -> None:
-            if not self.transport.is_closing():
-                super().shutdown()
-
-        def send_400_response(self, msg: str) -> None:
-            self._refuse(400, "This is not a valid HTTP request.")
-
-        def _unsupported_upgrade_warning(self) -> None:
-            """Say nothing: an upgrade is an offer, which a server may ignore."""
-
-        def worth(self) -> int:
-            """Return what an end costs: 0 nothing, 1 a late header, 2 a connection for later, 3 a request."""
-            if self.transport.is_closing():
-                return 0
-            if not self._between_requests():
-                return 3
-            return 1 if self.cycle is None else 2
-
-        def _between_requests(self) -> bool:
-            return self.cycle is None or (
-                self.cycle.response_complete and self.conn.their_state in (h11.IDLE, h11.DONE)
-            )
-
-        def _await_header(self) -> None:
-            self._header_timer = self.loop.call_later(settings.header_seconds, self._header_is_late)
-
-        def _header_is_late(self) -> None:
+        elif self._header_timer is not None:
+            self._header_timer.cancel()
             self._header_timer = None
-            if not self.transport.is_closing() and self._between_requests():
-                self._refuse(408, "The request did not arrive in time.")
 
-        def _refuse(self, status: int, detail: str) -> None:
-            """Respond outside of a request, then close."""
-            self._stop_timers()
-            self._unset_keepalive_if_required()
-            body = problem_bytes(status, detail)
-            retry = "Retry-After: 1\r\n" if status == 503 else ""
-            head = (
-                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: {MEDIA_TYPE}\r\n{retry}"
-                f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-            )
-            self.transport.write(head.encode() + body)
+    def on_response_complete(self) -> None:
+        if self.conn.their_state is h11.SEND_BODY:  # nobody reads the rest of the body
             self.transport.close()
-            if ACCESS.isEnabledFor(logging.INFO):
-                peer = self.client[0] if self.client else ""
-                ACCESS.info("", extra={"fields": {"client": peer, "status": status, "message": detail}})
+        super().on_response_complete()
 
-        def _stop_timers(self) -> None:
-            for timer in (self._header_timer, self._write_timer):
-                if timer is not None:
-                    timer.cancel()
-            self._header_timer = self._write_timer = None
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self.settings.write_seconds, self.transport.abort)
 
+    def resume_writing(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "This is not a valid HTTP request.")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: an upgrade is an offer, which a server may ignore."""
+
+    @property
+    def peer(self) -> str:
+        """The address of the other end; "" if there is none, as on a Unix socket."""
+        return self.client[0] if self.client else ""
+
+    def worth(self) -> int:
+        """Return what an end costs: 0 nothing, 1 a late header, 2 a connection for later, 3 a request."""
+        if self.transport.is_closing():
+            return 0
+        if not self._between_requests():
+            return 3
+        return 1 if self.cycle is None else 2
+
+    def _between_requests(self) -> bool:
+        return self.cycle is None or (
+            self.cycle.response_complete and self.conn.their_state in (h11.IDLE, h11.DONE)
+        )
+
+    def _await_header(self) -> None:
+        self._header_timer = self.loop.call_later(self.settings.header_seconds, self._header_is_late)
+
+    def _header_is_late(self) -> None:
+        self._header_timer = None
+        if not self.transport.is_closing() and self._between_requests():
+            self._refuse(408, "The request did not arrive in time.")
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Respond outside of a request, then close."""
+        self._stop_timers()
+        self._unset_keepalive_if_required()
+        body = problem_bytes(status, detail)
+        retry = "Retry-After: 1\r\n" if status == 503 else ""
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: {MEDIA_TYPE}\r\n{retry}"
+            f"X-Content-Type-Options: nosniff\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+        if ACCESS.isEnabledFor(logging.INFO):
+            ACCESS.info("", extra={"fields": {"client": self.peer, "status": status, "message": detail}})
+
+    def _stop_timers(self) -> None:
+        for timer in (self._header_timer, self._write_timer):
+            if timer is not None:
+                timer.cancel()
+        self._header_timer = self._write_timer = None
+
+
+class OpenConnections:
+    """The open connections of a service by client, each client's in order of arrival.
+
+    A refused connection is not among them: it takes nobody's place.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._clients = Clients(settings.proxies)
+        self._by_client: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+
+    def add(self, connection: Connection) -> bool:
+        """Add a connection, in place of an idle one if there are too many; return whether it may stay."""
+        mine = self._by_client[group(connection.peer)]
+        mine[connection] = None
+        admitted = True
+        if len(mine) > self._settings.client_connections and not self._clients.is_proxy(connection.peer):
+            admitted = self._evict(mine)
+        elif sum(map(len, self._by_client.values())) > self._settings.connections:
+            by_number = sorted(self._by_client.values(), key=len, reverse=True)
+            admitted = any(self._evict(some) for some in by_number)
+        if not admitted:
+            mine.pop(connection)
+        return admitted
+
+    def remove(self, connection: Connection) -> None:
+        """Remove a connection that has ended."""
+        name = group(connection.peer)
+        self._by_client[name].pop(connection, None)
+        if not self._by_client[name]:
+            del self._by_client[name]
+
+    @staticmethod
     def _evict(some: dict[Connection, None]) -> bool:
         """Close the connection that is worth least, the oldest of equals; return whether there is one."""
         least = min(list(some)[:-1], key=Connection.worth, default=None)
         if least is None or least.worth() == 3:
             return False
         least.transport.abort()
-        some.pop(least)  # now: several may arrive before the loop tells of the loss
+        some.pop(least)  # now: several may arrive before connection_lost is called
         least.connections.discard(least)
         return True
-
-    return Connection

@@ -5,7 +5,6 @@ Nothing is computed here that the library does not compute; the tests compare th
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.dataset import Dataset
@@ -25,7 +23,7 @@ from prefmover.datasets.exports import read_export
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.explain.lists import common_ground, neighbor_lists
 from prefmover.explain.map import Map, item_map, user_map
-from prefmover.explain.profile import Tastes, item_profile
+from prefmover.explain.profile import item_profile
 from prefmover.items.groups import groupings
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
@@ -36,21 +34,18 @@ from prefmover.predict.base import UserState
 from prefmover.predict.recommendations import RECOMMENDATION_FIELDS, Recommendation
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server import schemas
-from prefmover.server.names import Names
+from prefmover.server.facts import ItemFacts, UserFacts
+from prefmover.server.guests import GuestKey, GuestStates
 from prefmover.server.workers import check_cancelled
 
 __all__ = ["Handlers"]
 
-REASONS = 3  # own ratings, and ratings of neighbors, sent with each recommendation
-EXPLAINED = 20  # of each kind sent in the explanation of one; the others are summed
-CONTRASTS = ("cos", "jmsd")  # measures of items in common, to contrast with
-FANS = 12
-GROUPS = 8  # on a map
-GUESTS = 128  # states of guests in the cache: the pages send several requests with the same ratings
-SHOWN = 60  # characters of an unknown id that are repeated
-STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # of a search, for the metrics
-
-GuestKey = tuple[tuple[str, float], ...]
+REASONS = 3  # own ratings, and ratings of neighbors, in each recommendation of a list
+EXPLAINED = 20  # parts of each kind in the explanation of one recommendation; the others are summed
+CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model's measure with
+FANS = 12  # users who liked an item, on its page
+GROUPS = 8  # groups that a map distinguishes
+STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # search steps that /metrics counts
 
 
 class Handlers:
@@ -85,23 +80,9 @@ class Handlers:
         self.user_noun = user_noun or self.data.user_noun
         self.searched: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._guests: LRUCache[bytes, UserState] = LRUCache(GUESTS)
-        self._arriving: dict[bytes, threading.Lock] = {}
-        ratings = self.data.ratings
-        self._n_ratings = np.diff(ratings.matrix.indptr)
-        self._n_raters = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
-        sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
-        self._item_means = sums / np.maximum(self._n_raters, 1)
-        self._users, self._items = ratings.users.tolist(), ratings.items.tolist()
-        self._user_ids = [str(user) for user in self._users]
-        self._item_ids = [str(item) for item in self._items]
-        self._longest_user = max(map(len, self._user_ids), default=0)
-        self._longest_item = max(map(len, self._item_ids), default=0)
-        self._find_users = Names(zip(self._user_ids, strict=True), range(ratings.n_users))
-        titles = zip(self.data.items.labels, self._item_ids, strict=True)
-        self._find_items = Names(titles, np.argsort(-self._n_raters, kind="stable").tolist())
-        self._tastes = Tastes(self.data)
-        self._guest_name = ratings.free_name("guest")
+        self._guests = GuestStates(self._guest_state)
+        self._users, self._items = UserFacts(self.data), ItemFacts(self.data)
+        self._guest_name = self.data.ratings.free_name("guest")
 
     @property
     def measure(self) -> Measure:
@@ -110,28 +91,17 @@ class Handlers:
 
     def user(self, text: str) -> UserState:
         """Return the state of a user."""
-        position = self._user(text)
-        state: UserState = self.model.predictor_.state(position, self._users[position])
+        position = self._users.position(text)
+        state: UserState = self.model.predictor_.state(position, self._users.ids[position])
         return state
 
     def guest(self, ratings: GuestKey) -> UserState:
-        """Return the state of a guest. Requests about the same guest, at the same time, compute it once."""
-        key = hashlib.blake2b(repr(ratings).encode(errors="surrogatepass"), digest_size=16).digest()
-        with self._lock:
-            lock = self._arriving.setdefault(key, threading.Lock())
-        try:
-            with lock:
-                with self._lock:
-                    state = self._guests.get(key)
-                if state is None:
-                    by_item = {self._items[self._item(item)]: rating for item, rating in ratings}
-                    state = self.model.guest(by_item, name=self._guest_name)
-                    with self._lock:
-                        self._guests[key] = state
-                return state
-        finally:
-            with self._lock:
-                self._arriving.pop(key, None)
+        """Return the state of a guest."""
+        return self._guests.get(ratings)
+
+    def _guest_state(self, ratings: GuestKey) -> UserState:
+        by_item = {self._items.id_of(item): rating for item, rating in ratings}
+        return self.model.guest(by_item, name=self._guest_name)
 
     def model_info(self) -> schemas.ModelOut:
         """Return the model and its data."""
@@ -150,8 +120,8 @@ class Handlers:
             geometry=None if self.data.geometry is None else self.data.geometry.name,
             user_noun=self.user_noun,
             item_noun=self.item_noun,
-            genres=self._tastes.genres,
-            years=self._years(),
+            genres=self._users.genres,
+            years=self._items.years(),
             spread=schemas.SpreadOut(
                 nearest=self.spread.quantile(0.99 if self.measure.larger_is_closer else 0.01),
                 median=self.spread.quantile(0.5),
@@ -166,24 +136,24 @@ class Handlers:
 
     def users(self, q: str, offset: int, limit: int) -> schemas.UsersOut:
         """Return a page of the users whose id contains a text."""
-        hits = self._find_users.search(q)
-        page = [schemas.UserOut(**self._about(k)) for k in hits[offset : offset + limit]]
+        hits = self._users.search(q)
+        page = [schemas.UserOut(**self._users.facts(k)) for k in hits[offset : offset + limit]]
         return schemas.UsersOut(total=len(hits), offset=offset, limit=limit, users=page)
 
     def user_details(self, user: str, offset: int, limit: int) -> schemas.UserDetailsOut:
         """Return a user with a page of ratings, highest first."""
-        position = self._user(user)
+        position = self._users.position(user)
         items, ratings = self.data.ratings.row(position)
         total = float(ratings.sum())
         order = np.lexsort((items, -ratings))[offset : offset + limit]
         return schemas.UserDetailsOut(
-            **self._about(position),
+            **self._users.facts(position),
             mean_rating=float(ratings.mean()) if len(items) else None,
             offset=offset,
             limit=limit,
             ratings=[
                 schemas.RatedItemOut(
-                    **self._titled(item), rating=rating, share=rating / total if total else 0.0
+                    **self._items.titled(item), rating=rating, share=rating / total if total else 0.0
                 )
                 for item, rating in zip(items[order].tolist(), ratings[order].tolist(), strict=True)
             ],
@@ -191,22 +161,24 @@ class Handlers:
 
     def items(self, q: str, offset: int, limit: int) -> schemas.ItemsOut:
         """Return a page of the items whose title or id contains a text, those with most ratings first."""
-        hits = self._find_items.search(q)
-        page = [schemas.ItemOut(**self._facts(k)) for k in hits[offset : offset + limit]]
+        hits = self._items.search(q)
+        page = [schemas.ItemOut(**self._items.facts(k)) for k in hits[offset : offset + limit]]
         return schemas.ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
 
     def item_details(self, item: str) -> schemas.ItemDetailsOut:
         """Return an item, how often it got each rating, and who liked it."""
-        position, catalog = self._item(item), self.data.items
+        position, catalog = self._items.position(item), self.data.items
         found = item_profile(self.data, position, FANS)
         return schemas.ItemDetailsOut(
-            **self._facts(position),
+            **self._items.facts(position),
             year=int(catalog.years[position]) or None,
             genres=list(catalog.genres[position]),
             ratings=[schemas.RatingCountOut(rating=rating, count=count) for rating, count in found.counts],
             n_fans=found.n_fans,
             fans=[
-                schemas.FanOut(user=self._user_ids[one.user], rating=one.rating, taste=self._taste(one.user))
+                schemas.FanOut(
+                    user=self._users.texts[one.user], rating=one.rating, taste=self._users.taste(one.user)
+                )
                 for one in found.fans
             ],
         )
@@ -216,7 +188,7 @@ class Handlers:
         found, unknown = [], []
         for item in ids:
             try:
-                found.append(schemas.ItemOut(**self._facts(self._item(item))))
+                found.append(schemas.ItemOut(**self._items.facts(self._items.position(item))))
             except UnknownIdError:
                 unknown.append(item)
         return schemas.ListedItemsOut(items=found, unknown=unknown)
@@ -230,15 +202,15 @@ class Handlers:
 
     def near_items(self, item: str, k: int) -> schemas.NearItemsOut:
         """Return the items nearest to an item."""
-        position = self._item(item)
+        position = self._items.position(item)
         geometry = self.data.require_geometry("the search for near items")
-        near = geometry.near(self._items[position], k)
+        near = geometry.near(self._items.ids[position], k)
         positions = [geometry.item_position(other) for other, _ in near]
         similarities = geometry.similarity([position], positions)[0].tolist()
         return schemas.NearItemsOut(
-            **self._titled(position),
+            **self._items.titled(position),
             near=[
-                schemas.NearItemOut(**self._titled(other), distance=distance, similarity=similarity)
+                schemas.NearItemOut(**self._items.titled(other), distance=distance, similarity=similarity)
                 for other, (_, distance), similarity in zip(positions, near, similarities, strict=True)
             ],
         )
@@ -258,38 +230,32 @@ class Handlers:
         return schemas.NeighborsOut(
             user=state.name,
             measure=self.measure.name,
-            neighbors=self._neighbors(state, near.neighbors, near.values),
+            neighbors=self._neighbors(state.items, near.neighbors, near.values),
         )
 
     def group_neighbors(self, users: Sequence[str], k: int) -> schemas.GroupNeighborsOut:
         """Return the users nearest to several users together, by PMD."""
         states = [self.user(user) for user in users]
         near = self.model.group_neighbors(states, k)
-        common = self.data.ratings.n_common(np.unique(np.concatenate([state.items for state in states])))
+        rated = np.unique(np.concatenate([state.items for state in states]))
         positions = self.data.ratings.find_users(near.users)
         return schemas.GroupNeighborsOut(
             group=list(users),
             measure=self.measure.name,
-            neighbors=[
-                schemas.NeighborOut(
-                    user=self._user_ids[other],
-                    n_common=int(common[other]),
-                    nearer_than=None,
-                    taste=self._taste(other),
-                    distance=value,
-                )
-                for other, value in zip(positions.tolist(), near.values.tolist(), strict=True)
-            ],
+            neighbors=self._neighbors(rated, positions, near.values, of_group=True),
         )
 
-    def _neighbors(self, state: UserState, users: Ints, values: Floats) -> list[schemas.NeighborOut]:
-        common = self.data.ratings.n_common(state.items)
+    def _neighbors(
+        self, rated: Ints, users: Ints, values: Floats, *, of_group: bool = False
+    ) -> list[schemas.NeighborOut]:
+        """Return near users, given the items that the query, or a group of users, has rated."""
+        common = self.data.ratings.n_common(rated)
         return [
             schemas.NeighborOut(
-                user=self._user_ids[other],
+                user=self._users.texts[other],
                 n_common=int(common[other]),
-                nearer_than=self.spread.nearer_than(value),
-                taste=self._taste(other),
+                nearer_than=None if of_group else self.spread.nearer_than(value),
+                taste=self._users.taste(other),
                 **{self.measure.value_name: value},
             )
             for other, value in zip(users.tolist(), values.tolist(), strict=True)
@@ -306,7 +272,7 @@ class Handlers:
             row = MEASURES[one.measure]
             columns = zip(one.users.tolist(), one.values.tolist(), one.n_common.tolist(), strict=True)
             near = [
-                schemas.ListedNeighborOut(user=self._user_ids[user], value=value, n_common=n)
+                schemas.ListedNeighborOut(user=self._users.texts[user], value=value, n_common=n)
                 for user, value, n in columns
             ]
             test = None if one.test is None else schemas.NeighborTestOut(**asdict(one.test))
@@ -317,23 +283,24 @@ class Handlers:
         """Return how often near users have nothing in common, with users for whom it is so."""
         found = common_ground(self.model.predictor_.similarity, progress=progress)
         examples = [
-            schemas.ExampleOut(**self._about(user), n_without=without) for user, without in found.examples
+            schemas.ExampleOut(**self._users.facts(user), n_without=without)
+            for user, without in found.examples
         ]
         return schemas.CommonGroundOut(**(asdict(found) | {"examples": examples}))
 
     def user_map(self, progress: Progress) -> schemas.MapOut:
         """Return a map of the users."""
         drawn = user_map(self.model.predictor_.similarity, progress=progress)
-        tastes = [self._taste(user) for user in drawn.positions.tolist()]
-        return self._map(drawn, self._user_ids, self._user_ids, [some[:1] for some in tastes])
+        tastes = [self._users.taste(user) for user in drawn.positions.tolist()]
+        return self._map(drawn, self._users.texts, self._users.texts, [some[:1] for some in tastes])
 
     def item_map(self, progress: Progress) -> schemas.MapOut:
         """Return a map of the items."""
         geometry = self.data.require_geometry("a map of items")
-        drawn = item_map(geometry, self._n_raters, progress=progress)
+        drawn = item_map(geometry, self._items.n_ratings, progress=progress)
         kinds = groupings(self.data.items, geometry, drawn.positions)
         groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in drawn.positions]
-        return self._map(drawn, self._item_ids, self.data.items.labels, groups)
+        return self._map(drawn, self._items.texts, self.data.items.labels, groups)
 
     @staticmethod
     def _map(
@@ -359,7 +326,7 @@ class Handlers:
         return schemas.ImportOut(
             origin=found.origin,
             ratings=[
-                schemas.ImportedRatingOut(**self._titled(position), rating=rating)
+                schemas.ImportedRatingOut(**self._items.titled(position), rating=rating)
                 for position, rating in zip(positions, found.ratings.values(), strict=True)
             ],
             unmatched=[
@@ -382,7 +349,7 @@ class Handlers:
         given = options.arguments()
         for name in ("items", "exclude"):
             if name in given:
-                given[name] = [self._items[self._item(item)] for item in given[name]]
+                given[name] = [self._items.id_of(item) for item in given[name]]
         return given
 
     def users_recommendations(
@@ -406,14 +373,14 @@ class Handlers:
 
     def predictions(self, state: UserState, items: Sequence[str]) -> schemas.PredictionsOut:
         """Return predicted ratings of items."""
-        positions = [self._item(item) for item in items]
-        pairs = [(state, self._items[position]) for position in positions]
+        positions = [self._items.position(item) for item in items]
+        pairs = [(state, self._items.ids[position]) for position in positions]
         predictions = self.model.predict(pairs, progress=check_cancelled)
         return schemas.PredictionsOut(
             user=state.name,
             predictions=[
                 schemas.PredictionOut(
-                    **self._titled(position),
+                    **self._items.titled(position),
                     rating=one.rating,
                     baseline=one.baseline,
                     how=one.how,
@@ -426,18 +393,18 @@ class Handlers:
 
     def recommendation_explanation(self, state: UserState, item: str) -> schemas.RecommendationExplanationOut:
         """Return the reasons for a recommendation, the parts of its score."""
-        explanation = self.model.explain_recommendation(state, self._items[self._item(item)])
+        explanation = self.model.explain_recommendation(state, self._items.id_of(item))
         return schemas.RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
 
     def rating_explanation(self, state: UserState, item: str) -> schemas.RatingExplanationOut:
         """Return the parts of a predicted rating."""
-        id_ = self._items[self._item(item)]
+        id_ = self._items.id_of(item)
         explanation = self.model.explain_recommendation(state, id_, by="rating")
         return schemas.RatingExplanationOut(**explanation.to_dict(EXPLAINED))
 
     def user_explanation(self, state: UserState, other: str) -> schemas.UserExplanationOut:
         """Return why two users are as near as they are."""
-        explanation = self.model.explain(state, self._users[self._user(other)])
+        explanation = self.model.explain(state, self._users.ids[self._users.position(other)])
         self._count({"solved": 1})
         return schemas.UserExplanationOut(
             **explanation.to_dict(),
@@ -451,14 +418,14 @@ class Handlers:
         kinds = groupings(self.data.items, self.data.geometry, positions) if len(positions) else {}
         return [
             schemas.GroupedItemOut(
-                item=self._item_ids[position], groups={kind: names[k] for kind, names in kinds.items()}
+                item=self._items.texts[position], groups={kind: names[k] for kind, names in kinds.items()}
             )
             for k, position in enumerate(positions.tolist())
         ]
 
     def comparison(self, state: UserState, other: str) -> schemas.ComparisonOut:
         """Return the values of all measures for two users."""
-        position = self._user(other)
+        position = self._users.position(other)
         ratings = self.data.ratings
         name = self._guest_name if state.position == position else state.name
         user = ratings.one_user(name, state.items, state.values)
@@ -476,7 +443,7 @@ class Handlers:
             results.append(_measured(data, row, u, v))
         return schemas.ComparisonOut(
             user=state.name,
-            other=self._user_ids[position],
+            other=self._users.texts[position],
             n_common=int(self.data.ratings.n_common(state.items)[position]),
             measures=results,
         )
@@ -484,21 +451,21 @@ class Handlers:
     def warm_up(self, progress: Progress = lambda done, total: None) -> None:
         """Call everything once, so that kernels are compiled and indexes are built before a client waits."""
         _ = self.spread
-        raters = np.flatnonzero(self._n_ratings > 0)
-        typical = raters[np.argsort(self._n_ratings[raters], kind="stable")[len(raters) // 2]]
-        other = self._user_ids[raters[0] if raters[0] != typical else raters[-1]]
+        raters = np.flatnonzero(self._users.n_ratings > 0)
+        typical = raters[np.argsort(self._users.n_ratings[raters], kind="stable")[len(raters) // 2]]
+        other = self._users.texts[raters[0] if raters[0] != typical else raters[-1]]
         items, ratings = (part[:5].tolist() for part in self.data.ratings.row(int(typical)))
-        guest = tuple((self._item_ids[item], rating) for item, rating in zip(items, ratings, strict=True))
+        guest = tuple((self._items.texts[item], rating) for item, rating in zip(items, ratings, strict=True))
         calls: list[Callable[[UserState], object]] = [
             lambda user: self.neighbors(user, schemas.NeighborOptions()),
             lambda user: self.recommendations(user, schemas.RecommendationOptions(n=3)),
-            lambda user: self.predictions(user, self._item_ids[:2]),
-            lambda user: self.recommendation_explanation(user, self._item_ids[0]),
-            lambda user: self.rating_explanation(user, self._item_ids[0]),
+            lambda user: self.predictions(user, self._items.texts[:2]),
+            lambda user: self.recommendation_explanation(user, self._items.texts[0]),
+            lambda user: self.rating_explanation(user, self._items.texts[0]),
             lambda user: self.user_explanation(user, other),
             lambda user: self.comparison(user, other),
         ]
-        for k, state in enumerate((self.user(self._user_ids[typical]), self.guest(guest))):
+        for k, state in enumerate((self.user(self._users.texts[typical]), self.guest(guest))):
             for done, call in enumerate(calls, k * len(calls)):
                 progress(done, 2 * len(calls))
                 with suppress(InputError):  # undefined for this user, perhaps not for others
@@ -508,51 +475,11 @@ class Handlers:
         with self._lock:
             self.searched.update(pairs)
 
-    def _user(self, text: str) -> int:
-        self._refuse_long(text, "user", self._longest_user)
-        return self.data.user_position(text)
-
-    def _item(self, text: str) -> int:
-        self._refuse_long(text, "item", self._longest_item)
-        return self.data.ratings.item_position(text, from_text=True)
-
-    @staticmethod
-    def _refuse_long(text: str, kind: str, longest: int) -> None:
-        """Refuse an id that is longer than all ids: a search for similar ones could take seconds."""
-        if len(text) > max(2 * longest, SHOWN):
-            raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; the longest id has {longest:,}")
-
     @cached_property
     def spread(self) -> Spread:
         """Values of the measure between random users."""
         similarity = self.model.predictor_.similarity
         return sample_spread(self.data, self.measure, similarity.convention, n_threads=1)
-
-    def _years(self) -> list[int] | None:
-        years = self.data.items.years[self.data.items.years > 0]
-        return [int(years.min()), int(years.max())] if len(years) else None
-
-    def _taste(self, user: int) -> list[str]:
-        return [one.genre for one in self._tastes.of(*self.data.ratings.row(user))]
-
-    def _about(self, user: int) -> dict[str, Any]:
-        return {
-            "id": self._user_ids[user],
-            "n_ratings": int(self._n_ratings[user]),
-            "taste": self._taste(user),
-        }
-
-    def _facts(self, position: int) -> dict[str, Any]:
-        n = int(self._n_raters[position])
-        return {
-            "id": self._item_ids[position],
-            "title": self.data.items.label(position),
-            "n_ratings": n,
-            "mean_rating": float(self._item_means[position]) if n else None,
-        }
-
-    def _titled(self, position: int) -> dict[str, str]:
-        return {"item": self._item_ids[position], "title": self.data.items.label(position)}
 
 
 def _measured(data: Dataset, row: Measure, u: int, v: int) -> schemas.MeasureValueOut:

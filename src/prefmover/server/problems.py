@@ -104,7 +104,7 @@ def _invalid(error: RequestValidationError) -> ProblemError:
     listed = [
         {"where": ".".join(map(str, one["loc"])), "message": _message(one)} for one in errors[:MOST_ERRORS]
     ]
-    # Errors of the validators in schemas.py are sentences that name what is wrong.
+    # Errors of the validators in schemas/ are sentences that name what is wrong.
     path = _path(errors[0]["loc"]) or ("" if errors[0]["type"] == "value_error" else "body")
     notes = "; ".join([path] * bool(path) + [f"{len(errors) - 1} more"] * (len(errors) > 1))
     return ProblemError(422, _sentence(listed[0]["message"] + f" ({notes})" * bool(notes)), errors=listed)

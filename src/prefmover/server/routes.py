@@ -308,7 +308,7 @@ async def get_group_neighbors(request: Request, service: Served, body: schemas.G
     "Recommendations for several users together",
 )
 async def recommend_to_group(request: Request, service: Served, body: schemas.Group) -> Response:
-    """Return what suits several users together, each of whom has the same say, with reasons for each."""
+    """Return what suits several users together, who all count equally, with reasons for each."""
     return await service.respond(
         request, ("group", body), lambda h: h.group_recommendations(body.users, body), "large"
     )

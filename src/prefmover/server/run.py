@@ -28,9 +28,9 @@ from prefmover.server.settings import Settings
 
 __all__ = ["Server", "address", "listen", "serve"]
 
-LAST_SECONDS = 1.0  # to send the last responses
+LAST_SECONDS = 1.0  # time to send the last responses
 KEEP_ALIVE_SECONDS = 15
-SPARE_FILES = 200  # besides those of connections
+SPARE_FILES = 200  # open files other than connections
 
 
 def serve(
@@ -49,8 +49,8 @@ def serve(
     Parameters
     ----------
     data_or_model
-        A fitted model; or a data set, whose default model is fitted the first time, while the service listens
-        and tells how far it is, and stored.
+        A fitted model; or a data set, whose default model is fitted and stored the first time. The service
+        listens meanwhile and reports the progress.
     name
         Name of the model on the pages; the name of its data set by default.
     bound

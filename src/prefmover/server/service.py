@@ -198,7 +198,7 @@ class Service(Collector):
         self._handlers.warm_up(step)
 
     def check_ready(self) -> None:
-        """Raise a problem unless the service is ready; while it starts, the problem tells how far it is."""
+        """Raise a problem unless the service is ready; while it starts, the problem has the progress."""
         if self.state == "failed":
             detail = "The model does not answer. The log of the service says why."
             raise ProblemError(503, detail, state="failed")
@@ -323,7 +323,7 @@ class Service(Collector):
         )
         counters = {
             "refused": CounterMetricFamily(
-                "prefmover_requests_refused", "Requests without room in the queue.", labels=("lane",)
+                "prefmover_requests_refused", "Requests refused because the queue was full.", labels=("lane",)
             ),
             "expired": CounterMetricFamily(
                 "prefmover_requests_expired", "Requests out of time.", labels=("lane",)

@@ -2,8 +2,8 @@
 
 Cheap lookups, searches and large jobs have a lane each, so that none waits for another kind. In a lane, the
 next thread goes to the client that has had the least time lately. If the queue is full, the newest request of
-the client with most requests in it makes room, and gets 503 with ``Retry-After``; so does a request that
-could not be finished in time anyway. The client of a request that takes too long hears so at once. A worker
+the client with most requests in it is dropped, and gets 503 with ``Retry-After``; so does a request that
+could not be finished in time anyway. A request that takes too long is answered when its time is up. A worker
 cannot be interrupted, so it keeps its slot until its work calls :func:`check_cancelled`, which raises as soon
 as nobody waits for the result.
 """
@@ -116,7 +116,7 @@ class Lane:
     running
         Number of threads at work, also those whose request was abandoned.
     refused, expired, dropped
-        Number of requests that found no room, ran out of time, or lost their client.
+        Number of requests that found the queue full, ran out of time, or lost their client.
     """
 
     def __init__(self, threads: int, queue: int, name: str = "worker") -> None:
@@ -163,7 +163,7 @@ class Lane:
         Raises
         ------
         ProblemError
-            503 if there is no room, the time is over, or the service stops.
+            503 if the queue is full, the time is over, or the service stops.
         ClientLeftError
             If the client left.
         """

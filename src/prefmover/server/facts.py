@@ -1,0 +1,122 @@
+"""Users and items as responses show them: ids as text, titles, counts, tastes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prefmover.dataset import Dataset
+from prefmover.errors import UnknownIdError
+from prefmover.explain.profile import Tastes
+from prefmover.server.names import Names
+
+__all__ = ["ItemFacts", "UserFacts"]
+
+SHOWN = 60  # characters of an unknown id that an error message repeats
+
+
+class UserFacts:
+    """The users of a data set.
+
+    Attributes
+    ----------
+    ids, texts
+        The ids, and the ids as text, by position.
+    n_ratings
+        (n_users,) the number of ratings of each user.
+    genres
+        All genres of the items, in which users have tastes.
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self._data, self._tastes = data, Tastes(data)
+        self.ids = data.ratings.users.tolist()
+        self.texts = [str(user) for user in self.ids]
+        self.n_ratings = np.diff(data.ratings.matrix.indptr)
+        self.genres = self._tastes.genres
+        self._longest = max(map(len, self.texts), default=0)
+        self._names = Names(zip(self.texts, strict=True), range(data.n_users))
+
+    def position(self, text: str) -> int:
+        """Return the position of a user, given by the text of the id."""
+        _refuse_long(text, "user", self._longest)
+        return self._data.user_position(text)
+
+    def search(self, text: str) -> list[int]:
+        """Return the positions of the users whose id contains a text."""
+        return self._names.search(text)
+
+    def taste(self, position: int) -> list[str]:
+        """Return the genres that a user prefers more than others do."""
+        return [one.genre for one in self._tastes.of(*self._data.ratings.row(position))]
+
+    def facts(self, position: int) -> dict[str, Any]:
+        """Return the fields that all responses about a user have."""
+        return {
+            "id": self.texts[position],
+            "n_ratings": int(self.n_ratings[position]),
+            "taste": self.taste(position),
+        }
+
+
+class ItemFacts:
+    """The items of a data set.
+
+    Attributes
+    ----------
+    ids, texts
+        The ids, and the ids as text, by position.
+    n_ratings
+        (n_items,) the number of ratings of each item.
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self._data, ratings = data, data.ratings
+        self.ids = ratings.items.tolist()
+        self.texts = [str(item) for item in self.ids]
+        self.n_ratings = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
+        sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
+        self._means = sums / np.maximum(self.n_ratings, 1)
+        self._longest = max(map(len, self.texts), default=0)
+        titles = zip(data.items.labels, self.texts, strict=True)
+        self._names = Names(titles, np.argsort(-self.n_ratings, kind="stable").tolist())
+
+    def position(self, text: str) -> int:
+        """Return the position of an item, given by the text of the id."""
+        _refuse_long(text, "item", self._longest)
+        return self._data.ratings.item_position(text, from_text=True)
+
+    def id_of(self, text: str) -> Any:
+        """Return the id of an item, given as text."""
+        return self.ids[self.position(text)]
+
+    def search(self, text: str) -> list[int]:
+        """Return the positions of the items whose title or id contains a text, most ratings first."""
+        return self._names.search(text)
+
+    def titled(self, position: int) -> dict[str, str]:
+        """Return the id and the title of an item."""
+        return {"item": self.texts[position], "title": self._data.items.label(position)}
+
+    def facts(self, position: int) -> dict[str, Any]:
+        """Return the fields that all responses about an item have."""
+        n = int(self.n_ratings[position])
+        return {
+            "id": self.texts[position],
+            "title": self._data.items.label(position),
+            "n_ratings": n,
+            "mean_rating": float(self._means[position]) if n else None,
+        }
+
+    def years(self) -> list[int] | None:
+        """Return the first and the last year of release; None if none is known."""
+        years = self._data.items.years[self._data.items.years > 0]
+        return [int(years.min()), int(years.max())] if len(years) else None
+
+
+def _refuse_long(text: str, kind: str, longest: int) -> None:
+    """Refuse an id that is longer than all ids: a search for similar ones could take seconds."""
+    if len(text) > max(2 * longest, SHOWN):
+        known = f"the longest id has {longest:,} characters"
+        raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; {known}")

@@ -1,0 +1,168 @@
+"""Bodies of requests, and the options of neighbors and recommendations.
+
+The options of one kind of question are one class (``NeighborOptions``, ``RecommendationOptions``): the
+parameters of the address, and fields of the body where the ratings are a guest's or the users are many.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from prefmover.items.where import parse_where
+from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
+
+MOST_RATINGS = 500
+MOST_ITEMS = 200
+MOST_NEIGHBORS = 100
+MOST_RECOMMENDATIONS = 50
+MOST_USERS = 100
+MOST_MEMBERS = 20  # users in a group
+
+Condition = Annotated[str, Field(min_length=1, max_length=200)]
+Members = Annotated[
+    list[Id],
+    Field(
+        min_length=2, max_length=MOST_MEMBERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
+    ),
+]
+
+
+class ItemIds(Request):
+    """Ids of items."""
+
+    ids: list[Id] = Field(min_length=1, max_length=MOST_RATINGS, examples=[["alien-1979"]])
+
+
+class Export(Request):
+    """The text of a CSV file."""
+
+    csv: str = Field(min_length=1, examples=["Name,Year,Rating\nAlien,1979,4.5\nAliens,1986,5\n"])
+
+
+class GuestRating(Request):
+    """A rating of a guest."""
+
+    item: Id
+    rating: float = Field(ge=0, le=1e6, allow_inf_nan=False, examples=[4.5])
+
+
+class Guest(Request):
+    """The ratings of a guest: a person who is not in the data."""
+
+    ratings: list[GuestRating] = Field(
+        min_length=1,
+        max_length=MOST_RATINGS,
+        examples=[[{"item": "alien-1979", "rating": 5}, {"item": "the-thing-1982", "rating": 4.5}]],
+    )
+
+    @model_validator(mode="after")
+    def _each_item_once(self) -> Guest:
+        seen: set[str] = set()
+        for one in self.ratings:
+            if one.item in seen:
+                raise ValueError(f"item {one.item!r} is rated twice; rate each item once")
+            seen.add(one.item)
+        return self
+
+    @property
+    def key(self) -> tuple[tuple[str, float], ...]:
+        """The ratings sorted by item: equal for equal guests."""
+        return tuple(sorted((one.item, one.rating) for one in self.ratings))
+
+
+class NeighborOptions(BaseModel):
+    """What neighbors to return."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
+    strangers: bool = Field(
+        default=False, description="Only users who have rated none of the items that the user rated."
+    )
+
+
+class RecommendationOptions(BaseModel):
+    """What to recommend."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    n: WholeNumber = Field(
+        default=10, ge=1, le=MOST_RECOMMENDATIONS, description="Number of recommendations."
+    )
+    by: Literal["ranking", "rating"] = Field(
+        default="ranking", description="What items are ordered by: what to see next, or the expected rating."
+    )
+    min_ratings: WholeNumber = Field(
+        default=0, ge=0, le=2**31 - 1, description="The least number of ratings of an item."
+    )
+    novelty: float = Field(
+        default=0.0, ge=-1, le=1, description="From -1, better known items, to 1, less known ones."
+    )
+    diversify: float = Field(default=0.0, ge=0, le=1, description="How different the items are, from 0 to 1.")
+    seen: bool = Field(default=False, description="Whether items that the user has rated are included.")
+    where: list[Condition] = Field(
+        default=[],
+        max_length=10,
+        description="Conditions on year, genre and title; all must hold.",
+        examples=[["genre=Horror|Thriller", "year=1980..1999"]],
+    )
+    items: list[Id] = Field(
+        default=[], max_length=MOST_ITEMS, description="Ids of the candidates; all items by default."
+    )
+    exclude: list[Id] = Field(default=[], max_length=MOST_ITEMS, description="Ids of items to leave out.")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the model's ``recommend``, with ids as text."""
+        given = {name: getattr(self, name) for name in RecommendationOptions.model_fields}
+        given["where"] = parse_where(self.where)
+        return {name: value for name, value in given.items() if value not in ([], {})}
+
+
+class GuestNeighbors(Guest, NeighborOptions):
+    """A guest, and what neighbors to return."""
+
+
+class GuestRecommendations(Guest, RecommendationOptions):
+    """A guest, and what to recommend."""
+
+
+class UsersRecommendations(Request, RecommendationOptions):
+    """Users, and what to recommend to each."""
+
+    users: list[Id] = Field(
+        min_length=1, max_length=MOST_USERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
+    )
+
+
+class GroupNeighbors(Request):
+    """Several users, whose neighbors are those of all of them together."""
+
+    users: Members
+    k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
+
+
+class Group(Request, RecommendationOptions):
+    """Several users, to whom the same items are recommended."""
+
+    users: Members
+    combine: Combine = Field(default="mean", description="The mean of the members' scores, or the least.")
+
+
+class GuestPredictions(Guest):
+    """A guest, and the items to predict."""
+
+    items: list[Id] = Field(min_length=1, max_length=MOST_ITEMS, examples=[["aliens-1986"]])
+
+
+class GuestOther(Guest):
+    """A guest, and the user to compare with."""
+
+    other: Id = Field(examples=["ada-b"])
+
+
+class GuestItem(Guest):
+    """A guest, and the item whose predicted rating is explained."""
+
+    item: Id = Field(examples=["aliens-1986"])
