@@ -17,8 +17,6 @@ from prefmover.measures._exact import quotient
 from prefmover.ot._dual import copy
 from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, Workspace, solve, workspace
 
-AT_A_TIME = 16  # rows that are transposed together: one cache line of each column
-
 
 class UserMasses(NamedTuple):
     """The preferences of all users, as CSR."""
@@ -105,20 +103,31 @@ def gather(distance, rows, columns, n, m, buffer):
             copy(distance[rows[i]], m, c[i])
     else:
         for i in range(n):
+            line, row = distance[rows[i]], c[i]
             for j in range(m):
-                c[i, j] = distance[rows[i], columns[j]]
+                row[j] = line[np.uint32(columns[j])]  # unsigned: no test for negative indices
     return c
 
 
 @kernel
 def gather_turned(distance, rows, columns, n, m, buffer):
-    """Return the same block transposed, (m, n)."""
+    """Return the same block transposed, (m, n).
+
+    Four rows at a time: their lines stay in registers, and a column is looked up once for all of them.
+    """
     c = buffer[: n * m].reshape(m, n)
-    for first in range(0, n, AT_A_TIME):
-        last = min(first + AT_A_TIME, n)
+    ahead = n & 3  # rows before the first four
+    for i in range(ahead):
+        line = distance[rows[i]]
         for j in range(m):
-            for i in range(first, last):
-                c[j, i] = distance[rows[i], columns[j]]
+            c[j, i] = line[np.uint32(columns[j])]
+    for i in range(ahead, n, 4):
+        line_0, line_1 = distance[rows[i]], distance[rows[i + 1]]
+        line_2, line_3 = distance[rows[i + 2]], distance[rows[i + 3]]
+        for j in range(m):
+            row, column = c[j], np.uint32(columns[j])
+            row[i], row[i + 1] = line_0[column], line_1[column]
+            row[i + 2], row[i + 3] = line_2[column], line_3[column]
     return c
 
 

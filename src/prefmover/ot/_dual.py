@@ -14,13 +14,15 @@ import numpy as np
 
 from prefmover.execution.jit import kernel
 
+LONG = 64  # numbers in a row from which four rows at a time are faster than one
+
 
 @kernel
 def row_minimum(c, g, i, m):
     """Return min_j (c_ij - g_j)."""
     narrow = c.dtype.type
     least = narrow(c[i, 0] - g[0])
-    for j in range(1, m):
+    for j in range(m):  # from 0, not from 1: vectors then begin where the row does
         least = min(least, narrow(c[i, j] - g[j]))
     return least
 
@@ -37,17 +39,33 @@ def row_argminimum(c, g, i, m, least):
 
 @kernel
 def transform_columns(c, f, n, m, g, nearest):
-    """Set g_j = min_i (c_ij - f_i) and nearest_j to the first row that attains it."""
+    """Set g_j = min_i (c_ij - f_i) and nearest_j to the first row that attains it.
+
+    Long rows are taken four at a time: g and nearest are then read and written a quarter as often.
+    """
     narrow = c.dtype.type
+    ahead = n & 3 if m >= LONG else n  # rows taken one by one
     for j in range(m):
         g[j] = narrow(c[0, j] - f[0])
         nearest[j] = 0
-    for i in range(1, n):
+    for i in range(1, ahead):
         f_i = f[i]
         for j in range(m):
             reduced = narrow(c[i, j] - f_i)
             nearest[j] = np.int32(i) if reduced < g[j] else nearest[j]
             g[j] = min(g[j], reduced)
+    for i in range(ahead, n, 4):
+        row_0, row_1, row_2, row_3 = c[i], c[i + 1], c[i + 2], c[i + 3]
+        f_0, f_1, f_2, f_3 = f[i], f[i + 1], f[i + 2], f[i + 3]
+        k_0, k_1, k_2, k_3 = np.int32(i), np.int32(i + 1), np.int32(i + 2), np.int32(i + 3)
+        for j in range(m):
+            d_0, d_1 = narrow(row_0[j] - f_0), narrow(row_1[j] - f_1)
+            d_2, d_3 = narrow(row_2[j] - f_2), narrow(row_3[j] - f_3)
+            first, last = min(d_0, d_1), min(d_2, d_3)
+            of_first, of_last = k_1 if d_1 < d_0 else k_0, k_3 if d_3 < d_2 else k_2
+            best, of_best = min(first, last), of_last if last < first else of_first
+            nearest[j] = of_best if best < g[j] else nearest[j]
+            g[j] = min(g[j], best)
 
 
 @kernel
