@@ -38,6 +38,8 @@ __all__ = [
 
 MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
+DENSE_SVD = 500  # the smaller side of a matrix up to which its SVD is dense
+SEVERAL = 1.5  # tags an item from which an SVD finds which of them go together
 RIDGE = 0.025  # the penalty of regressions between blocks, per item
 
 
@@ -71,6 +73,9 @@ def from_tags(
 ) -> ItemVectors:
     """Return item vectors from tags: tf-idf, then a truncated SVD (latent semantic analysis).
 
+    Hundreds of tags of which most items have only one, such as authors, have nothing latent, and an SVD would
+    keep the largest and drop all others. Each of them gets a random direction instead.
+
     Parameters
     ----------
     items, tags, counts
@@ -98,8 +103,12 @@ def from_tags(
     weighted = tf_idf(matrix, min_items=min_items)
     if dimensions is None:
         return _result(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
-    X = truncated_svd(weighted, dimensions)[:n]
-    return _result(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
+    tagged = np.count_nonzero(np.diff(weighted.indptr))
+    if weighted.shape[1] > DENSE_SVD and weighted.nnz < SEVERAL * tagged:
+        X, how = random_directions(weighted, dimensions)[:n], "random directions"
+    else:
+        X, how = truncated_svd(weighted, dimensions)[:n], "SVD"
+    return _result(rows[:n], X, f"{name}: tf-idf, {how} to {X.shape[1]}")
 
 
 def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVectors:
@@ -551,7 +560,7 @@ def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
     if smaller == 0 or not matrix.nnz:
         return np.zeros((matrix.shape[0], 1))
     d = min(dimensions, smaller)
-    if smaller <= 500 or d > smaller // 2:
+    if smaller <= DENSE_SVD or d > smaller // 2:
         U, S, _ = np.linalg.svd(matrix.toarray(), full_matrices=False)
     else:
         from scipy.sparse.linalg import svds
@@ -564,6 +573,17 @@ def truncated_svd(matrix: sparse.csr_array, dimensions: int) -> Floats:
     # A row without a component in the kept dimensions is rounding noise, which must not become a direction.
     X[np.linalg.norm(X, axis=1) < S[0] * 1e-10] = 0.0
     return X
+
+
+def random_directions(matrix: sparse.csr_array, dimensions: int) -> Floats:
+    """Return the rows in fewer dimensions: each column of the matrix becomes a random direction.
+
+    Equal rows stay equal. The cosine of two rows changes by some 1 / √dimensions.
+    """
+    if dimensions < 1:
+        raise InputError(f"dimensions is {dimensions}; expected 1 or more")
+    signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), (matrix.shape[1], dimensions))
+    return np.asarray(matrix @ (signs / np.sqrt(dimensions)))
 
 
 def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[str], Floats]:
