@@ -19,8 +19,8 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
-from prefmover.execution.memory import require
-from prefmover.execution.threads import run
+from prefmover.execution.memory import has_room, require
+from prefmover.execution.threads import resolve_threads, run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import wide_distance
 from prefmover.measures.space import Ground
@@ -144,9 +144,14 @@ class Scratches(threading.local):
             self.coarse = np.empty(n_items * width, np.int16)
         return self.coarse[: n_items * width].reshape(n_items, width)
 
+    def release(self) -> None:
+        """Free all memory."""
+        self.size, self.longest, self.arrays, self.coarse = (-1, -1), -1, None, np.empty(0, np.int16)
+
 
 _SCRATCHES = Scratches()
 _WIDE_LOCK = threading.Lock()  # such pairs are few and take much memory: one at a time
+_TURN = threading.Lock()  # for queries that memory has room for, but not as many as there are threads
 
 
 class Exchange:
@@ -232,15 +237,22 @@ class ShardSearch:
         """Run the queries of some rows, heavy ones first, and hand solved pairs to the other side."""
         total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
 
+        sizes = np.diff(self.queries.preferences.indptr)
+        at_once = min(resolve_threads(n_threads), rows.size)
+
         def work(row: int) -> None:
             nonlocal total
-            lists, stats = self._search(row)
+            if has_room(at_once * layout_bytes(int(sizes[row]), self.geometry.n_items)):
+                lists, stats = self._search(row)
+            else:  # two at once would each see the memory that the other is about to take
+                with _TURN:
+                    lists, stats = self._search(row)
+                    _SCRATCHES.release()
             with lock:
                 results[row] = lists
                 total = total + stats
 
-        sizes = np.diff(self.queries.preferences.indptr)[rows]
-        run(work, rows[np.argsort(-sizes, kind="stable")].tolist(), n_threads=n_threads, progress=progress)
+        run(work, rows[np.argsort(-sizes[rows], kind="stable")].tolist(), n_threads=n_threads, progress=progress)
         return results, total
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
@@ -276,6 +288,11 @@ class ShardSearch:
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
 
 
+def layout_bytes(n_rated: int, n_items: int) -> int:
+    """Return the memory for a query of so many items: distances, coarse ones, and pairs with large users."""
+    return 8 * n_rated * n_items
+
+
 def lay_out(
     geometry: Ground,
     items: npt.NDArray[np.int32],
@@ -293,7 +310,7 @@ def lay_out(
 
     n, width = geometry.n_items, _cascade.filled_up(items.size)
     what = f"the distances of one user's {items.size:,} items to all {n:,}"
-    require(8 * width * n, what, "leave ratings of this user out, or compare pairs with pmd")
+    require(layout_bytes(items.size, n), what, "leave ratings of this user out, or compare pairs with pmd")
     if geometry.grid is not None:
         distance, lines = geometry.grid, items
     else:
