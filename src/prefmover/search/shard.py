@@ -236,7 +236,6 @@ class ShardSearch:
     ) -> tuple[dict[int, NeighborPositions], SearchStats]:
         """Run the queries of some rows, heavy ones first, and hand solved pairs to the other side."""
         total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
-
         sizes = np.diff(self.queries.preferences.indptr)
         at_once = min(resolve_threads(n_threads), rows.size)
 
@@ -252,7 +251,8 @@ class ShardSearch:
                 results[row] = lists
                 total = total + stats
 
-        run(work, rows[np.argsort(-sizes[rows], kind="stable")].tolist(), n_threads=n_threads, progress=progress)
+        heavy_first = rows[np.argsort(-sizes[rows], kind="stable")].tolist()
+        run(work, heavy_first, n_threads=n_threads, progress=progress)
         return results, total
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
