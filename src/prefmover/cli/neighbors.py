@@ -98,8 +98,10 @@ def neighbors(
     in_parts = all_users and row.name == "pmd" and row.searches_by_bounds(convention)
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     if in_parts and method == "exact" and data.n_users >= LARGE:
+        with progress("trying a few users"):
+            cost = exact_cost(data, k)
         advice = "--method candidates finds most of them in a fraction of that"
-        note(f"exact neighbors of {data.n_users:,} users: {exact_cost(data, k)}; {advice}")
+        note(f"exact neighbors of {data.n_users:,} users: {cost}; {advice}")
     with (
         cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,

@@ -582,8 +582,8 @@ def random_directions(matrix: sparse.csr_array, dimensions: int) -> Floats:
     """
     if dimensions < 1:
         raise InputError(f"dimensions is {dimensions}; expected 1 or more")
-    signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), (matrix.shape[1], dimensions))
-    return np.asarray(matrix @ (signs / np.sqrt(dimensions)))
+    signs = np.random.default_rng(0).integers(0, 2, (matrix.shape[1], dimensions), np.int8)
+    return np.asarray(matrix @ ((2.0 * signs - 1.0) / np.sqrt(dimensions)))
 
 
 def _genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[str], Floats]:

@@ -364,7 +364,8 @@ class ItemTable:
         if not tags:
             return []
         sizes = _items_by_tag(rows)
-        options: dict[str, Any] = {}
+        # With one tag an item, one that no other item has tells it apart, and takes no room.
+        options: dict[str, Any] = {"min_items": 1} if len(tags) < features.SEVERAL * len({*items}) else {}
         for least in (2, 1):
             if len(ids) * sum(len(some) >= least for some in sizes.values()) <= DENSE:
                 options = {"dimensions": None, "min_items": least}
