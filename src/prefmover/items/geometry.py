@@ -35,7 +35,8 @@ GRID_BITS = 26  # of the largest distance in units, which leaves room for potent
 COARSE = 0.1  # a share of distances below 100 units beyond which a geometry is too coarse for them
 NOISE = 2.0**-11  # of a unit: smaller distances between equal items come from rounding
 BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
-BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
+BLOCK_ROWS = 2**15  # vectors that are normalized at a time
+TURNED = 2**10  # vectors that are turned at a time: they stay in the cache
 ROWS = 256  # of the dense matrix that a thread computes at a time
 SQUARE_BYTES = 32  # per entry, to convert a matrix to whole numbers
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
@@ -311,13 +312,13 @@ class ItemGeometry:
         assert self.vectors is not None
         out = np.empty((r.size, c.size), np.int32)
         fill = for_work(angle_grid, r.size * c.size * (4 + self.vectors.shape[1]))
-        for first in range(0, c.size, BLOCK_ROWS):  # no second copy of all vectors
-            some = c[first : first + BLOCK_ROWS]
+        for first in range(0, c.size, TURNED):  # no second copy of all vectors
+            some = c[first : first + TURNED]
             turned = np.ascontiguousarray(self.vectors[some].T)
             part = out if some.size == c.size else np.empty((r.size, some.size), np.int32)
             fill(r, some, self.vectors, turned, self.unit, part)
             if part is not out:
-                out[:, first : first + BLOCK_ROWS] = part
+                out[:, first : first + TURNED] = part
         return out
 
     def for_search(self, n_threads: int | None = None) -> Self:
