@@ -60,7 +60,7 @@ def test_too_many_neighbors(tight, crowd):
 
 
 def test_heavy_queries_take_turns(crowd, monkeypatch):
-    """A query of 8 ratings x 150 items takes 9,600 bytes: there is room for one, not for four."""
+    """A query of 8 ratings takes 8 x (6 x 150 + 8 x 8) bytes: there is room for one, not for four."""
     alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
     search, lock, running, most = ShardSearch._search, threading.Lock(), set(), []
 
@@ -76,7 +76,7 @@ def test_heavy_queries_take_turns(crowd, monkeypatch):
 
     monkeypatch.setattr(ShardSearch, "_search", watched)
     monkeypatch.setattr(memory, "SMALL", 0)
-    for free, at_once in (("20000", 1), ("1M", 4)):
+    for free, at_once in (("15000", 1), ("1M", 4)):
         most.clear()
         monkeypatch.setenv("PREFMOVER_MEMORY", free)
         found = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
