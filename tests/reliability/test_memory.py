@@ -60,7 +60,7 @@ def test_too_many_neighbors(tight, crowd):
 
 
 def test_heavy_queries_take_turns(crowd, monkeypatch):
-    """A query of 8 ratings takes 8 x (6 x 150 + 8 x 8) bytes: there is room for one, not for four."""
+    """A query of 8 ratings takes 8 x (6 x 150 + 12 x 8) bytes: there is room for one, not for four."""
     alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
     search, lock, running, most = ShardSearch._search, threading.Lock(), set(), []
 
