@@ -170,7 +170,11 @@ class ItemGeometry:
         n_bytes = 4 * len(ids) ** 2
         if n_bytes > budget:
             return lazy
-        require(n_bytes, f"the distances of {len(ids):,} items", "pass budget=0 to compute them on demand")
+        require(
+            n_bytes,
+            f"a table of the distances of {len(ids):,} items",
+            "pass budget=0 to compute them on demand",
+        )
         return replace(lazy, grid=frozen(lazy._dense(n_threads)))
 
     @classmethod
@@ -382,7 +386,11 @@ class ItemGeometry:
                 "space of the present ones; pass a geometry of present and new items together"
             )
         order = np.concatenate([known[np.argsort(present)], new])
-        require(SQUARE_BYTES * len(order) ** 2, f"the distances of {len(order):,} items", "add fewer items")
+        require(
+            SQUARE_BYTES * len(order) ** 2,
+            f"a table of the distances of {len(order):,} items",
+            "add fewer items",
+        )
         old = self.grid_block(None, None)
         steps = np.minimum(np.ceil(other.block(new, order) / self.unit), 2**GRID_BITS).astype(np.int32)
         grid = frozen(_joined(old, steps))
@@ -403,7 +411,7 @@ class ItemGeometry:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
         r = self.n_items if rows is None else np.size(rows)
         c = self.n_items if columns is None else np.size(columns)
-        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "take fewer rows at a time")
+        require(12 * r * c, f"a table of the distances of {r:,} x {c:,} items", "take fewer rows at a time")
         return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:

@@ -274,7 +274,7 @@ class ShardSearch:
             return lists, SearchStats(undefined=shard.n_users - (itself >= 0))
         part = slice(p.indptr[row], p.indptr[row + 1])
         items = p.indices[part].astype(np.int32)
-        what = f"the distances of one user's {items.size:,} items to all {geometry.n_items:,}"
+        what = f"a search by one user's {items.size:,} ratings among {geometry.n_items:,} items"
         remedy = "leave ratings of this user out, or compare pairs with pmd"
         require(self._bytes(items.size), what, remedy)
         start = time.perf_counter()
