@@ -5,6 +5,7 @@ import pytest
 
 from prefmover import Recommender
 from prefmover.datasets import SOURCES, movielens
+from prefmover.datasets.tag_genome import has_genome
 
 MOVIES = '''movieId,title,genres
 1,Toy Story (1995),Adventure|Animation|Children|Comedy|Fantasy
@@ -32,11 +33,16 @@ TAGS = '''userId,movieId,tag,timestamp
 LINKS = "movieId,imdbId,tmdbId\n1,0114709,862\n131241,0114700,\n"
 
 
+def time_of(user, item):
+    """Seconds since 1970, the first of them in January 1995, in no order."""
+    return 789652009 + user * item % 97 * 8_000_000
+
+
 @pytest.fixture(params=["ml-20m", "ml-25m", "ml-32m"])
 def files(request, made_up):
     home = made_up.folder / request.param
     home.mkdir(parents=True)
-    rows = [f"{u},{i},{0.5 + (u * i) % 10 / 2},96498{u}" for u, rated in RATED.items() for i in rated]
+    rows = [f"{u},{i},{0.5 + (u * i) % 10 / 2},{time_of(u, i)}" for u, rated in RATED.items() for i in rated]
     ratings = "\r\n".join(["userId,movieId,rating,timestamp", *rows, ""])  # ml-20m has Windows line ends
     texts = {"ratings.csv": ratings, "movies.csv": MOVIES, "tags.csv": TAGS, "links.csv": LINKS}
     for name, text in texts.items():
@@ -53,6 +59,38 @@ def test_ratings_have_half_stars_and_all_movies_are_items(files):
     for u, rated in RATED.items():
         assert r[u] == {i: 0.5 + (u * i) % 10 / 2 for i in rated}
     assert np.diff(r.matrix.tocsc().indptr)[r.find_items([209171])[0]] == 0  # a movie that nobody rated
+
+
+def test_timestamps_are_seconds(files):
+    name, opened = files
+    data = movielens.read(SOURCES[name], opened)
+    rows = data.ratings.matrix.tocoo()
+    users, items = data.ratings.users[rows.row], data.ratings.items[rows.col]
+    times = list(map(time_of, users.tolist(), items.tolist()))
+    assert data.times.tolist() == times
+    aged = data.with_half_life("180d").preferences.mass[:4] / data.preferences.mass[:4]  # of the first user
+    assert np.argsort(aged).tolist() == np.argsort(times[:4]).tolist()
+
+
+@pytest.mark.parametrize("files", ["ml-20m", "ml-25m"], indirect=True)  # ml-32m has none
+def test_the_genome_of_some_films(files, made_up):
+    """Films without a row, rated or not, are at a right angle to all others, and are recommended."""
+    name, opened = files
+    home = opened.path
+    assert not has_genome(opened)
+    relevance = {1: (0.9, 0.025), 11: (0.5, 0.5), 17: (0.1, 0.7), 29: (0.8, 0.1), 838: (0.2, 0.9)}
+    relevance |= {26958: (0.25, 0.85), 40697: (0.95, 0.3), 131241: (0.4, 0.1)}  # not 171749, rated once
+    rows = [f"{i},{t + 1},{some[t]}" for i, some in relevance.items() for t in (0, 1)]
+    (home / "genome-scores.csv").write_text("\r\n".join(["movieId,tagId,relevance", *rows, ""]))
+    (home / "genome-tags.csv").write_text('tagId,tag\r\n1,007\r\n2,"based on a book, loosely"\r\n')
+    data = movielens.read(SOURCES[name], made_up.files(name, home))
+    at = [data.items.position(i) for i in (1, 29, 171749, 209171)]
+    D = data.geometry.block(at, at)
+    assert D[0, 1] == pytest.approx(np.arctan(0.1 / 0.8) - np.arctan(0.025 / 0.9), abs=1e-6)
+    assert D[2:, :2] == pytest.approx(np.pi / 2)
+    assert D[2, 3] == pytest.approx(np.pi / 2)
+    items = [one.item for one in Recommender().fit(data).recommend(1, n=10)]
+    assert {171749, 209171} <= set(items)
 
 
 def test_titles_years_and_genres(files):

@@ -84,6 +84,23 @@ def test_rows_outside_the_kept_dimensions_are_zero_not_noise():
     assert not vectors.vectors[-1].any()
 
 
+def test_one_tag_an_item_keeps_all_of_them_apart():
+    """An SVD would keep the 100 largest of 600 authors, and say nothing about books by the others."""
+    authors = [f"author {k}" for k in np.repeat(np.arange(600), np.arange(600) % 3 + 2)]
+    vectors = features.from_tags(np.arange(len(authors)), authors)
+    assert vectors.vectors.shape == (len(authors), 100)
+    same = np.equal.outer(authors, authors)
+    assert cosines(vectors)[same].min() > 1 - 1e-12
+    assert np.abs(cosines(vectors)[~same]).mean() == pytest.approx(np.sqrt(2 / np.pi) / 10, rel=0.05)
+    some = np.flatnonzero(np.arange(600) % 7 == 0)
+    with_two = features.from_tags(
+        [*range(len(authors)), *some], [*authors, *(f"author {k}" for k in some)]
+    )  # some books have two authors
+    assert (np.linalg.norm(with_two.vectors, axis=1) > 0).all()
+    with pytest.raises(InputError, match=names("dimensions", 0)):
+        features.from_tags(np.arange(len(authors)), authors, dimensions=0)
+
+
 def test_from_tags_orders_and_counts():
     vectors = features.from_tags(ITEMS, TAGS, dimensions=None)
     assert vectors.items.tolist() == [1, 2, 3, 4]

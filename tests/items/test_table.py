@@ -118,3 +118,17 @@ def test_missing_items(write):
     assert far.geometry.near("c", 2) == [(item, pytest.approx(np.pi / 2)) for item in "ab"]
     with pytest.raises(InputError, match=names("missing", "'away'")):
         Dataset.from_files(ratings, [tags], missing="away")
+
+
+def test_a_column_of_very_many_authors(write, monkeypatch):
+    """Each book has one: books are at 0 from those of the same author, and far from all others."""
+    monkeypatch.setattr("prefmover.items.table.DENSE", 1000)
+    lines = "".join(f"{k},author {k // 2 if k < 1000 else k}\n" for k in range(1200))
+    _, geometry = read_item_table(write("id,author\n" + lines), tags=["author"])
+    D = geometry.block()
+    assert "random directions" in geometry.name
+    same = np.zeros_like(D, dtype=bool)
+    same[np.arange(1000), np.arange(1000) ^ 1] = True
+    np.fill_diagonal(same, True)
+    assert D[same].max() < 1e-6
+    assert D[~same].min() > 0.7  # those of one book, too

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from prefmover.model import Recommender
 from prefmover.predict import regression
 from prefmover.predict.item_kernel import LANDMARKS
 from prefmover.search import nearest
+from prefmover.search.shard import ShardSearch
 from tests.messages import names
 
 
@@ -54,6 +57,34 @@ def test_too_many_neighbors(tight, crowd):
     assert nearest(crowd, measure="jaccard", k=5).counts.tolist() == [5] * 400
     with pytest.raises(InputError, match=names(400, 2)):
         nearest(crowd, k=1000)
+
+
+def test_heavy_queries_take_turns(crowd, monkeypatch):
+    """A query of 8 ratings takes 8 x (6 x 150 + 12 x 8) bytes: there is room for one, not for four."""
+    alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
+    search, lock, running, most = ShardSearch._search, threading.Lock(), set(), []
+
+    def watched(self, row):
+        with lock:
+            running.add(row)
+            most.append(len(running))
+        time.sleep(0.001)
+        found = search(self, row)
+        with lock:
+            running.discard(row)
+        return found
+
+    monkeypatch.setattr(ShardSearch, "_search", watched)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    for free, at_once in (("15000", 1), ("1M", 4)):
+        most.clear()
+        monkeypatch.setenv("PREFMOVER_MEMORY", free)
+        found = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
+        assert max(most) == at_once
+        assert found.neighbors.tolist() == alone.neighbors.tolist()
+    monkeypatch.setenv("PREFMOVER_MEMORY", "5000")
+    with pytest.raises(InputError, match=names(8, 150)):
+        nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
 
 
 def test_users_from_an_iterator_are_not_used_up(crowd):

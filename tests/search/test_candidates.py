@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prefmover import Dataset, ItemGeometry, Ratings, nearest
 from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError, RecallWarning
-from prefmover.execution import LocalExecutor
+from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures.pmd import distances, distances_from
 from prefmover.search import _candidates as kernels
 from prefmover.search import candidates, shortlist
@@ -224,7 +224,7 @@ def test_memory_and_disk_are_checked_first(crowd, monkeypatch, tmp_path):
         nearest(crowd, K, method="candidates")
     monkeypatch.setenv("PREFMOVER_MEMORY", "off")
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(candidates.shutil, "disk_usage", lambda place: usage)
+    monkeypatch.setattr(atomic.shutil, "disk_usage", lambda place: usage)
     with pytest.raises(InputError, match=names("disk", str(tmp_path))):
         nearest(crowd, K, method="candidates", checkpoint=tmp_path / "deep" / "folder")
     assert not list(tmp_path.iterdir())

@@ -12,7 +12,8 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError
-from prefmover.execution import LocalExecutor
+from prefmover.execution import LocalExecutor, atomic
+from prefmover.model import KNNRecommender
 from prefmover.search import NeighborIndex, nearest
 from prefmover.search.distributed import search_blocks
 from tests.messages import names
@@ -140,3 +141,14 @@ def test_the_header_tells_what_is_searched(tmp_path):
     data = make(30)
     nearest(data, 3, checkpoint=tmp_path)
     assert json.loads((tmp_path / "_search.json").read_text())["k"] == 3
+
+
+def test_the_disk_is_checked_first(monkeypatch, tmp_path):
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr(atomic.shutil, "disk_usage", lambda place: usage)
+    data = make()
+    with pytest.raises(InputError, match=names("disk", str(tmp_path))):
+        nearest(data, 4, checkpoint=tmp_path / "deep" / "folder", n_threads=1)
+    with pytest.raises(InputError, match=names("disk", str(tmp_path))):
+        KNNRecommender(measure="jaccard").fit(data).recommend_all(4, checkpoint=tmp_path / "other")
+    assert not list(tmp_path.iterdir())

@@ -124,9 +124,12 @@ def _announce_cost(data: Dataset, k: int) -> None:
     """Note what an exact search of many users takes."""
     from prefmover.search.cost import LARGE, exact_cost
 
-    if data.n_users >= LARGE:
-        advice = "--method candidates finds most of them in a fraction of that"
-        note(f"exact neighbors of {data.n_users:,} users: {exact_cost(data, k)}; {advice}")
+    if data.n_users < LARGE:
+        return
+    with progress("trying a few users"):
+        cost = exact_cost(data, k)
+    advice = "--method candidates finds most of them in a fraction of that"
+    note(f"exact neighbors of {data.n_users:,} users: {cost}; {advice}")
 
 
 def _written(table: Neighbors, file: Path, parts: Path | None) -> Output:

@@ -9,7 +9,6 @@ after the other; on a cluster each record has a core.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,7 +41,6 @@ from prefmover.execution.format import duration
 
 __all__ = ["Evaluation", "evaluate", "run_experiment"]
 
-logger = logging.getLogger("prefmover")
 Tell = Callable[[str], None]
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
 METRICS: dict[Task, tuple[str, ...]] = {
@@ -395,7 +393,7 @@ class _Run:
             if self.progress is not None:
                 self.progress(len(todo) - len(left), len(todo))
         if not one_by_one:
-            logger.info("prefmover: %s", self.executor.summary)
+            self.executor.summary.log()
 
     def _part(self, share: float, repeat: int) -> TrainTest:
         e, ratings = self.experiment, self.data.ratings

@@ -40,17 +40,21 @@ def write(file: Path, content: bytes) -> None:
 def require_disk(folder: Path, n_bytes: int, what: str) -> None:
     """Raise an error if a folder's disk has less room than something needs; ``what`` is its name.
 
+    The folder may not exist yet.
+
     >>> require_disk(Path.cwd(), 2**70, "the model in shelf")
     Traceback (most recent call last):
     prefmover.errors.InputError: the model in shelf needs 1,099,511,627,776 GB on disk...
     """
+    place = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
     try:
-        free = shutil.disk_usage(folder).free
+        free = shutil.disk_usage(place).free
     except OSError:
         return
     if n_bytes > free:
         raise InputError(
-            f"{what} needs {size(n_bytes)} on disk, and {size(free)} is free; make room, or save it elsewhere"
+            f"{what} needs {size(n_bytes)} on disk, and {size(free)} is free in {place}; make room, or save "
+            "it elsewhere"
         )
 
 

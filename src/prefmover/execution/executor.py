@@ -12,6 +12,7 @@ many tasks read are shared once.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.execution.format import counted
 from prefmover.execution.threads import resolve_threads
+
+logger = logging.getLogger("prefmover")
 
 
 class Task(NamedTuple):
@@ -99,6 +102,11 @@ class Summary:
             by_stage = ", ".join(f"{stage} {seconds:,.1f}" for stage, seconds in stages.items())
             lines.append(f"  {node}: {sum(stages.values()):,.1f} s ({by_stage})")
         return "\n".join(lines)
+
+    def log(self) -> None:
+        """Log the counts, and each node on a line of its own."""
+        for line in str(self).splitlines():
+            logger.info("prefmover: %s", line.strip())
 
 
 @runtime_checkable

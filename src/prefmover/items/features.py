@@ -26,7 +26,14 @@ from prefmover.errors import InputError
 from prefmover.items.encoders import Encoder, encode_texts
 from prefmover.items.rows import finite_rows
 from prefmover.items.tag_profiles import ProfileInputs, tag_profiles
-from prefmover.items.terms import genre_matrix, term_counts, tf_idf, truncated_svd
+from prefmover.items.terms import (
+    DENSE_SVD,
+    genre_matrix,
+    random_directions,
+    term_counts,
+    tf_idf,
+    truncated_svd,
+)
 from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, normalized
 
 # fmt: off
@@ -37,6 +44,7 @@ __all__ = [
 # fmt: on
 
 MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
+SEVERAL = 1.5  # tags per item from which an SVD finds which of them go together
 
 
 def from_tags(
@@ -50,6 +58,9 @@ def from_tags(
     name: str = "tags",
 ) -> ItemVectors:
     """Return item vectors from tags: tf-idf, then a truncated SVD (latent semantic analysis).
+
+    Hundreds of tags of which most items have only one, such as authors, have nothing latent, and an SVD would
+    keep the largest and drop all others. Each of them gets a random direction instead.
 
     Parameters
     ----------
@@ -78,8 +89,12 @@ def from_tags(
     weighted = tf_idf(matrix, min_items=min_items)
     if dimensions is None:
         return normalized(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
-    X = truncated_svd(weighted, dimensions)[:n]
-    return normalized(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
+    tagged = np.count_nonzero(np.diff(weighted.indptr))
+    if weighted.shape[1] > DENSE_SVD and weighted.nnz < SEVERAL * tagged:
+        X, how = random_directions(weighted, dimensions)[:n], "random directions"
+    else:
+        X, how = truncated_svd(weighted, dimensions)[:n], "SVD"
+    return normalized(rows[:n], X, f"{name}: tf-idf, {how} to {X.shape[1]}")
 
 
 def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVectors:

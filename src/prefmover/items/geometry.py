@@ -35,7 +35,8 @@ GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potential
 COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
 NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
 BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
-BLOCK_ROWS = 2**15  # vectors that are normalized, or turned, at a time
+BLOCK_ROWS = 2**15  # vectors that are normalized at a time
+TURNED = 2**10  # vectors that are turned at a time: they stay in the cache
 ROWS = 256  # rows of the dense matrix that a thread computes at a time
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
@@ -168,7 +169,11 @@ class ItemGeometry:
         n_bytes = 4 * len(ids) ** 2
         if n_bytes > budget:
             return lazy
-        require(n_bytes, f"the distances of {len(ids):,} items", "pass budget=0 to compute them on demand")
+        require(
+            n_bytes,
+            f"a table of the distances of {len(ids):,} items",
+            "pass budget=0 to compute them on demand",
+        )
         return replace(lazy, grid=frozen(lazy._dense(n_threads)))
 
     @classmethod
@@ -315,7 +320,7 @@ class ItemGeometry:
         assert self.vectors is not None
         out = np.empty((rows.size, columns.size), np.int32)
         fill = for_work(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
-        for block in slices(columns.size, BLOCK_ROWS):  # no second copy of all vectors
+        for block in slices(columns.size, TURNED):  # no second copy of all vectors
             some = columns[block]
             turned = np.ascontiguousarray(self.vectors[some].T)
             part = out if some.size == columns.size else np.empty((rows.size, some.size), np.int32)
@@ -385,7 +390,11 @@ class ItemGeometry:
                 "space of the present ones; pass a geometry of present and new items together"
             )
         order = np.concatenate([known[np.argsort(present)], new])
-        require(SQUARE_BYTES * len(order) ** 2, f"the distances of {len(order):,} items", "add fewer items")
+        require(
+            SQUARE_BYTES * len(order) ** 2,
+            f"a table of the distances of {len(order):,} items",
+            "add fewer items",
+        )
         old = self.grid_block(None, None)
         steps = np.minimum(np.ceil(other.block(new, order) / self.unit), 2**GRID_BITS).astype(np.int32)
         grid = frozen(_joined(old, steps))
@@ -406,7 +415,7 @@ class ItemGeometry:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
         r = self.n_items if rows is None else np.size(rows)
         c = self.n_items if columns is None else np.size(columns)
-        require(12 * r * c, f"the distances of {r:,} x {c:,} items", "take fewer rows at a time")
+        require(12 * r * c, f"a table of the distances of {r:,} x {c:,} items", "take fewer rows at a time")
         return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:

@@ -364,7 +364,8 @@ class ItemTable:
         if not tags:
             return []
         sizes = _items_by_tag(rows)
-        options: dict[str, Any] = {}
+        # With one tag per item, a tag that no other item has still tells the item apart.
+        options: dict[str, Any] = {"min_items": 1} if len(tags) < features.SEVERAL * len({*items}) else {}
         for least in (2, 1):
             if len(ids) * sum(len(some) >= least for some in sizes.values()) <= DENSE:
                 options = {"dimensions": None, "min_items": least}

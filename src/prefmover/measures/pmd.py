@@ -287,7 +287,7 @@ def query_major(
 
     With ``needed``, only the rows of these items are computed.
     """
-    what = f"the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
+    what = f"a table of the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
     remedy = "leave ratings of this user out, or compare pairs with pmd"
     if needed is None:
         require(8 * len(items) * geometry.n_items, what, remedy)

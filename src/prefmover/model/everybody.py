@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections import deque
 from os import PathLike
 from time import perf_counter
@@ -33,9 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["recommend_all"]
 
-logger = logging.getLogger("prefmover")
-
 BLOCK = 512  # users of a task, and of a part of the checkpoint
+DISK_BYTES = 25  # per recommendation, in a checkpoint
 PIECE = 128  # users whose scores of all items are in memory at once
 
 
@@ -85,7 +83,8 @@ def recommend_all(
     checkpoint, parts = None, dict[int, Lists]()
     if folder is not None:
         checkpoint = ListCheckpoint(folder, data, selection.n)
-        checkpoint.claim({"n": selection.n, "inputs": _digest(model, by, selection)}, len(blocks))
+        description = {"n": selection.n, "inputs": _digest(model, by, selection)}
+        checkpoint.claim(description, len(blocks), DISK_BYTES * len(everyone) * selection.n)
         parts = checkpoint.load(blocks)
     if len(parts) < len(blocks):
         _run(model, by, selection, executor, blocks, parts, checkpoint, progress)
@@ -131,7 +130,7 @@ def _run(
         finished += len(blocks[done.key])
         report(0)
     if not isinstance(executor, LocalExecutor):
-        logger.info("prefmover: %s", executor.summary)
+        executor.summary.log()
 
 
 class ListCheckpoint(Checkpoint[Lists]):

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -33,9 +32,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.errors import InputError, RecallWarning
+from prefmover.errors import RecallWarning
 from prefmover.execution import Executor, LocalExecutor, Task
-from prefmover.execution.format import counted, size
+from prefmover.execution.atomic import require_disk
+from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.calibration import N_FEATURES
@@ -181,15 +181,8 @@ class _CandidateSearch:
         need = 10 * n * d + 60 * n_rows * self.kept + 16 * self.index.data.ratings.n_ratings
         what = f"candidates for {n_rows:,} of {n:,} users"
         require(need, what, "ask for a smaller k, or for fewer users at a time")
-        if folder is None:
-            return
-        place = next((place for place in (folder, *folder.absolute().parents) if place.exists()), None)
-        on_disk, free = DISK_BYTES * n_rows * self.kept, shutil.disk_usage(place or ".").free
-        if on_disk > free:
-            raise InputError(
-                f"a checkpoint of {what} needs {size(on_disk)} of disk, and {size(free)} is free in {place}; "
-                "choose another folder, or ask for a smaller k"
-            )
+        if folder is not None:
+            require_disk(folder, DISK_BYTES * n_rows * self.kept, f"a checkpoint of {what}")
 
     def run(self, folder: Path | None) -> tuple[NeighborPositions, Recall]:
         """Search; return the list of each row, and the recall."""
@@ -419,7 +412,7 @@ class _CandidateSearch:
             finished += blocks[done.key].size
             report(finished, 0)
         if not isinstance(executor, LocalExecutor):
-            logger.info("prefmover: %s", executor.summary)
+            executor.summary.log()
 
 
 def _enough(ranks: Ints, lost: float, least: int, most: int) -> int:

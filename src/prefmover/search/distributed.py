@@ -15,7 +15,6 @@ the checkpoint. The division does not change any distance or neighbor, nor does 
 
 import hashlib
 import json
-import logging
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,12 +44,11 @@ from prefmover.search.shard import (
     nearest_item_table,
 )
 
-logger = logging.getLogger("prefmover")
-
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
 LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end together
 BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 PAIR_BYTES = 24
+DISK_BYTES = 16  # per neighbor, in a checkpoint
 KNOWN_BYTES = 2**29  # memory for solved pairs that wait for the other side's task
 
 
@@ -112,7 +110,8 @@ def search_blocks(
     checkpoint = None
     if folder is not None:
         checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
-        least = checkpoint.claim({"k": int(k), "inputs": digest(index, rows)}, least)
+        description = {"k": int(k), "inputs": digest(index, rows)}
+        least = checkpoint.claim(description, least, DISK_BYTES * rows.size * int(k))
     lists, stats = search.run(checkpoint, least)
     return NeighborPositions.from_lists((lists[user] for user in users.tolist()), stats)
 
@@ -257,7 +256,7 @@ class _BlockSearch:
                 del in_progress[number]
             report(finished, 0)
         if not isinstance(executor, LocalExecutor):
-            logger.info("prefmover: %s", executor.summary)
+            executor.summary.log()
 
     def _begin(self, rows: Ints, number: int) -> _Block:
         p = self.queries.preferences

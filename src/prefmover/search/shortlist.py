@@ -129,7 +129,7 @@ class Comparison:
         edges = np.concatenate(([0], np.flatnonzero(np.diff(number)) + 1, [chosen.size]))
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             need = entry_bytes * width * (self.items.size + int(lengths[first:last].sum()))
-            what = f"the distances between users of {self.items.size:,} and up to {lengths.max():,} items"
+            what = f"a table between users of {self.items.size:,} and up to {lengths.max():,} items"
             require(need, what, "leave ratings of these users out")
             yield slice(first, last)
 
