@@ -72,7 +72,7 @@ def test_table_and_direct_bound_agree(data, u):
 
 
 def test_prices_of_a_pair_bound_it_exactly():
-    """Between a user and one other, the prices for the crowd come close to the distance itself."""
+    """Between a user and one other, the prices for the mixture come close to the distance itself."""
     rng = np.random.default_rng(0)
     d = rng.integers(1, 1000, (30, 6)).astype(np.int16)
     g = rng.integers(-50, 50, 6).astype(np.int16)

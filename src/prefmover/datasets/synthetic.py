@@ -2,8 +2,8 @@
 
 Items belong to tastes: a taste is a direction in a space of features, not negative, and an item is the
 direction of its taste plus noise. Within a taste, popularity falls off as 1 / rank, so that few items are
-rated by many users and most by few. A user has a favorite taste and a second one, and sometimes follows the
-crowd; items that suit the user's tastes get more stars.
+rated by many users and most by few. A user has a favorite taste and a second one, and sometimes rates any
+popular item; items that suit the user's tastes get more stars.
 
 Ratings are drawn in blocks of users, each with its own stream of random numbers, and written directly into
 the arrays of the sparse matrix: besides the result (12 bytes per rating), only one block is in memory.
@@ -31,7 +31,7 @@ __all__ = ["synthetic"]
 
 BLOCK = 20_000  # users; the result of a seed depends on it
 TABLE = 2_000_000  # entries of a table of users' items; the same is true of it
-FAVORITE, SECOND = 0.6, 0.85  # cumulated shares of the favorite and the second taste; the rest is the crowd
+FAVORITE, SECOND = 0.6, 0.85  # cumulated shares of the favorite and the second taste; the rest is any taste
 
 
 def synthetic(

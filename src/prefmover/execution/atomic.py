@@ -53,8 +53,8 @@ def require_disk(folder: Path, n_bytes: int, what: str) -> None:
         return
     if n_bytes > free:
         raise InputError(
-            f"{what} needs {size(n_bytes)} on disk, and {size(free)} is free in {place}; make room, or save "
-            "it elsewhere"
+            f"{what} needs {size(n_bytes)} on disk, and {size(free)} is free in {place}; "
+            "free some space, or save it elsewhere"
         )
 
 

@@ -1,7 +1,7 @@
 r"""Estimated PMD between many users, calibrated on pairs that are solved exactly.
 
 A kernel over all users needs all distances, but not exactly. PMD is nearly a function of quantities that
-cost next to nothing: the one-sided bounds (each unit of u's preference goes to the nearest item of v,
+cost almost nothing: the one-sided bounds (each unit of u's preference goes to the nearest item of v,
 regardless of how much v likes it)
 
 .. math:: R(u, v) = \sum_x p_u(x) \min_{j \in I_v} d(x, j) \;\le\; D(u, v),

@@ -179,7 +179,7 @@ def _times(cell: ListCell) -> str:
     own = f", {counted(cell.trials, 'trial')} of its search included," if cell.trials else ""
     own, search = ("", f", after a search of {duration(cell.search)}") if cell.search else (own, "")
     return (
-        f"took {duration(cell.fit)} to fit{own} and {duration(cell.answer)} to recommend to everybody{search}"
+        f"took {duration(cell.fit)} to fit{own} and {duration(cell.answer)} to recommend to all users{search}"
     )
 
 

@@ -83,7 +83,7 @@ class ListCell:
 
     @property
     def seconds(self) -> float:
-        """Time to fit and to recommend to everybody."""
+        """Time to fit and to recommend to all users."""
         return self.fit + self.answer
 
 

@@ -33,7 +33,7 @@ CAPTIONS = {
     "density": "nDCG of the lists over the share of training ratings; higher is better. Bars show the "
     "standard deviation over repeats.",
     "activity": "nDCG by the number of training ratings of users: those with few, and four quarters.",
-    "seconds": "What accuracy costs: nDCG against the time to fit and to recommend to everybody, in seconds "
+    "seconds": "What accuracy costs: nDCG against the time to fit and to recommend to all users, in seconds "
     "(without the search for settings).",
     "novelty": "nDCG against the novelty of the items; further right, lists hold less known items.",
     "panels": "Mean absolute error; lower is better. Bars show the standard deviation over repeats.",

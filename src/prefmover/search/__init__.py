@@ -4,7 +4,7 @@
 
     NeighborIndex ─ one query per thread at a time (index.py)
         │
-        ├─ all users: RWMD, two sums a user                           _bounds.py
+        ├─ all users: RWMD, two sums per user                         _bounds.py
         ├─ all users: one set of shared prices bounds all users left  _cascade.py
         ├─ each user: dual steps on the pair, abandoned once too far  _climb.py
         └─ the last few: exact, by simplex                            ot/
@@ -16,7 +16,7 @@ machines, and ``checkpoint.py`` saves their results. ``nearest.py`` has the func
 ``exhaustive.py`` the reference that computes every pair. With PMD both give the same result, bit for bit:
 distances are exact, and ties go to the earlier user.
 
-``candidates.py`` is for everybody's neighbors among very many users: it compares each user with candidates
+``candidates.py`` finds the neighbors of all users in very large data. It compares each user with candidates
 only (``embedding.py``, ``shortlist.py``), and measures how many of the nearest it finds (``recall.py``).
 """
 

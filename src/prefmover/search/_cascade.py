@@ -51,7 +51,7 @@ NO_ROW = -1
 # Whether the bound of a pair was raised, up to which distance: the expected reach, or the reach.
 NOT_RAISED, EXPECTED, AIMED = range(3)
 
-# Units of mass of an item in a sample of the crowd, as a power of 2: enough for the query's smallest shares.
+# Units of mass of an item in a sample of the mixture, as a power of 2: enough for the smallest shares.
 SAMPLE_BITS = 32
 
 # The step that dealt with a user.
@@ -116,7 +116,7 @@ class Scratch(NamedTuple):
     term: npt.NDArray[np.float64]  # what a measure adds to the transport with a user; 0 for PMD
     alive: npt.NDArray[np.int64]
     f: npt.NDArray[np.float64]  # whole numbers of 16 bits
-    crowd: npt.NDArray[np.float64]
+    mixture: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int32]
     columns: npt.NDArray[np.int32]
     sequence: npt.NDArray[np.int32]  # 0, 1, 2, ...
@@ -155,7 +155,7 @@ def scratch(n_users: int, n_items: int, longest: int, sample: int) -> Scratch:
         term=np.zeros(n_users),
         alive=np.empty(n_users, np.int64),
         f=np.empty(n_items),
-        crowd=np.empty(n_items),
+        mixture=np.empty(n_items),
         rows=np.empty(L, np.int32),
         columns=np.empty(L, np.int32),
         sequence=np.arange(L, dtype=np.int32),
@@ -270,19 +270,19 @@ def drop(query, lists, s, n, reason, stats):
 
 
 @kernel
-def mix(users, chosen, crowd):
-    """Set crowd to the sum of the preferences of the chosen users."""
-    for i in range(crowd.size):
-        crowd[i] = 0.0
+def mix(users, chosen, mixture):
+    """Set mixture to the sum of the preferences of the chosen users."""
+    for i in range(mixture.size):
+        mixture[i] = 0.0
     for k in range(chosen.size):
         v = chosen[k]
         for t in range(users.indptr[v], users.indptr[v + 1]):
-            crowd[users.items[t]] += np.float64(users.mass[t]) / np.float64(users.total[v])
+            mixture[users.items[t]] += np.float64(users.mass[t]) / np.float64(users.total[v])
 
 
 @kernel
 def shape_prices(query, items, counts, s):
-    """Set s.g and s.f to the prices of the transport between the query and a sample of the crowd's mass."""
+    """Set s.g and s.f to the prices of the transport between the query and a sample of the mixture's mass."""
     n, m = items.size, query.items.size
     c = gather_turned(query.distance, query.lines, items, m, n, s.buffer)
     total = np.int64(0)

@@ -1,4 +1,4 @@
-"""The nearest users of everybody among very many: approximate by choice, with a measured recall.
+"""The nearest users of all users in very large data: approximate by choice, with a measured recall.
 
 ::
 

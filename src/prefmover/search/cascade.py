@@ -6,9 +6,9 @@
       one pass        (one set bounds    (a first        (while they pay)      dual steps on the pair,
                        all users)         limit)                               abandoned or solved
 
-Shared prices are good for the *crowd*, the mean of the likeliest users left. The prices that maximize the sum
-of these users' bounds are those of the transport from the query to that mean. It is solved for a systematic
-sample of the mean's mass: the tail of rarely rated items counts, too.
+Shared prices are good for the *mixture* of the likeliest candidates left, the mean of their preferences. The
+prices that maximize the sum of these users' bounds are those of the transport from the query to the mixture.
+It is solved for a systematic sample of the mixture's mass: the tail of rarely rated items counts, too.
 
 With a list for each of many items (nearest raters), hundreds of users are solved before all lists are full
 and give a limit. Until then, the distance at which a list is expected to end is what dual steps aim at.
@@ -23,8 +23,8 @@ from prefmover._typing import Ints
 from prefmover.search import _cascade as kernels
 from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopLists
 
-CROWD = 256  # likeliest users that form the crowd
-SAMPLE = 128  # points of the crowd's mass for which its prices are solved, beside one per item of the query
+MIXED = 256  # likeliest candidates in the mixture
+SAMPLE = 128  # points of the mixture's mass for which its prices are solved, beside one per item of the query
 MOST_ITEMS = 1024  # items of the query that count in this
 PAYS = 64  # users that new prices must rule out for another round
 PROBED = 48  # users from whom the last distances of lists are estimated
@@ -52,10 +52,10 @@ def cascade(
     kernels.bound_all(query, users, light, s)
     n = kernels.enlist(query, users, lists, s, counts)
     n = kernels.drop(query, lists, s, n, kernels.RWMD, counts)
-    front = min(n, max(2 * CROWD, solve_first))
+    front = min(n, max(2 * MIXED, solve_first))
     _bring_forward(s, n, front)
     if n > FEW:
-        _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
+        _shape_prices(query, users, s, s.alive[: min(n, MIXED)])
         kernels.apply_prices(query, light, s, front)
         _sort(s, front)
     bounded = time.perf_counter()
@@ -70,8 +70,8 @@ def cascade(
         _expect(query, users, lists, s, n)
     dropped = PAYS
     while n > FEW and dropped >= PAYS:
-        _bring_forward(s, n, min(n, CROWD))
-        _shape_prices(query, users, s, s.alive[: min(n, CROWD)])
+        _bring_forward(s, n, min(n, MIXED))
+        _shape_prices(query, users, s, s.alive[: min(n, MIXED)])
         kernels.apply_prices(query, light, s, n)
         left = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
         n, dropped = left, n - left
@@ -123,10 +123,10 @@ def _bring_forward(s: Scratch, n: int, front: int) -> None:
     _sort(s, front)
 
 
-def _shape_prices(query: Query, users: Candidates, s: Scratch, crowd: Ints) -> None:
+def _shape_prices(query: Query, users: Candidates, s: Scratch, likeliest: Ints) -> None:
     """Set prices that are good for some users on the whole."""
-    kernels.mix(users, crowd, s.crowd)
-    sums = np.cumsum(s.crowd)
+    kernels.mix(users, likeliest, s.mixture)
+    sums = np.cumsum(s.mixture)
     n = SAMPLE + min(query.items.size, MOST_ITEMS)
     points = (np.arange(n) + 0.5) * (sums[-1] / n)
     kernels.shape_prices(query, *np.unique(np.searchsorted(sums, points), return_counts=True), s)

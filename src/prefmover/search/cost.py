@@ -34,7 +34,7 @@ class SearchCost(NamedTuple):
 
 
 def exact_cost(data: Dataset, k: int = 10) -> SearchCost:
-    """Return the cost of the exact k nearest users of everybody, extrapolated from a few queries.
+    """Return the cost of the exact k nearest users of all users, extrapolated from a few queries.
 
     Users are sorted by their number of ratings, and the queries are taken at equal steps: the user with more
     ratings than a tenth of the others, than three tenths, and so on. The model of time is linear: a query
