@@ -42,27 +42,23 @@ def reduce_signed(items_u, mass_u, total_u, items_v, mass_v, total_v, cancel, ro
 
 
 @kernel
-def signed_distance(u, v, queries, users, distance, unit, cancel, s):
-    """Return the distance of query u and user v (-1 if not solved), and the numbers of rows and columns.
-
-    The prices of rows and columns are left in s.w.price.
-    """
-    indptr_u, all_items_u, all_mass_u, total_u = queries
-    indptr_v, all_items_v, all_mass_v, total_v = users
-    mine, theirs = slice(indptr_u[u], indptr_u[u + 1]), slice(indptr_v[v], indptr_v[v + 1])
+def signed_distance(u, v, users, distance, unit, cancel, s):
+    """Return the distance between users u and v; -1 if it is not solved."""
+    indptr, items, mass, total = users
+    mine, theirs = slice(indptr[u], indptr[u + 1]), slice(indptr[v], indptr[v + 1])
     n, m = reduce_signed(
-        all_items_u[mine], all_mass_u[mine], total_u[u], all_items_v[theirs], all_mass_v[theirs], total_v[v],
+        items[mine], mass[mine], total[u], items[theirs], mass[theirs], total[v],
         cancel, s.rows, s.columns, s.p, s.q,
     )  # fmt: skip
     if n == 0:
-        return 0.0, 0, 0
+        return 0.0
     for j in range(max(n, m)):
         s.w.g[j] = 0
     c = gather(distance, s.rows, s.columns, n, m, s.buffer)
     status, _, high, low = solve(c, s.p, s.q, n, m, s.w)
     if status != OPTIMAL:
-        return -1.0, n, m
-    return as_distance(high, low, 2 * total_u[u] * total_v[v], unit), n, m
+        return -1.0
+    return as_distance(high, low, 2 * total[u] * total[v], unit)
 
 
 @kernel
@@ -73,4 +69,4 @@ def signed_row(u, others, users, distance, unit, cancel, s, out):
         v = others[k]
         out[k] = np.nan
         if total[u] > 0 and total[v] > 0:
-            out[k] = signed_distance(u, v, users, users, distance, unit, cancel, s)[0]
+            out[k] = signed_distance(u, v, users, distance, unit, cancel, s)
