@@ -43,6 +43,7 @@ def main() -> None:
             recommenders(),
             train=SHARES,
             repeats=options.seeds,
+            trials=0,  # Surprise's defaults
             n_threads=options.threads or None,
             tell=lambda line: print(line, flush=True),
         )

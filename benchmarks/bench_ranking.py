@@ -24,7 +24,7 @@ from prefmover.evaluation import evaluate, metrics
 from prefmover.evaluation.lists import Question, check_lists
 from prefmover.evaluation.scoring import ScoredLists
 from prefmover.model import Recommender
-from prefmover.predict.selection import Selection, n_ratings
+from prefmover.predict.selection import Selection
 
 OURS = "Recommender()"
 PEERS = ("ease", "item-knn", "user-knn", "liked-popularity", "popularity")
@@ -102,7 +102,7 @@ def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
     split = random_split(data.ratings, share, 0)
     question, train = Question.of_split(split), data.with_ratings(split.train)
     model = Recommender(n_threads=threads).fit(train)
-    raters, users, lines = n_ratings(train), question.users, []
+    raters, users, lines = train.ratings_per_item, question.users, []
 
     def add(label: str, answer: Any) -> None:
         lists = check_lists(answer, question, 10, label).positions

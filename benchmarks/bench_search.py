@@ -20,7 +20,7 @@ from prefmover import Dataset, NeighborIndex
 from prefmover.measures.pmd import distances_from
 from prefmover.search import SearchStats
 from prefmover.search import _cascade as kernels
-from prefmover.search.cascade import CROWD, _shape_prices
+from prefmover.search.cascade import MIXED, _shape_prices
 from prefmover.search.shard import Scratches, lay_out
 
 POT_PIVOTS = 10_000_000
@@ -77,7 +77,7 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: data.n_users // 2]
         s.alive[: near.size] = near
-        _shape_prices(query, users, s, near[:CROWD])
+        _shape_prices(query, users, s, near[:MIXED])
         kernels.apply_prices(query, light, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
         exact = distances_from(p, geometry, u, sample) / geometry.unit

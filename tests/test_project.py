@@ -163,3 +163,19 @@ def test_help_of_verbs_computes_nothing():
 def test_no_addresses_of_indexes_or_of_this_machine(name):
     text = (ROOT / name).read_text()
     assert not re.search(r"index-url|file://|(^|\s)-e |/root/|/home/|/work/", text, re.MULTILINE)
+
+
+PROGRAMS = [
+    file for folder in ("benchmarks", "examples", "fuzz", "tools") for file in (ROOT / folder).rglob("*.py")
+]
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_programs_import_names_that_exist(file):
+    """Benchmarks and other programs are not run by the tests: a name that is gone would go unnoticed."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "prefmover":
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")

@@ -120,9 +120,10 @@ def test_missing_items(write):
         Dataset.from_files(ratings, [tags], missing="away")
 
 
-def test_a_column_of_very_many_authors(write, monkeypatch):
+@pytest.mark.parametrize("dense", [1000, 720_000])  # the second has room for authors of two books
+def test_a_column_of_very_many_authors(dense, write, monkeypatch):
     """Each book has one: books are at 0 from those of the same author, and far from all others."""
-    monkeypatch.setattr("prefmover.items.table.DENSE", 1000)
+    monkeypatch.setattr("prefmover.items.table.DENSE", dense)
     lines = "".join(f"{k},author {k // 2 if k < 1000 else k}\n" for k in range(1200))
     _, geometry = read_item_table(write("id,author\n" + lines), tags=["author"])
     D = geometry.block()

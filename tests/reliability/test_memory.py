@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prefmover.data.ratings import Ratings
 from prefmover.datasets.synthetic import synthetic
 from prefmover.errors import InputError
 from prefmover.execution import memory
@@ -19,7 +20,7 @@ from prefmover.measures.pmd import distances
 from prefmover.model import Recommender
 from prefmover.predict import regression
 from prefmover.predict.item_kernel import LANDMARKS
-from prefmover.search import nearest
+from prefmover.search import NeighborIndex, nearest
 from prefmover.search.shard import ShardSearch
 from tests.messages import names
 
@@ -60,7 +61,7 @@ def test_too_many_neighbors(tight, crowd):
 
 
 def test_heavy_queries_take_turns(crowd, monkeypatch):
-    """A query of 8 ratings takes 8 x (6 x 150 + 12 x 8) bytes: there is room for one, not for four."""
+    """A query of 8 ratings takes 8 x (2 x 150 + 12 x 8) bytes: there is room for one, not for four."""
     alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
     search, lock, running, most = ShardSearch._search, threading.Lock(), set(), []
 
@@ -76,15 +77,46 @@ def test_heavy_queries_take_turns(crowd, monkeypatch):
 
     monkeypatch.setattr(ShardSearch, "_search", watched)
     monkeypatch.setattr(memory, "SMALL", 0)
-    for free, at_once in (("15000", 1), ("1M", 4)):
+    for free, at_once in (("5000", 1), ("1M", 4)):
         most.clear()
         monkeypatch.setenv("PREFMOVER_MEMORY", free)
         found = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
         assert max(most) == at_once
         assert found.neighbors.tolist() == alone.neighbors.tolist()
-    monkeypatch.setenv("PREFMOVER_MEMORY", "5000")
+    monkeypatch.setenv("PREFMOVER_MEMORY", "3000")
     with pytest.raises(InputError, match=names(8, 150)):
         nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
+
+
+def test_a_heavy_query_runs_alone(crowd, monkeypatch):
+    """One user has 100 ratings, the others 8: while the heavy one runs, no other does."""
+    users = ["heavy"] * 100 + [f"light {k}" for k in range(9) for _ in range(8)]
+    items = [*range(100), *(k + j for k in range(9) for j in range(8))]
+    new = Ratings.from_arrays(users, crowd.ratings.items[items], np.arange(172) % 5 + 1.0)
+    search, lock, running, beside = ShardSearch._search, threading.Lock(), set(), {}
+
+    def watched(self, row):
+        with lock:
+            running.add(row)
+            for one in running:
+                beside[one] = beside.get(one, set()) | running
+        time.sleep(0.001)
+        found = search(self, row)
+        with lock:
+            running.discard(row)
+        return found
+
+    monkeypatch.setattr(ShardSearch, "_search", watched)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setenv("PREFMOVER_MEMORY", "200000")  # 100 x (2 x 150 + 12 x 100) = 150,000 bytes
+    steps = []
+    nearest(crowd, 1, new=new, n_threads=4, progress=lambda done, total: steps.append((done, total)))
+    assert beside[0] == {0}
+    assert max(map(len, beside.values())) > 1
+    assert steps == [(k + 1, 10) for k in range(10)]
+    index = NeighborIndex(crowd)
+    for _ in range(2):  # what the first query has kept does not count against the second
+        index.nearest(["heavy"], k=1, new=new, n_threads=1)
 
 
 def test_users_from_an_iterator_are_not_used_up(crowd):

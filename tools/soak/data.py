@@ -25,10 +25,10 @@ def random_data(rng, most_users=20, most_items=40):
         [np.empty(0, np.int64), *(np.sort(rng.choice(n_items, n, replace=False)) for n in lengths)]
     )
     matrix = csr_array((random_stars(rng, indices.size), indices, indptr), shape=(n_users, n_items))
-    ratings = Ratings.from_csr(matrix, users=np.arange(n_users), items=np.arange(n_items))
+    ratings = Ratings.from_csr(matrix, users=np.arange(n_users), items=np.arange(n_items), zeros="rating")
     if n_users > 2 and rng.random() < 0.3:  # twins: distance 0, and ties with all other users
         twins = ratings.matrix[np.append(0, rng.integers(0, n_users, n_users - 1))]
-        ratings = Ratings.from_csr(twins, users=np.arange(n_users), items=np.arange(n_items))
+        ratings = Ratings.from_csr(twins, users=np.arange(n_users), items=np.arange(n_items), zeros="rating")
     return Dataset(ratings, random_geometry(rng, n_items))
 
 

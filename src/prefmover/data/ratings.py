@@ -341,7 +341,9 @@ class Ratings:
         for axis, n, kind in zip((users, items), matrix.shape, ("user", "item"), strict=True):
             ids.append(as_ids(np.arange(n) if axis is None else axis, kind))
             if len(ids[-1]) != n:
-                raise InputError(f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s; give as many")
+                raise InputError(
+                    f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s; give one id per {kind}"
+                )
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")

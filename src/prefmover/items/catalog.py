@@ -88,7 +88,7 @@ class Catalog:
         sizes = {len(ids), len(titles), len(years), len(genres)}
         if len(sizes) > 1:
             raise InputError(
-                f"ids, titles, years and genres differ in length: {sorted(sizes)}; give one each"
+                f"ids, titles, years and genres differ in length: {sorted(sizes)}; give one of each per item"
             )
         ids, year_array = as_ids(ids, "item"), frozen(np.array(years, dtype=np.int64))
         vars(self).update(ids=ids, titles=tuple(titles), years=year_array, genres=tuple(map(tuple, genres)))

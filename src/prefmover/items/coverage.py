@@ -35,7 +35,7 @@ def keep_known(ratings: Ratings, known: Bools, where: str, missing: Missing, rem
         f"ratings) are not {where}: {names}"
     )
     if not known.any():
-        raise InputError(f"{report}. No rated item is, so no distance can be computed")
+        raise InputError(f"{report}. No rated item is there, so no distance can be computed")
     if missing == "error":
         raise InputError(f"{report}. {remedy}", argument="missing")
     doubt = ". Fewer than half are: are the ids of one catalog?" if 2 * known.sum() < len(known) else ""

@@ -90,11 +90,11 @@ def from_tags(
     if dimensions is None:
         return normalized(rows[:n], weighted[:n].toarray(), f"{name}: tf-idf")
     tagged = np.count_nonzero(np.diff(weighted.indptr))
-    if weighted.shape[1] > DENSE_SVD and weighted.nnz < SEVERAL * tagged:
-        X, how = random_directions(weighted, dimensions)[:n], "random directions"
-    else:
-        X, how = truncated_svd(weighted, dimensions)[:n], "SVD"
-    return normalized(rows[:n], X, f"{name}: tf-idf, {how} to {X.shape[1]}")
+    if max(DENSE_SVD, dimensions) < weighted.shape[1] and weighted.nnz < SEVERAL * tagged:
+        X = random_directions(weighted, dimensions)[:n]
+        return normalized(rows[:n], X, f"{name}: tf-idf, {X.shape[1]} random directions")
+    X = truncated_svd(weighted, dimensions)[:n]
+    return normalized(rows[:n], X, f"{name}: tf-idf, SVD to {X.shape[1]}")
 
 
 def from_genres(items: Any, genres: Sequence[str | Sequence[str]]) -> ItemVectors:
@@ -221,7 +221,9 @@ def from_ratings(matrix: Any, items: Any, *, dimensions: int = 50, centered: boo
     ids = as_ids(items, "item")
     R = sparse.csr_array(matrix, dtype=np.float64)
     if R.shape[1] != len(ids):
-        raise InputError(f"the ratings have {R.shape[1]} columns for {len(ids)} item ids; give as many ids")
+        raise InputError(
+            f"the ratings have {R.shape[1]} columns for {len(ids)} item ids; give one id per column"
+        )
     counts = np.diff(R.indptr)
     means = np.asarray(R.sum(axis=1)).ravel() / np.maximum(counts, 1) * centered
     E = sparse.csr_array((R.data - np.repeat(means, counts), R.indices, R.indptr), shape=R.shape)

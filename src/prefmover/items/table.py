@@ -359,14 +359,18 @@ class ItemTable:
     def _tag_blocks(
         self, name: str, rows: tuple[Ids, list[str], list[float]], ids: Ids
     ) -> list[tuple[features.ItemVectors, str, float]]:
-        """Return tags as a block: exact if their matrix is small, perhaps without those of a single item."""
+        """Return tags as a block, exact if their matrix is small.
+
+        Tags of a single item say nothing about others, and are left out if that makes the matrix small
+        enough. They stay where an item has only one tag: they still tell it apart.
+        """
         items, tags, counts = rows
         if not tags:
             return []
         sizes = _items_by_tag(rows)
-        # With one tag per item, a tag that no other item has still tells the item apart.
-        options: dict[str, Any] = {"min_items": 1} if len(tags) < features.SEVERAL * len({*items}) else {}
-        for least in (2, 1):
+        one_each = len(tags) < features.SEVERAL * len(set(items.tolist()))
+        options: dict[str, Any] = {"min_items": 1} if one_each else {}
+        for least in (1,) if one_each else (2, 1):
             if len(ids) * sum(len(some) >= least for some in sizes.values()) <= DENSE:
                 options = {"dimensions": None, "min_items": least}
         block = features.from_tags(items, tags, counts, ids=ids, name=name or "tags", **options)

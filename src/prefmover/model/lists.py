@@ -98,7 +98,7 @@ def item_scores(
 
 
 def _add_ratings(model: BaseRecommender, states: Sequence[UserState], lists: Lists) -> None:
-    """Predict the ratings of all items in the lists: those of many known users together, others singly."""
+    """Predict the ratings of all items in the lists: many known users together, others one by one."""
     if len(states) == 1:
         _add_ratings_of(model, states[0], lists, 0)
         return

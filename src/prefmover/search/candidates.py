@@ -34,7 +34,6 @@ import numpy as np
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor, LocalExecutor, Task
-from prefmover.execution.atomic import require_disk
 from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
@@ -98,7 +97,7 @@ def candidate_search(
     """Return the k nearest users of each query, by position, among candidates; see the module."""
     search = _CandidateSearch(index, np.unique(users), k, recall, seed, executor, n_threads, progress)
     folder = None if folder is None else Path(folder)
-    search.check(folder)
+    search.check()
     lists, measured = search.run(folder)
     row_of = search.row_of
     found = NeighborPositions.from_lists((lists.row(row_of[u]) for u in users.tolist()), lists.stats)
@@ -174,15 +173,13 @@ class _CandidateSearch:
         self.stats = SearchStats()
         self.aim = 1.0 - SPARE * (1.0 - recall)
 
-    def check(self, folder: Path | None) -> None:
-        """Raise an error if memory or disk will not do."""
+    def check(self) -> None:
+        """Raise an error if there is not enough memory."""
         n, n_rows, geometry = self.index.data.n_users, self.rows.size, self.index.geometry
         d = min(128, 64 if geometry.vectors is None else geometry.vectors.shape[1]) + 32
         need = 10 * n * d + 60 * n_rows * self.kept + 16 * self.index.data.ratings.n_ratings
         what = f"candidates for {n_rows:,} of {n:,} users"
         require(need, what, "ask for a smaller k, or for fewer users at a time")
-        if folder is not None:
-            require_disk(folder, DISK_BYTES * n_rows * self.kept, f"a checkpoint of {what}")
 
     def run(self, folder: Path | None) -> tuple[NeighborPositions, Recall]:
         """Search; return the list of each row, and the recall."""
@@ -193,7 +190,8 @@ class _CandidateSearch:
         if folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
             inputs = {"k": self.k, "inputs": digest(self.index, self.rows)}
-            NeighborCheckpoint(folder, self.index.data.ratings, self.k).claim({**inputs, **description}, 1)
+            checkpoint = NeighborCheckpoint(folder, self.index.data.ratings, self.k)
+            checkpoint.claim({**inputs, **description}, 1, DISK_BYTES * self.rows.size * self.kept)
         self.folder = folder
         measured, tuned = self._samples()
         sample = np.union1d(measured, tuned)

@@ -48,11 +48,11 @@ class Checkpoint(ABC, Generic[Part]):
     def claim(self, description: dict[str, Any], parts: int, n_bytes: int = 0) -> int:
         """Write the description of the job, or check that it is the same; return the number of parts.
 
-        An error says so first if a new job's parts need more bytes than the disk has.
+        Raise an error first if the parts of a new job need more space than the disk has.
         """
         header = self.path / f"_{self.job}.json"
         if not header.exists():
-            atomic.require_disk(self.path, n_bytes, f"a checkpoint of {self.job} in {self.path}")
+            atomic.require_disk(self.path, n_bytes, f"a checkpoint of {self.job}")
         with atomic.writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             atomic.clear(self.path)

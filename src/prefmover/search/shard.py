@@ -151,7 +151,7 @@ class Scratches(threading.local):
 
 _SCRATCHES = Scratches()
 _WIDE_LOCK = threading.Lock()  # such pairs are few and take much memory: one at a time
-_TURN = threading.Lock()  # for queries that memory has room for, but not as many as there are threads
+_TURN = threading.Lock()  # for queries that fit in memory once, but not on every thread
 
 
 class Exchange:
@@ -241,26 +241,47 @@ class ShardSearch:
 
         def work(row: int) -> None:
             nonlocal total
-            if has_room(at_once * self._bytes(int(sizes[row]))):
-                lists, stats = self._search(row)
-            else:  # two at once would each see the memory that the other is about to take
-                with _TURN:
-                    lists, stats = self._search(row)
-                    _SCRATCHES.release()
+            lists, stats = self._search(row)
             with lock:
                 results[row] = lists
                 total = total + stats
 
+        def work_alone(row: int) -> None:
+            with _TURN:
+                _SCRATCHES.release()  # what this thread has kept is not free otherwise
+                try:
+                    self._require_room(int(sizes[row]))
+                    work(row)
+                finally:
+                    _SCRATCHES.release()
+
         heavy_first = rows[np.argsort(-sizes[rows], kind="stable")].tolist()
-        run(work, heavy_first, n_threads=n_threads, progress=progress)
+        # Decided before any query takes memory: while others run, nobody knows what they are about to take.
+        n_alone = 0
+        while n_alone < len(heavy_first) and not self._fits(at_once, int(sizes[heavy_first[n_alone]])):
+            n_alone += 1
+        alone, together = heavy_first[:n_alone], heavy_first[n_alone:]
+        everything = len(heavy_first)
+        run(work_alone, alone, n_threads=1, progress=_offset(progress, 0, everything))
+        run(work, together, n_threads=n_threads, progress=_offset(progress, n_alone, everything))
         return results, total
 
     def _bytes(self, n_rated: int) -> int:
         """Return the memory of a query: its distances, fine and coarse, and a pair with the largest user.
 
-        With 30,000 ratings of 60,000 items and another such user, 21.4 GB were measured, for these 21.6.
+        Fine distances are those of the geometry, if it has a dense matrix. For 30,000 ratings of 60,000 items
+        and another such user, this gives 21.6 GB; 21.4 GB were measured.
         """
-        return n_rated * (6 * self.geometry.n_items + 12 * max(n_rated, self.shard.longest))
+        distances = 2 if self.geometry.grid is not None else 6
+        return n_rated * (distances * self.geometry.n_items + 12 * max(n_rated, self.shard.longest))
+
+    def _fits(self, at_once: int, n_rated: int) -> bool:
+        """Return whether memory has room for queries of this size on all threads at once."""
+        return has_room(at_once * self._bytes(n_rated))
+
+    def _require_room(self, n_rated: int) -> None:
+        what = f"a search by one user's {n_rated:,} ratings among {self.geometry.n_items:,} items"
+        require(self._bytes(n_rated), what, "leave ratings of this user out, or compare pairs with pmd")
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
         from prefmover.search.cascade import WidePairError, cascade
@@ -274,9 +295,6 @@ class ShardSearch:
             return lists, SearchStats(undefined=shard.n_users - (itself >= 0))
         part = slice(p.indptr[row], p.indptr[row + 1])
         items = p.indices[part].astype(np.int32)
-        what = f"a search by one user's {items.size:,} ratings among {geometry.n_items:,} items"
-        remedy = "leave ratings of this user out, or compare pairs with pmd"
-        require(self._bytes(items.size), what, remedy)
         start = time.perf_counter()
         query = lay_out(geometry, items, p.mass[part], total, itself, self.radius, _SCRATCHES)
         s = _SCRATCHES.get(shard, geometry.n_items, items.size)
@@ -296,6 +314,11 @@ class ShardSearch:
                 s.known[pair.v] = transport + s.term[pair.v]
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
+
+
+def _offset(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """Return the progress of a part of the work, as progress of the whole."""
+    return None if progress is None else lambda done, _: progress(before + done, total)
 
 
 def lay_out(
