@@ -50,7 +50,8 @@ def main() -> None:
         means = {(row["label"], row["share"]): row for row in evaluation.summary().to_pylist()}
         cells = {key: f"{row['mae']:.4f} / {row['rmse']:.4f}" for key, row in means.items()}
         labels = list(dict.fromkeys(label for label, _ in means))
-        lines = [[label, *(cells[label, share] for share in SHARES)] for label in labels]
+        shown = {name: f"Surprise {name}" for name in PEERS}
+        lines = [[shown.get(label, label), *(cells[label, share] for share in SHARES)] for label in labels]
         errors = {(one.label, one.share, one.repeat): one.mae[0] for one in evaluation}
         ahead = {
             label
