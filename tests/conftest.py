@@ -29,6 +29,5 @@ LONGEST = {"test_wheel.py", "test_kills.py"}
 
 
 def pytest_collection_modifyitems(items):
-    """The longest go first, then files with slow tests: no process works on one of them alone at the end."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in slow))
+    """The longest go first, so that no process works on one of them alone at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
