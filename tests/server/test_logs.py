@@ -75,7 +75,11 @@ def test_no_ratings_no_queries_no_tokens(logged):
     client.post("/api/v1/guest/neighbors", json=BODY)
     client.get("/api/v1/items", params={"q": "something private"})
     client.get("/api/v1/users/ada-b/predictions", params={"items": ["heat-1995"]})
-    text = json.dumps(lines())
+    written = lines()
+    fields = {"time", "request", "client", "method", "path", "route", "status", "ms", "bytes"}
+    assert {key for line in access(written) for key in line} == fields
+    # A time such as 4.5 ms is not a rating.
+    text = json.dumps([{key: value for key, value in line.items() if key not in ("time", "ms")} for line in written])
     for private in ("alien-1979", "heat-1995", "4.5", "private", TOKEN):
         assert private not in text
 
