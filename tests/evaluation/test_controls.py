@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from prefmover import Dataset
+from prefmover import Dataset, datasets, distances
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
-from prefmover.evaluation.controls import ControlRecommender, mean_vector
+from prefmover.evaluation.controls import ControlRecommender, estimated, mean_vector
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import similarities
+from prefmover.measures import find_measure, similarities
 from prefmover.predict.centering import Centering
 from tests.evaluation.test_recommenders import predict, small
 
@@ -50,6 +50,30 @@ def test_mean_vectors_need_a_geometry():
     model = create(Method.parse("mean-vector"), Experiment(dataset="cinema"), 0, 1)
     with pytest.raises(InputError, match="mean-vector"):
         model.fit(Dataset(data.ratings))
+
+
+def test_estimated_neighbors_are_those_of_calibrated_distances():
+    data = datasets.load("cinema")
+    users, others = data.ratings.users[[7, 2, 30]], data.ratings.users[:20]
+    about = distances(data, users, others, method="calibrated").values
+    values = similarities(data, estimated("pmd").measure, users, others)
+    different = users[:, None] != others[None, :]
+    np.testing.assert_allclose(values[different], about[different], rtol=1e-5)
+    # What agreement adds is exact.
+    exact = similarities(data, "pmd-agreement", users, others) - similarities(data, "pmd", users, others)
+    added = similarities(data, estimated("pmd-agreement").measure, users, others) - values
+    np.testing.assert_allclose(added, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["pmd", "pmd-agreement"])
+def test_estimated_neighbors_predict_nearly_what_exact_ones_do(measure):
+    split, data = small(3)
+    model = create(Method.parse(f"estimated:{measure}"), Experiment(dataset="cinema"), 0, 1)
+    assert model.weight == find_measure(measure).weight
+    about, _ = predict(data, split, f"estimated:{measure}", (40,))
+    exact, _ = predict(data, split, f"knn:{measure}", (40,))
+    assert np.abs(about - exact).mean() < 0.02
+    assert not np.array_equal(about, exact)
 
 
 def test_without_neighbors():

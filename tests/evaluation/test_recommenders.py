@@ -121,6 +121,7 @@ def test_names_are_expanded_once():
         ("biased", names("'biased'", "'bias'")),
         ("surprise:svd", names("'surprise:svd'", "'surprise:SVD'")),
         ("knn", names("'knn'")),
+        ("estimated:jmsd", names("'estimated:jmsd'", "'estimated:pmd'")),
         ("", names("''")),
         (3, names(3)),
     ],

@@ -78,8 +78,9 @@ def test_no_ratings_no_queries_no_tokens(logged):
     written = lines()
     fields = {"time", "request", "client", "method", "path", "route", "status", "ms", "bytes"}
     assert {key for line in access(written) for key in line} == fields
-    # A time such as 4.5 ms is not a rating.
-    text = json.dumps([{key: value for key, value in line.items() if key not in ("time", "ms")} for line in written])
+    for line in access(written):
+        del line["time"], line["ms"]  # 4.5 ms is not a rating
+    text = json.dumps(written)
     for private in ("alien-1979", "heat-1995", "4.5", "private", TOKEN):
         assert private not in text
 

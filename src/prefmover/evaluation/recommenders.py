@@ -18,6 +18,8 @@ uniform, mean-vector,       controls, see :mod:`prefmover.evaluation.controls`; 
 user-mean                   these and bias
 agreement                   a control: PMD-agreement without its transport; ``extensions`` for     rating
                             this and the measures that are extensions
+estimated:MEASURE           a control: the neighbor average by estimated instead of exact          rating
+                            distances, for ``pmd`` and ``pmd-agreement``
 ease, item-knn, user-knn    peers, see :mod:`prefmover.evaluation.list_peers`                      ranking
 implicit:als, implicit:bpr  peers of other packages, see :mod:`prefmover.evaluation.peers`;        ranking
 cornac:BPR, cornac:EASE     ``peers`` for all of these but cornac:EASE, which is ease again
@@ -64,6 +66,7 @@ __all__ = [
 
 CONTROLS = ("uniform", "mean-vector", "user-mean", "bias")
 AGREEMENT = "agreement"
+ESTIMATED = ("estimated:pmd", "estimated:pmd-agreement")
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
 LIST_CONTROLS = ("popularity", "liked-popularity", "random")
@@ -129,6 +132,8 @@ class Method(NamedTuple):
             return cls(name, name, name, "model")
         if name in (*CONTROLS, AGREEMENT, *LIST_CONTROLS):
             return cls(name, name, name, "control")
+        if name in ESTIMATED:
+            return cls(name, name, f"estimated {find_measure(rest).label}", "control")
         if name in LIST_PEERS:
             return cls(name, name, name, "peer")
         if head == "kernel" and rest in KERNELS:
@@ -159,16 +164,16 @@ class Method(NamedTuple):
             return None
         if self.family in ("default", "knn", "kernel", "bias"):
             return ("rating", "ranking")
-        return ("rating",) if self.family in (*CONTROLS, AGREEMENT, "surprise") else ("ranking",)
+        return ("rating",) if self.family in (*CONTROLS, AGREEMENT, "estimated", "surprise") else ("ranking",)
 
 
 def _unknown(name: str) -> str:
     """Return what is wrong with a name, and what to choose."""
     known = ["default", *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
-    known += [one for names in GROUPS.values() for one in names] + list(LIST_PEERS)
+    known += [one for names in GROUPS.values() for one in names] + [*LIST_PEERS, *ESTIMATED]
     close = close_names(name, list(dict.fromkeys(known)), n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    singles = dict.fromkeys((*CONTROLS, AGREEMENT, *LIST_CONTROLS, *LIST_PEERS))
+    singles = dict.fromkeys((*CONTROLS, AGREEMENT, *ESTIMATED, *LIST_CONTROLS, *LIST_PEERS))
     return (
         f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, kernel:DISTANCE, "
         f"{', '.join(singles)}, or surprise:MODEL with {', '.join(PEERS)}"
@@ -336,6 +341,8 @@ def create(
         return controls.mean_vector(k=e.ks[-1], **average)
     if name == AGREEMENT:
         return controls.agreement(k=e.ks[-1], **average)
+    if family == "estimated":
+        return controls.estimated(name.removeprefix("estimated:"), k=e.ks[-1], **average)
     if name == "user-mean" or (name == "bias" and task == "rating"):
         return controls.ControlRecommender(name)
     lists: dict[str, Any] = {

@@ -39,6 +39,8 @@ STYLES = {
     "uniform": (GRAY, ":", "s"),
     "mean-vector": (GRAY, "-.", "D"),
     "agreement": (GRAY, "--", "s"),
+    "estimated:pmd": (GRAY, "-", "o"),
+    "estimated:pmd-agreement": (GRAY, "-", "P"),
     "user-mean": (GRAY, ":", ""),
     "bias": (GRAY, "-.", ""),
     "SVD": ("#009E73", ":", "1"),
