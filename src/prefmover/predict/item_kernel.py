@@ -62,9 +62,10 @@ class ItemKernel(UserKernel):
     def with_items(self, geometry: ItemGeometry | None, rate: float, n_items: int) -> Self:
         """Return the kernel with more items: the last of the geometry."""
         more = np.arange(len(self.rest), n_items)
-        if geometry is None:
-            return self.extended(np.empty((len(more), 0), np.float32))
-        return self.extended(_weights(geometry, rate, more, self.landmarks))
+        weights = np.empty((len(more), 0), np.float32)
+        if geometry is not None:
+            weights = _weights(geometry, rate, more, self.landmarks)
+        return self.replaced(more, *self.project(weights), n_items)
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """Return k_I between items, (rows, columns)."""

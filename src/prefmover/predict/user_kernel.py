@@ -140,15 +140,6 @@ class UserKernel:
         features *= (1 / np.sqrt(np.maximum(size, 1.0))).astype(np.float32)[:, None]
         return features, np.maximum(0.0, 1.0 - size)
 
-    def extended(self, weights: Floats | Singles) -> Self:
-        """Return the kernel with more users, given by their weights to the landmarks."""
-        features, rest = self.project(weights)
-        return replace(
-            self,
-            features=np.concatenate([self.features, features]),
-            rest=np.concatenate([self.rest, rest]),
-        )
-
     def replaced(self, users: Ints, features: Singles, rest: Floats, n_users: int) -> Self:
         """Return the kernel with other places of some users, and with more users at the end."""
         n, rank = self.features.shape
