@@ -15,7 +15,7 @@
 #   make pictures  the examples, whose pictures go to docs/pictures
 #
 # PYTHON names the interpreter that makes .venv, JOBS the number of test processes. Each of them computes on one
-# thread of OpenBLAS: threads of several processes that wait for each other take more than twice the time.
+# thread of OpenBLAS: with two on busy cores, a fit can take several times as long.
 
 PYTHON ?= python3
 JOBS ?= 2
