@@ -14,7 +14,8 @@
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
 #
-# PYTHON names the interpreter that makes .venv, JOBS the number of test processes.
+# PYTHON names the interpreter that makes .venv, JOBS the number of test processes. Each of them computes on one
+# thread of OpenBLAS: with two on busy cores, a fit can take several times as long.
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -34,7 +35,7 @@ serve: $(VENV)/.installed-server
 
 test: $(VENV)/.installed-test
 	@$(BIN)/python tools/programs.py
-	$(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check

@@ -141,18 +141,18 @@ def test_threads_do_not_matter(data, kind):
 
 
 @pytest.mark.slow
-@BOTH
-def test_a_cluster_gives_the_same_bits(data, kind, tmp_path, monkeypatch):
+def test_a_cluster_gives_the_same_bits(data, tmp_path, monkeypatch):
     pytest.importorskip("ray")
     from prefmover.execution import RayExecutor
 
     monkeypatch.setattr(everybody, "BLOCK", 10)
-    model = kind().fit(data)
     with RayExecutor("local", n_threads=2) as executor:
-        there = model.recommend_all(5, executor=executor, checkpoint=tmp_path)
-        assert executor.summary.tasks == 3
-    assert_same(there, model.recommend_all(5))
-    assert_same(there, model.recommend_all(5, checkpoint=tmp_path))
+        for kind in (Recommender, KNNRecommender):
+            model, parts = kind().fit(data), tmp_path / kind.__name__
+            there = model.recommend_all(5, executor=executor, checkpoint=parts)
+            assert executor.summary.tasks == 3
+            assert_same(there, model.recommend_all(5))
+            assert_same(there, model.recommend_all(5, checkpoint=parts))
 
 
 def test_lists_that_are_short_or_without_ratings():

@@ -9,7 +9,7 @@ from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.recommender import PMD_WEIGHT
-from prefmover.predict import Centering, Covariance
+from prefmover.predict import Centering, Covariance, RankingSettings
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +26,12 @@ def errors():
     def error(model):
         return mae(model.fit(train).predict(split).ratings)
 
+    given = {"ranking": RankingSettings()}  # of lists: choosing them takes long, and changes no prediction
     no_neighbors = Covariance(shared_taste=0, neighbors=0)
     return {
-        "default": error(Recommender(pmd, weight=PMD_WEIGHT)),
-        "uniform": error(Recommender(pmd, weight="exponential(0)")),
-        "no neighbors": error(Recommender(pmd, weight=PMD_WEIGHT, covariance=no_neighbors)),
+        "default": error(Recommender(pmd, weight=PMD_WEIGHT, **given)),
+        "uniform": error(Recommender(pmd, weight="exponential(0)", **given)),
+        "no neighbors": error(Recommender(pmd, weight=PMD_WEIGHT, covariance=no_neighbors, **given)),
         "bias": mae(Centering.fit(split.train).baseline(split.users, split.items)),
         "paper": error(KNNRecommender.paper(pmd, weight="exponential(4)")),
     }

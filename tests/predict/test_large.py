@@ -9,7 +9,7 @@ from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
 from prefmover.measures import calibration
 from prefmover.model import folder
-from prefmover.predict import item_side, regression, user_kernel
+from prefmover.predict import RankingSettings, item_side, regression, user_kernel
 from prefmover.predict.similar_items import SimilarItems
 from tests.messages import names
 
@@ -66,10 +66,10 @@ def test_nearest_items_from_vectors_are_those_of_the_dense_matrix(k):
 
 
 def test_nothing_is_as_large_as_all_pairs_of_items():
-    n = 20_000
+    n = 10_000
     tracemalloc.start()
-    geometry = ItemGeometry.from_vectors(np.arange(n), vectors(n, zeros=15_000), zero="far")
-    SimilarItems.fit(np.arange(0, n, 40), geometry)  # most items have neither ratings nor a vector
+    geometry = ItemGeometry.from_vectors(np.arange(n), vectors(n, zeros=7_500), zero="far")
+    SimilarItems.fit(np.arange(0, n, 20), geometry)  # most items have neither ratings nor a vector
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert geometry.grid is None
@@ -96,7 +96,7 @@ def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
 
 def test_fewer_directions_predict_about_the_same(data, monkeypatch):
     pairs = [(u, i) for u in range(0, 260, 5) for i in range(0, 90, 7)]
-    settings = {"ranking": Recommender().fit(data).settings_["ranking"]}
+    settings = {"ranking": RankingSettings()}
     whole = Recommender(**settings).fit(data).predict(pairs).ratings
     monkeypatch.setattr(regression, "LARGE", 100)
     monkeypatch.setattr(regression, "LARGE_RANK", 40)
