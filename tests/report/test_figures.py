@@ -1,13 +1,21 @@
 import pytest
 
-from prefmover.evaluation.recommenders import AGREEMENT, CONTROLS, GROUPS, LIST_CONTROLS, LIST_PEERS, PEERS
+from prefmover.evaluation.recommenders import (
+    AGREEMENT,
+    CONTROLS,
+    ESTIMATED,
+    GROUPS,
+    LIST_CONTROLS,
+    LIST_PEERS,
+    PEERS,
+)
 from prefmover.measures import MEASURES
 from prefmover.report.figures import STYLES, draw_gaps, draw_panels
 from tests.report.records import make_record, make_results
 
 
 def test_every_method_has_its_own_style():
-    controls = (*CONTROLS, AGREEMENT, *LIST_CONTROLS, *GROUPS["kernels"])
+    controls = (*CONTROLS, AGREEMENT, *ESTIMATED, *LIST_CONTROLS, *GROUPS["kernels"])
     assert set(STYLES) == {"default", *controls, *PEERS, *LIST_PEERS}
     styles = [*STYLES.values(), *(tuple(row.style) for row in MEASURES.values())]
     assert len(set(styles)) == len(styles)
