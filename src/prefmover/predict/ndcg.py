@@ -56,15 +56,14 @@ def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = 10) -> Floats:
 def _top(scores: npt.NDArray[Any], k: int) -> tuple[Ints, Ints, Ints]:
     """Return rows, columns and ranks of the k largest entries of each row; of equal ones, the first.
 
-    The k-th largest of the maxima of 8 k groups of columns is at most the k-th largest score. Few scores are
-    larger, and only these are sorted.
+    Only scores from the k-th largest on are sorted. With many columns, the k-th largest of the maxima of 8 k
+    groups of columns takes its place: it is at most as large, and few scores are above it.
     """
-    n, m = scores.shape
-    least, n_groups = np.full(n, -np.inf, scores.dtype), 8 * k
+    (n, m), n_groups, largest = scores.shape, 8 * k, scores
     if m >= 2 * n_groups:
         even = m // n_groups * n_groups
         largest = scores[:, :even].reshape(n, -1, n_groups).max(axis=1)
-        least = np.partition(largest, n_groups - k, axis=1)[:, n_groups - k]
+    least = np.partition(largest, -k, axis=1)[:, -k]
     rows, columns = np.nonzero(scores >= least[:, None])
     order = np.lexsort((columns, -scores[rows, columns], rows))
     rows, columns = rows[order], columns[order]
