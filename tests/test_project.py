@@ -1,7 +1,7 @@
 """What the repository promises about itself: versions, exports, import direction, lightness."""
 
 import ast
-import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -176,6 +176,5 @@ def test_programs_import_names_that_exist(file):
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "prefmover":
             module = importlib.import_module(node.module)
-            for alias in node.names:
-                if not hasattr(module, alias.name):
-                    importlib.import_module(f"{node.module}.{alias.name}")
+            for name in (alias.name for alias in node.names):
+                assert hasattr(module, name) or importlib.util.find_spec(f"{node.module}.{name}"), name

@@ -161,8 +161,11 @@ def test_a_log_that_nobody_reads_does_not_stop_the_service(monkeypatch):
 
 
 def test_a_log_whose_reader_is_gone():
+    tried = []
+
     class Gone(io.StringIO):
         def write(self, text):
+            tried.append(text)
             raise BrokenPipeError
 
     writer = logs.Writer(Gone(), logs.JsonLines())
@@ -171,6 +174,7 @@ def test_a_log_whose_reader_is_gone():
     for _ in range(10):
         logger.error("nobody hears this")
     writer.close()
+    assert len(tried) == 1
 
 
 def test_text_for_people():

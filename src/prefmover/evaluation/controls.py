@@ -12,8 +12,8 @@ mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) 
 agreement      neighbors by what PMD-agreement adds to PMD: agreement on co-rated items and overlap, without
                optimal transport and without item similarity
 estimated:M    neighbors by the measure M, which is pmd or pmd-agreement, with estimated instead of exact
-               distances (:mod:`prefmover.measures.calibration`): what exactness is worth, and a view of M
-               in minutes where exact neighbors take hours
+               distances (:mod:`prefmover.measures.calibration`): the effect of exactness, in seconds where
+               exact neighbors take minutes
 =============  ==========================================================================================
 
 The last four are a :class:`~prefmover.KNNRecommender` with a special measure.
@@ -36,7 +36,7 @@ from prefmover.dataset import Dataset
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
-from prefmover.measures.calibration import UserRows, calibrate, estimate
+from prefmover.measures.calibration import estimated_distances
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
@@ -128,16 +128,18 @@ def _random_order(pairs: Pairs, seed: int) -> Callable[[Ints], Floats]:
 
 def _estimates(pairs: Pairs, term: Kernel | None) -> Rows:
     """Return estimated PMD between all users, plus the term of the measure if it has one."""
-    data, geometry, size = pairs.data, pairs.geometry, len(pairs.users) * len(pairs.others)
-    require(12 * size, f"estimated distances of {len(pairs.users):,} users", "leave out estimated:MEASURE")
-    everyone, row_of = data.preferences, np.full(data.n_users, -1)
-    row_of[pairs.users] = np.arange(len(pairs.users))
-    users, others = (UserRows.take(everyone, geometry, some) for some in (pairs.users, pairs.others))
-    values = estimate(calibrate(data), geometry, users, others, dtype=np.float32)
+    n_users, n_others = len(pairs.users), len(pairs.others)
+    # A number of 8 bytes for each pair, and the bounds in both directions, of 4 bytes each.
+    require(
+        16 * n_users * n_others, f"estimated distances of {n_users:,} users", "leave out estimated:MEASURE"
+    )
+    values = estimated_distances(pairs.data, pairs.users, pairs.others).values
+    row_of = np.empty(pairs.data.n_users, np.int64)
+    row_of[pairs.users] = np.arange(n_users)
     if term is None:
-        return lambda some: values[row_of[some]].astype(np.float64)
+        return lambda users: values[row_of[users]]
     added = term(pairs)
-    return lambda some: values[row_of[some]] + added(some)
+    return lambda users: values[row_of[users]] + added(users)
 
 
 def _mean_vectors(pairs: Pairs) -> Callable[[Ints], Floats]:

@@ -54,6 +54,7 @@ __all__ = [
     "LIST_CONTROLS",
     "LIST_PEERS",
     "PEERS",
+    "RATING_CONTROLS",
     "FitPredict",
     "FitRecommend",
     "Method",
@@ -67,6 +68,7 @@ __all__ = [
 CONTROLS = ("uniform", "mean-vector", "user-mean", "bias")
 AGREEMENT = "agreement"
 ESTIMATED = ("estimated:pmd", "estimated:pmd-agreement")
+RATING_CONTROLS = (*CONTROLS, AGREEMENT, *ESTIMATED)
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
 LIST_CONTROLS = ("popularity", "liked-popularity", "random")
@@ -164,16 +166,17 @@ class Method(NamedTuple):
             return None
         if self.family in ("default", "knn", "kernel", "bias"):
             return ("rating", "ranking")
-        return ("rating",) if self.family in (*CONTROLS, AGREEMENT, "estimated", "surprise") else ("ranking",)
+        predicts = self.recommender in RATING_CONTROLS or self.family == "surprise"
+        return ("rating",) if predicts else ("ranking",)
 
 
 def _unknown(name: str) -> str:
     """Return what is wrong with a name, and what to choose."""
     known = ["default", *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
-    known += [one for names in GROUPS.values() for one in names] + [*LIST_PEERS, *ESTIMATED]
+    known += [one for names in GROUPS.values() for one in names] + [*LIST_PEERS, *RATING_CONTROLS]
     close = close_names(name, list(dict.fromkeys(known)), n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    singles = dict.fromkeys((*CONTROLS, AGREEMENT, *ESTIMATED, *LIST_CONTROLS, *LIST_PEERS))
+    singles = dict.fromkeys((*RATING_CONTROLS, *LIST_CONTROLS, *LIST_PEERS))
     return (
         f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, kernel:DISTANCE, "
         f"{', '.join(singles)}, or surprise:MODEL with {', '.join(PEERS)}"

@@ -232,15 +232,13 @@ def _common(by_repeat: Iterable[Mapping[int, Any]]) -> list[int]:
 
 def order(kind: Kind, method: str) -> tuple[int, int, str]:
     """Return the sort key of a method: its kind, its position among the known ones, its name."""
-    from prefmover.evaluation.recommenders import AGREEMENT, CONTROLS, ESTIMATED, GROUPS, LIST_PEERS, PEERS
+    from prefmover.evaluation.recommenders import GROUPS, LIST_PEERS, PEERS, RATING_CONTROLS
     from prefmover.measures import MEASURES
 
     known: dict[Kind, tuple[str, ...]] = {
         "measure": tuple(MEASURES),
         "model": (),
-        "control": tuple(
-            dict.fromkeys((*CONTROLS, AGREEMENT, *ESTIMATED, *GROUPS["kernels"], *GROUPS["simple"]))
-        ),
+        "control": tuple(dict.fromkeys((*RATING_CONTROLS, *GROUPS["kernels"], *GROUPS["simple"]))),
         "peer": (*PEERS, *LIST_PEERS),
     }
     names = known[kind]
