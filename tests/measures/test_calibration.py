@@ -5,8 +5,10 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, datasets, distances
 from prefmover.errors import InputError
+from prefmover.measures import _calibration as kernels
 from prefmover.measures import find_measure
 from prefmover.measures.calibration import (
+    LENGTH,
     Calibration,
     Landmarks,
     UserRows,
@@ -138,3 +140,36 @@ def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(
         few = estimate_to_few(calibration, geometry, one, others, landmarks.largest)
         # Without stored distances, cosines in single precision choose the nearest items.
         assert few == pytest.approx(expected[0], abs=1e-5 if geometry.grid is None else 0)
+
+
+def test_mean_vectors_are_directions_in_whole_numbers(cinema):
+    rows = UserRows.take(cinema.preferences, cinema.geometry, np.arange(40))
+    assert (rows.means == np.rint(rows.means)).all()
+    for u in range(40):
+        items, ratings = cinema.ratings.row(u)
+        mean = ratings @ cinema.geometry.vectors[items]
+        np.testing.assert_allclose(rows.means[u] / LENGTH, mean / np.linalg.norm(mean), atol=1e-7)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 1e-3, 0.5, 1.5, 3.0, np.pi - 1e-6, np.pi])
+def test_angles_of_near_and_of_far_vectors(apart):
+    turned = np.array([[np.cos(apart), -np.sin(apart)], [np.sin(apart), np.cos(apart)]])
+    a = np.rint(LENGTH * np.array([3.0, 4.0]) / 5)
+    b = np.rint(turned @ a)
+    exact = np.arctan2(abs(a[0] * b[1] - a[1] * b[0]), a @ b)  # the cross product does not cancel
+    assert kernels.angle(a @ a, b @ b, a @ b) == pytest.approx(exact, abs=0.1 / LENGTH)
+    assert kernels.angle(a @ a, 0.0, 0.0) == np.pi / 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 6)), rng.normal(size=60)
+    found = kernels.least_squares(X, y)
+    np.testing.assert_allclose(found, np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
+    X[:, 4] = X[:, 1] - 2 * X[:, 2]  # depends on others
+    X[:, 3] = 0.0
+    found = kernels.least_squares(X, y)
+    assert found[4] == found[3] == 0
+    np.testing.assert_allclose(X @ found, X @ np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-10)
+    np.testing.assert_allclose(kernels.times(X, found), X @ found, rtol=1e-12)

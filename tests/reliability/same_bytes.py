@@ -1,6 +1,7 @@
-"""Compute one of everything and print a digest of each: ``python -m tests.reliability.same_bytes THREADS``.
+"""Compute one of everything and print digests: ``python -m tests.reliability.same_bytes THREADS everything``.
 
-The test runs this in separate processes with other threads and hash seeds; the output must be the same.
+The test runs this in separate processes with other threads and hash seeds; the output must be the same. With
+``everywhere`` instead, it must be the same on other processors, too.
 """
 
 import json
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from prefmover import datasets
+from prefmover import Dataset, datasets
 from prefmover.data.splits import random_split
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
@@ -25,9 +26,14 @@ from prefmover.search import nearest, nearest_raters, within
 from tests.reliability.jobs import contents, digest, small
 
 
-def everything(n_threads):
-    """Yield (name, digest)."""
+def everywhere(n_threads):
+    """Yield (name, digest) of what is promised on every processor: nothing of it rests on BLAS."""
     data = small()
+    cinema = datasets.load("cinema")
+    lazy = ItemGeometry.from_vectors(cinema.geometry.items, cinema.geometry.vectors, budget=0)
+    for name, one in (("dense", cinema), ("on demand", Dataset(cinema.ratings, lazy))):
+        values, calibration = distances(one, method="calibrated", n_threads=n_threads)
+        yield f"estimates, {name}", digest(values, calibration.coefficients)
     for name, table in (
         ("nearest", nearest(data, 7, n_threads=n_threads)),
         ("within", within(data, 0.6, n_threads=n_threads)),
@@ -39,11 +45,16 @@ def everything(n_threads):
     for name in MEASURES:
         yield name, digest(similarities(data, name, some, n_threads=n_threads))
     yield "flows", digest(repr(pmd(data, 1, 2).flows))
-    cinema = datasets.load("cinema")
     yield "cinema", digest(repr(cinema.ratings), cinema.ratings.matrix.data, cinema.geometry.grid)
-    yield from _geometries(cinema)
     split = random_split(data.ratings, 0.8, 3)
     yield "split", digest(split.train.matrix.indptr, split.train.matrix.data, split.ratings)
+
+
+def everything(n_threads):
+    """Yield (name, digest)."""
+    data = small()
+    yield from everywhere(n_threads)
+    yield from _geometries(datasets.load("cinema"))
     yield from _models(data, n_threads)
     yield from _runs(n_threads)
 
@@ -114,7 +125,7 @@ SAME = {
 def main():
     """Print everything."""
     np.seterr(all="ignore")
-    for name, value in everything(int(sys.argv[1])):
+    for name, value in globals()[sys.argv[2]](int(sys.argv[1])):
         print(f"{name}: {value}", flush=True)
 
 

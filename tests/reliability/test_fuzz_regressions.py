@@ -227,6 +227,14 @@ def test_entries_without_a_name(tmp_path):
         Files.open(written(tmp_path, content), ["ratings.csv"])
 
 
+def test_entries_in_the_same_place(tmp_path):
+    content = bytearray(archive(("ml/ratings.csv", b"1"), ("ml/movies.csv", b"2")))
+    second = content.rfind(b"PK\x01\x02")
+    content[second + 42 : second + 46] = bytes(4)  # where the entry starts: at the first one
+    with pytest.raises(InputError, match=names("ml/ratings.csv", "overlaps")):
+        Files.open(written(tmp_path, bytes(content)), ["ratings.csv"])
+
+
 @pytest.mark.slow
 def test_archives_tampered_with_at_every_byte(tmp_path):
     whole = archive(("ml/ratings.csv", b"userId,movieId\n" * 3), ("ml/movies.csv", b"x"))

@@ -12,6 +12,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ class Files:
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
+                starts = Counter(e.header_offset for e in archive.infolist())
         except (*DAMAGE, ValueError) as error:
             raise InputError(f"{path} is not a complete zip archive ({error}); download it again") from error
         deeper: dict[str, zipfile.ZipInfo] = {}
@@ -101,6 +103,8 @@ class Files:
                     both = f"{found[place.name].filename} and {entry.filename}"
                     raise InputError(f"{path} has {place.name} twice: {both}; remove one of them")
                 _refuse_unusual(entry, path)
+                if starts[entry.header_offset] > 1:  # newer versions of Python only warn of it
+                    raise InputError(f"{path}: {entry.filename} overlaps another entry; refused")
                 found[place.name] = entry
         chosen |= deeper
         paths = {name: e.filename for name, e in chosen.items()}

@@ -1,9 +1,15 @@
 """Kernels of estimated distances: one-sided bounds between many users, and a polynomial of them."""
 
+import math
+
 import numpy as np
 
 from prefmover.execution.jit import kernel
-from prefmover.measures.calibration import N_FEATURES
+from prefmover.measures.calibration import LENGTH, N_FEATURES
+
+INDEPENDENT = (
+    1e-16  # a column is a combination of others if its squared length shrinks to less than this share
+)
 
 
 @kernel
@@ -64,21 +70,24 @@ def expected_from_one(items, share, indptr, others, grid, unit, out):
 
 
 @kernel
-def largest(indptr, at, cosines, out):
-    """Set out[k, x] = max over the items of user k of cosines[item, x]; 1 for a user without items.
+def nearest_by_cosines(indptr, at, cosines, out):
+    """Set out[x, k] = the least angle between item x and the items of user k; 0 for a user without items.
 
-    ``at`` are the rows of ``cosines`` (items, strip) of each user's items.
+    ``cosines`` (items, n) are inner products of unit vectors in whole numbers, ``at`` the rows of each user's
+    items.
     """
-    width = out.shape[1]
+    n = out.shape[0]
+    best = np.empty(n)
     for k in range(indptr.size - 1):
         first, last = indptr[k], indptr[k + 1]
-        best = out[k]
-        for x in range(width):
-            best[x] = cosines[at[first], x] if last > first else 1.0
+        for x in range(n):
+            best[x] = cosines[at[first], x] if last > first else LENGTH * LENGTH
         for t in range(first + 1, last):
             row = cosines[at[t]]
-            for x in range(width):
-                best[x] = row[x] if row[x] > best[x] else best[x]
+            for x in range(n):
+                best[x] = max(best[x], row[x])
+        for x in range(n):
+            out[x, k] = angle(LENGTH * LENGTH, LENGTH * LENGTH, max(best[x], 0.0))
 
 
 @kernel
@@ -104,21 +113,129 @@ def features(forward, backward, angle, log_a, log_b, f):
 
 
 @kernel
-def design(forward, backward, angle, log_a, log_b, out):
-    """Set out[n] to the features of the n-th pair."""
-    for n in range(forward.size):
-        features(forward[n], backward[n], angle[n], log_a[n], log_b[n], out[n])
+def mean_directions(indptr, items, share, vectors, length, out):
+    """Set out[a] to the direction of Σ_x p_a(x) vectors[x] as a vector of whole numbers of this length."""
+    d = vectors.shape[1]
+    for a in range(indptr.size - 1):
+        total = np.zeros(d)
+        for t in range(indptr[a], indptr[a + 1]):
+            p, row = np.float64(share[t]), vectors[items[t]]
+            for k in range(d):
+                total[k] += p * row[k]
+        size = 0.0
+        for k in range(d):
+            size += total[k] * total[k]
+        if size > 1e-24:  # vectors that cancel have no direction
+            scale = length / math.sqrt(size)
+            for k in range(d):
+                out[a, k] = np.rint(total[k] * scale)
 
 
 @kernel
-def estimate(coefficients, largest, forward, backward, angle, log_a, log_b, out):
-    """Set out[a, b] to the estimated distance, from the lower bound up to the largest item distance."""
+def squared_lengths(vectors):
+    """Return the squared lengths of vectors of whole numbers."""
+    out = np.zeros(vectors.shape[0])
+    for a in range(vectors.shape[0]):
+        for k in range(vectors.shape[1]):
+            out[a] += vectors[a, k] * vectors[a, k]
+    return out
+
+
+@kernel
+def angle(aa, bb, ab):
+    """Return the angle between vectors a and b, given the inner products aa, bb and ab, from 0 to π.
+
+    For unit vectors it is 2 arctan(|a - b| / |a + b|), which is accurate for near vectors; arccos(ab) is not
+    (W. Kahan, "How futile are mindless assessments of roundoff", 2006, section 12). A vector of 0 has a right
+    angle to every other. The arctangent is halved twice, arctan(t) = 2 arctan(t / (1 + √(1 + t²))), until its
+    series ends early.
+    """
+    if aa == 0.0 or bb == 0.0:
+        return math.pi / 2
+    least, most = max(aa + bb - 2 * ab, 0.0), max(aa + bb + 2 * ab, 0.0)
+    t = math.sqrt(min(least, most) / max(least, most))
+    t = t / (1 + math.sqrt(1 + t * t))
+    t = t / (1 + math.sqrt(1 + t * t))
+    s = t * t  # at most tan²(π / 16) = .04
+    series = 1 / 13 - s * (1 / 15 - s / 17)
+    series = 1 - s * (1 / 3 - s * (1 / 5 - s * (1 / 7 - s * (1 / 9 - s * (1 / 11 - s * series)))))
+    small = 8 * t * series
+    return small if least <= most else math.pi - small
+
+
+@kernel
+def design(a, b, bound, means, logs, out):
+    """Set out[n] to the features of the pair of users a[n], b[n]; ``bound`` has R of all users."""
+    sizes = squared_lengths(means)
+    for n in range(a.size):
+        u, v = a[n], b[n]
+        inner = 0.0
+        for k in range(means.shape[1]):
+            inner += means[u, k] * means[v, k]
+        apart = angle(sizes[u], sizes[v], inner)
+        features(np.float64(bound[u, v]), np.float64(bound[v, u]), apart, logs[u], logs[v], out[n])
+
+
+@kernel
+def least_squares(X, y):
+    """Return the coefficients c with the least |Xc - y|, by Gram and Schmidt's method in a fixed order.
+
+    A column that is a combination of the columns before it has the coefficient 0.
+    """
+    n, m = X.shape
+    Q, R, target = np.zeros((m, n)), np.zeros((m, m)), np.zeros(m)
+    for k in range(m):
+        q = X[:, k].copy()
+        whole = inner_product(q, q)
+        for _ in range(2):  # a second pass removes what rounding left of the first
+            for j in range(k):
+                part = inner_product(Q[j], q)
+                R[j, k] += part
+                for i in range(n):
+                    q[i] -= part * Q[j, i]
+        rest = inner_product(q, q)
+        if rest > INDEPENDENT * whole:
+            R[k, k] = math.sqrt(rest)
+            for i in range(n):
+                Q[k, i] = q[i] / R[k, k]
+            target[k] = inner_product(Q[k], y)
+    c = np.zeros(m)
+    for k in range(m - 1, -1, -1):
+        if R[k, k] > 0:
+            value = target[k]
+            for j in range(k + 1, m):
+                value -= R[k, j] * c[j]
+            c[k] = value / R[k, k]
+    return c
+
+
+@kernel
+def inner_product(x, y):
+    """Return Σ x_i y_i, added from the first to the last."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def times(X, c):
+    """Return Xc, each row added from the first to the last."""
+    out = np.empty(X.shape[0])
+    for n in range(X.shape[0]):
+        out[n] = inner_product(X[n], c)
+    return out
+
+
+@kernel
+def estimate(coefficients, largest, forward, backward, inner, size_a, size_b, log_a, log_b, out):
+    """Set out[a, b] to the estimated distance, from the lower bound up to the largest item distance.
+
+    ``inner``, ``size_a`` and ``size_b`` are the inner products of the users' mean vectors.
+    """
     f = np.empty(N_FEATURES)
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):
-            features(forward[a, b], backward[b, a], angle[a, b], log_a[a], log_b[b], f)
-            value = 0.0
-            for k in range(N_FEATURES):
-                value += coefficients[k] * f[k]
-            low = max(forward[a, b], backward[b, a])
-            out[a, b] = min(max(value, low), largest)
+            there, back = np.float64(forward[a, b]), np.float64(backward[b, a])
+            features(there, back, angle(size_a[a], size_b[b], inner[a, b]), log_a[a], log_b[b], f)
+            out[a, b] = min(max(inner_product(coefficients, f), there, back), largest)

@@ -46,7 +46,12 @@ def scale(data: Dataset) -> float:
 def agreement(pairs: Pairs) -> Rows:
     """PMD-agreement: the transport and the term of agreement, added."""
     transport, term = preference_mover(pairs), agreement_term(pairs)
-    return lambda users: transport(users) + term(users)
+
+    def rows(users: Ints) -> Floats:
+        with np.errstate(invalid="ignore"):  # NaN where the transport is undefined
+            return np.asarray(transport(users) + term(users))
+
+    return rows
 
 
 def agreement_term(pairs: Pairs) -> Rows:

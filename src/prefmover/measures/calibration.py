@@ -9,6 +9,12 @@ regardless of how much v likes it)
 in both directions, the angle between the mean item vectors, and the numbers of ratings. A polynomial of them
 is fitted by least squares to a few thousand exact distances between random users. Its error is measured on
 other pairs, and goes with the result. Distances that people see, neighbors and proofs are always exact.
+
+An estimate is the same number on every machine, alone or in a block, on any number of threads. BLAS adds the
+terms of a product in an order that depends on its shape and on the processor, so it is only given *whole
+numbers*: unit vectors, times 2²⁵ and rounded. All their sums are below 2⁵³ and exact in any order. Everything
+else is computed by kernels in a fixed order, from sums, products, quotients and square roots, which IEEE 754
+defines to the last bit.
 """
 
 from __future__ import annotations
@@ -48,6 +54,7 @@ HELD_OUT = 100  # the sources whose pairs measure the error
 COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
 FEW_ITEMS = 128  # items of a user up to which distances are looked up where they are stored
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
+LENGTH = 2.0**25  # of a unit vector in whole numbers: |a - b|² of two is at most 2⁵², an exact double
 
 Singles = npt.NDArray[np.float32]
 
@@ -90,12 +97,15 @@ class EstimatedDistances(NamedTuple):
 
 
 class UserRows(NamedTuple):
-    """Some users as CSR rows of shares, with their unit mean vectors and log numbers of ratings."""
+    """Some users as CSR rows of shares, with their mean vectors and log numbers of ratings.
+
+    ``means`` are unit vectors in whole numbers (see :data:`LENGTH`), (users, d).
+    """
 
     indptr: Ints
     items: npt.NDArray[np.int32]
     share: Singles
-    means: Singles
+    means: Floats
     logs: Floats
 
     @classmethod
@@ -112,7 +122,7 @@ class UserRows(NamedTuple):
             items,
             share,
             _mean_vectors(indptr, items, share, geometry),
-            np.log(np.maximum(lengths, 1)),
+            _rounded(np.log(np.maximum(lengths, 1))),
         )
 
     def part(self, block: slice) -> UserRows:
@@ -162,10 +172,7 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     from prefmover.measures import _calibration as kernels
 
     X = np.empty((len(u), N_FEATURES))
-    angle = np.arccos(np.clip(np.einsum("nd,nd->n", rows.means[a], rows.means[b]), -1, 1)).astype(np.float64)
-    kernels.design(
-        bound[a, b].astype(np.float64), bound[b, a].astype(np.float64), angle, rows.logs[a], rows.logs[b], X
-    )
+    kernels.design(a, b, bound, rows.means, rows.logs, X)
     held_out = np.repeat(np.arange(SOURCES) >= SOURCES - HELD_OUT, TARGETS)
     usable = (u != v) & (y > 0)
     pair = np.minimum(u, v) * np.int64(data.n_users) + np.maximum(u, v)
@@ -173,8 +180,8 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     other = usable & held_out & ~np.isin(pair, pair[fitted])
     if fitted.sum() < N_FEATURES or not other.any():
         fitted = other = usable if usable.any() else np.ones(len(u), bool)
-    coefficients, *_ = np.linalg.lstsq(X[fitted], y[fitted], rcond=None)
-    guess = np.maximum(X[other] @ coefficients, np.maximum(bound[a, b], bound[b, a])[other])
+    coefficients = kernels.least_squares(X[fitted], y[fitted])
+    guess = np.maximum(kernels.times(X[other], coefficients), np.maximum(bound[a, b], bound[b, a])[other])
     error = np.abs(guess - y[other]) / np.where(y[other] > 0, y[other], 1.0)
     spread = guess.std() * y[other].std()
     r = float(np.mean((guess - guess.mean()) * (y[other] - y[other].mean())) / spread) if spread > 0 else 1.0
@@ -314,11 +321,13 @@ def _combined(
 
     out = np.empty((len(users), len(others)), dtype)
 
+    sizes = kernels.squared_lengths(users.means), kernels.squared_lengths(others.means)
+
     def work(block: slice) -> None:
-        angle = np.arccos(np.clip(users.means[block] @ others.means.T, -1, 1))
-        logs = users.logs[block], others.logs
-        columns = np.ascontiguousarray(backward[:, block])
-        kernels.estimate(calibration.coefficients, largest, forward[block], columns, angle, *logs, out[block])
+        inner = users.means[block] @ others.means.T  # whole numbers: exact
+        given = forward[block], np.ascontiguousarray(backward[:, block]), inner
+        lengths, logs = (sizes[0][block], sizes[1]), (users.logs[block], others.logs)
+        kernels.estimate(calibration.coefficients, largest, *given, *lengths, *logs, out[block])
 
     run(work, slices(len(users), STRIP), n_threads=n_threads)
     out[np.diff(users.indptr) == 0] = np.nan
@@ -349,7 +358,7 @@ def _one_sided_by_vectors(
 ) -> Singles:
     """Return the same from vectors, a strip of the users' items at a time: nothing is items x items.
 
-    For each strip, the cosines of all items of ``others`` with it are one product in single precision. The
+    For each strip, the cosines of all items of ``others`` with it are one product of whole numbers. The
     nearest item has the largest cosine.
     """
     from prefmover.measures import _calibration as kernels
@@ -357,7 +366,7 @@ def _one_sided_by_vectors(
     out = np.zeros((len(users), len(others)), np.float32)
     sources, at = np.unique(users.items, return_inverse=True)
     targets, to = np.unique(others.items, return_inverse=True)
-    left, right = (_single_vectors(geometry, some) for some in (sources, targets))
+    left, right = (_whole_vectors(geometry, some) for some in (sources, targets))
     order = np.argsort(at, kind="stable")  # the users' entries by item
     owner = np.repeat(np.arange(len(users)), np.diff(users.indptr))[order]
     share, first = users.share[order], np.searchsorted(at[order], np.arange(len(sources) + 1))
@@ -367,12 +376,11 @@ def _one_sided_by_vectors(
         same = np.searchsorted(targets, sources[strip])
         same[same == len(targets)] = 0
         known = np.flatnonzero(targets[same] == sources[strip]) if len(targets) else np.empty(0, np.int64)
-        cosines[same[known], known] = 1.0  # zero vectors are near to themselves only
+        cosines[same[known], known] = LENGTH**2  # zero vectors are near to themselves only
 
-        def work(block: slice, cosines: Singles = cosines, strip: slice = strip) -> None:
-            largest = np.empty((block.stop - block.start, cosines.shape[1]), np.float32)
-            kernels.largest(others.indptr[block.start : block.stop + 1], to, cosines, largest)
-            nearest = np.ascontiguousarray(np.arccos(np.clip(largest, 0.0, 1.0)).T)
+        def work(block: slice, cosines: Floats = cosines, strip: slice = strip) -> None:
+            nearest = np.empty((cosines.shape[1], block.stop - block.start), np.float32)
+            kernels.nearest_by_cosines(others.indptr[block.start : block.stop + 1], to, cosines, nearest)
             entries = first[strip.start : strip.stop + 1]
             kernels.spread(entries, owner, share, nearest, block.start, out)
 
@@ -393,45 +401,42 @@ def nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
 
 
 def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
-    """Return the same from vectors: the nearest item has the largest cosine, in single precision."""
+    """Return the same from vectors: the nearest item has the largest cosine."""
     from prefmover.measures import _calibration as kernels
 
     out = np.zeros((geometry.n_items, len(users)), np.float32)
     targets, to = np.unique(users.items, return_inverse=True)
-    right, to = _single_vectors(geometry, targets), to.astype(np.int32)
+    right, to = _whole_vectors(geometry, targets), to.astype(np.int32)
     for strip in slices(geometry.n_items, COLUMNS):
-        items = np.arange(strip.start, strip.stop)
-        cosines = right @ _single_vectors(geometry, items).T
+        cosines = right @ _whole_vectors(geometry, np.arange(strip.start, strip.stop)).T
         known = np.flatnonzero((targets >= strip.start) & (targets < strip.stop))
-        cosines[known, targets[known] - strip.start] = 1.0
-        largest = np.empty((len(users), len(items)), np.float32)
-        kernels.largest(users.indptr, to, cosines, largest)
-        out[strip] = np.arccos(np.clip(largest, 0.0, 1.0)).T
-    out[:, np.diff(users.indptr) == 0] = 0.0
+        cosines[known, targets[known] - strip.start] = LENGTH**2
+        kernels.nearest_by_cosines(users.indptr, to, cosines, out[strip])
     return out
 
 
-def _single_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Singles:
+def _whole_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Floats:
+    """Return the unit vectors of items in whole numbers."""
     assert geometry.vectors is not None  # a geometry without distances has vectors
-    singles: Singles = geometry.vectors[items].astype(np.float32)
-    return singles
+    return np.asarray(np.rint(LENGTH * geometry.vectors[items]))
 
 
 def _mean_vectors(
     indptr: Ints, items: npt.NDArray[np.int32], share: Singles, geometry: ItemGeometry
-) -> Singles:
-    """Return unit mean item vectors, (users, d); d is 0 if the geometry has no vectors."""
-    from scipy.sparse import csr_array
+) -> Floats:
+    """Return the directions of mean item vectors in whole numbers; d is 0 if the geometry has no vectors."""
+    from prefmover.measures import _calibration as kernels
 
-    if geometry.vectors is None:
-        return np.zeros((len(indptr) - 1, 0), np.float32)
-    vectors, columns = geometry.vectors, items
-    if len(items) < geometry.n_items:  # a few users: only the vectors of their items
-        vectors, columns = vectors[items], np.arange(len(items), dtype=np.int32)
-    shares = csr_array((share, columns, indptr), shape=(len(indptr) - 1, len(vectors)))
-    means = np.asarray(shares @ vectors.astype(np.float32))
-    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    return np.ascontiguousarray(means, np.float32)
+    d = 0 if geometry.vectors is None else geometry.vectors.shape[1]
+    out = np.zeros((len(indptr) - 1, d))
+    if geometry.vectors is not None:
+        kernels.mean_directions(indptr, items, share, geometry.vectors, LENGTH, out)
+    return out
+
+
+def _rounded(numbers: Floats) -> Floats:
+    """Return numbers without their last bits, in which libraries of functions differ."""
+    return np.asarray(np.rint(numbers * 2**40) / 2**40)
 
 
 def _largest_distance(geometry: ItemGeometry) -> float:

@@ -223,6 +223,7 @@ class _CandidateSearch:
 
     def _tune(self, tuned: Ints, truth: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Fit estimates to exact distances of the sample, and set the effort; return the coefficients."""
+        from prefmover.measures._calibration import least_squares, times
         from prefmover.search import _candidates as kernels
 
         embedding, population, geometry = self.population.embedding, self.population, self.index.geometry
@@ -255,11 +256,10 @@ class _CandidateSearch:
         )
         coefficients = np.zeros(N_FEATURES)
         if len(y) >= 4 * N_FEATURES:
-            # Rounded, so that the last bits of a least-squares solution decide nothing.
-            coefficients = np.linalg.lstsq(X, y, rcond=None)[0].astype(np.float32).astype(np.float64)
+            coefficients = least_squares(X, y)
         by_vector, by_estimate = np.concatenate([np.empty(0, np.int64), *ranks]), []
         for a, u in enumerate(tuned.tolist()):
-            values = np.maximum(features[a] @ coefficients, features[a][:, 1])
+            values = np.maximum(times(features[a], coefficients), features[a][:, 1])
             order = np.argsort(values, kind="stable")
             place = np.full(self.index.data.n_users, self.index.data.n_users)
             place[chosen[a][order]] = np.arange(order.size)

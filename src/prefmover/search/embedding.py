@@ -120,7 +120,9 @@ def _item_vectors(
     vectors = geometry.vectors
     d, missing = vectors.shape[1], ~vectors.any(axis=1)
     if d > MOST_DIMENSIONS:
-        vectors = vectors @ (random.standard_normal((d, MOST_DIMENSIONS)) / np.sqrt(MOST_DIMENSIONS))
+        # Whole numbers, whose sums are exact in any order: the same embedding on every machine.
+        signs = random.choice([-1.0, 1.0], (d, MOST_DIMENSIONS))
+        vectors = np.rint(2.0**25 * vectors) @ signs / (2.0**25 * np.sqrt(MOST_DIMENSIONS))
     if (rated[missing] > 0).any():  # two users with such an item are near each other
         signs = np.zeros((geometry.n_items, EXTRA))
         signs[missing] = random.choice([-1.0, 1.0], (int(missing.sum()), EXTRA)) / np.sqrt(EXTRA)
