@@ -1,9 +1,13 @@
 """The settings of a ranking, chosen on held-out training ratings.
 
-A fifth of the training ratings is held out, the rest is ranked with, and the settings with the highest mean
-nDCG@10 win. One setting is changed at a time, beginning with the defaults. Penalties of ridge regressions do
-not grow with the number of users, so a sample of the users is enough. Small data are split several times, and
-judged by nDCG@50, which is less a matter of chance.
+A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. One
+setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin
+(:mod:`prefmover.predict.trials`). Penalties of ridge regressions do not grow with the number of users, so a
+sample of the users is enough. Small data are split several times, and judged by nDCG@50, which is less a
+matter of chance.
+
+Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
+rounding stay in the order of their positions, and another processor finds the same nDCG.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from prefmover.predict.ranking import (
 )
 from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.trials import is_better
 from prefmover.predict.user_kernel import Singles
 
 __all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
@@ -43,6 +48,7 @@ MAX_SPLITS = 3
 N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
 BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # users, or items, whose scores are in memory at once
 RANK = 320  # directions of the kernel of users that are kept apart
+STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the error of single precision
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
@@ -76,10 +82,10 @@ def choose_settings(
     parts: list[_HeldOut] = []
     for k in range(n_splits):
         parts.append(_HeldOut(similarity, ratings, seed + k, parts[0].content if parts else None))
-    total = 1 + sum(len(values) for _, values in CHANGES)
+    total = 1 + sum(len(changes) for _, changes in CHANGES)
     done: dict[RankingSettings, float] = {}
 
-    def value(candidate: RankingSettings) -> float:
+    def mean(candidate: RankingSettings) -> float:
         if candidate not in done:
             done[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
             trials.append({**asdict(candidate), "ndcg": done[candidate]})
@@ -88,14 +94,17 @@ def choose_settings(
         return done[candidate]
 
     best = start
-    for name, values in CHANGES:
+    mean(best)
+    for name, changes in CHANGES:
         if name == "weight" and not best.weight.startswith("exponential"):
             continue
         if name == "content" and parts[0].content.weights is None:
             continue
-        changes: Any = [f"exponential({rate:g})" for rate in values] if name == "weight" else values
-        candidates = [best, *(replace(best, **dict[str, Any]({name: change})) for change in changes)]
-        best = max(candidates, key=value)  # the first of equals
+        for change in changes:
+            value: Any = f"exponential({change:g})" if name == "weight" else change
+            candidate = replace(best, **{name: value})
+            if is_better(mean(candidate), mean(best)):
+                best = candidate
     if progress is not None:
         progress(total, total)
     return best, trials
@@ -166,7 +175,7 @@ class _HeldOut:
             covered = seen @ content.weights
             self.similar *= np.divide(seen, covered, out=np.zeros_like(seen), where=covered > 0)
         # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
-        spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray().astype(np.float32))
+        spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray())
         self.spectrum = np.maximum(spectrum, 0.0)
         self.by_item = self.likes.astype(np.float32).tocsc()
         self.n_threads = train.n_threads
@@ -181,7 +190,7 @@ class _HeldOut:
             projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
         kept = bulk / (bulk + s.user_penalty)
         shrink = spectrum / (spectrum + s.user_penalty) - kept
-        values = []
+        values, step = [], np.float32(STEP * self.mean_square**0.5)
         for block in slices(len(self.scored), BLOCK_USERS):
             users = self.scored[block]
             scores = (vectors[users] * shrink) @ projected
@@ -192,7 +201,7 @@ class _HeldOut:
             scores -= own
             rows = self.likes[users]  # a stored like may be 0, so no nonzero()
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
-            values.append(ndcg(scores, self.relevant[block], n))
+            values.append(ndcg(np.rint(scores / step), self.relevant[block], n))
         return float(np.concatenate(values).mean())
 
     def _last(self, make: Callable[..., Any], *key: Any) -> Any:
@@ -211,18 +220,18 @@ class _HeldOut:
         settings = RankingSettings(weight=weight, overlap=overlap)
         K = user_weights(self.values, self.self_values, self.self_values, self.angles, settings)
         np.fill_diagonal(K, 1.0)
-        spectrum, vectors = np.linalg.eigh(((K + K.T) / 2).astype(np.float32))
-        spectrum, first = np.maximum(spectrum, 0.0), max(0, len(spectrum) - RANK)
+        spectrum, vectors = np.linalg.eigh((K + K.T) / 2)
+        spectrum, first = np.maximum(spectrum, 0.0).astype(np.float32), max(0, len(spectrum) - RANK)
         bulk = spectrum[:first].mean() if first else np.float32(0.0)
-        return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:])
+        return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:], np.float32)
 
     def _left(self, item_penalty: float) -> Singles:
         """Return Y - YB, what the item side (:mod:`prefmover.predict.item_side`) leaves of the likes.
 
         With G = (YYᵀ + λI)⁻¹ it is λ GY / (1 - c'), c'_j = Σ_u Y_uj (GY)_uj.
         """
-        penalty, by_item = np.float32(item_penalty * self.mean_square), self.by_item
-        G = (self.basis / (self.spectrum + penalty)) @ self.basis.T
+        penalty, by_item = item_penalty * self.mean_square, self.by_item
+        G = ((self.basis / (self.spectrum + penalty)) @ self.basis.T).astype(np.float32)
         out = np.empty(self.likes.shape, np.float32)
         for block in slices(out.shape[1], BLOCK_ITEMS):
             some = by_item[:, block]

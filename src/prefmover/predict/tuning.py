@@ -15,6 +15,7 @@ from prefmover.errors import InputError
 from prefmover.predict.base import Predictor, clip
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.trials import is_better
 
 __all__ = ["Settings", "tuned"]
 
@@ -63,8 +64,9 @@ def tuned(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the best settings, and all trials with their mean absolute errors.
 
-    One setting is changed at a time, beginning with ``settings``, and the change is kept if it helps. Users
-    are compared again on the ratings that remain: distances that know the held-out ratings would flatter.
+    One setting is changed at a time, beginning with ``settings``, and the change is kept if it helps by a
+    margin (:mod:`prefmover.predict.trials`). Users are compared again on the ratings that remain: distances
+    that know the held-out ratings would flatter.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def tuned(
     for name in names:
         for change in CHANGES[name]:
             candidate = {**best, name: change(best[name])}
-            if candidate != best and (mae := error(candidate)) < least:
+            if candidate != best and is_better(-(mae := error(candidate)), -least):
                 best, least = candidate, mae
     return best, trials
 
