@@ -3,6 +3,7 @@
 import json
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -15,7 +16,12 @@ from tools.programs import FLAGS, MISSING, find_chromium
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
 FILM = "<script>alert(1)</script>"
 VIEWER = '"><img src=x onerror=alert(1)>'
+STILL = """async () => {
+  const ends = (one) => one.effect.getComputedTiming().endTime < Infinity;
+  await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
+}"""
 TOKEN = "sixteen-letters-or-more"
+SECONDS = 60  # for what comes in a moment unless the machine is busy
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 
 
@@ -46,8 +52,9 @@ def browser():
     path = find_chromium()
     if path is None:
         pytest.skip(MISSING)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * SECONDS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield chromium
@@ -61,8 +68,35 @@ def site(browser, handlers):
         yield client
 
 
+def encoded(name):
+    """Return an id as it stands in addresses: like ``encodeURIComponent``."""
+    return quote(name, safe="!*'()")
+
+
+def settled(page):
+    """Wait until the page shows what its address names, and nothing is loaded any more."""
+    from playwright.sync_api import expect
+
+    page.locator("main h1").wait_for()
+    page.wait_for_function(
+        "import('/assets/lib/routes.js').then(({ shown }) => shown.hash === location.hash)"
+    )
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+    return page
+
+
+def still(page):
+    """Wait until everything is loaded and nothing fades or moves any more."""
+    settled(page).evaluate(STILL)
+    return page
+
+
 class Visitor:
-    """A page of the explorer, with the errors and warnings of its console."""
+    """A page of the explorer, with the errors and warnings of its console.
+
+    What a test looks for may come later than what it did: it waits for that, by ``expect``, ``shows`` or
+    ``at``. ``settled`` is for what cannot be waited for: the look of a page, or that something is absent.
+    """
 
     def __init__(self, page, client):
         self.page, self.client = page, client
@@ -78,11 +112,31 @@ class Visitor:
         return self.settled()
 
     def settled(self):
+        return settled(self.page)
+
+    def still(self):
+        return still(self.page)
+
+    def at(self, route):
+        """Wait until the browser is at an address, and everything there is loaded."""
         from playwright.sync_api import expect
 
-        self.page.locator("main h1").wait_for()
-        expect(self.page.locator("[aria-busy]")).to_have_count(0, timeout=30_000)
-        return self.page
+        expect(self.page).to_have_url(f"{self.home}/{route}")
+        return self.settled()
+
+    def shows(self, selector, texts):
+        """Wait until the elements have these texts, as many as there are."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(selector)).to_have_text(texts, use_inner_text=True)
+
+    def arrives(self, held, n=1):
+        """Wait until a list to which events of the browser are added has ``n`` of them."""
+        for _ in range(1000 * SECONDS):
+            if len(held) >= n:
+                return
+            self.page.evaluate("0")  # events are handled meanwhile
+        raise AssertionError(f"{len(held)} of {n} arrived")
 
     def api(self, path, **query):
         answer = self.client.get(f"/api/v1/{path}", params=query)
@@ -107,7 +161,7 @@ def visiting(browser, site):
     @contextmanager
     def visit(client=None, size=None, scheme="light", **options):
         context = browser.new_context(viewport=size or DESKTOP, color_scheme=scheme, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000 * SECONDS)
         try:
             yield Visitor(context.new_page(), client or site)
         finally:

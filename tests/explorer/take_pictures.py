@@ -9,6 +9,7 @@ from pathlib import Path
 
 from prefmover import Recommender, datasets
 from prefmover.server.handlers import Handlers
+from tests.explorer.conftest import SECONDS, settled, still
 from tests.server.conftest import listening
 from tools.programs import FLAGS, MISSING, find_chromium
 
@@ -34,8 +35,9 @@ TALLEST = {"together": 1300, "try": 1300, "recommended": 1250, "phone": 1100}
 
 def main():
     """Serve cinema, open each page, and save a picture of it."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * SECONDS)
     path = find_chromium()
     if path is None:
         sys.exit(MISSING)
@@ -45,23 +47,14 @@ def main():
         for name, (route, size, scheme) in PICTURES.items():
             page = browser.new_page(viewport=size, color_scheme=scheme)
             page.goto(str(client.base_url).rstrip("/") + "/" + route)
-            wait(page)
+            settled(page)
             if name == "try":
                 rate(page)
             if name == "why-dark":
                 page.locator(".ribbon").nth(3).focus()
-            page.wait_for_timeout(400)
-            save(page.screenshot(full_page=True), FOLDER / f"explorer-{name}.png", TALLEST.get(name))
+            save(still(page).screenshot(full_page=True), FOLDER / f"explorer-{name}.png", TALLEST.get(name))
             page.close()
         browser.close()
-
-
-def wait(page):
-    """Wait until everything is loaded."""
-    from playwright.sync_api import expect
-
-    page.locator("main h1").wait_for()
-    expect(page.locator("[aria-busy]")).to_have_count(0, timeout=60_000)
 
 
 def rate(page):
@@ -70,10 +63,9 @@ def rate(page):
         page.locator("#pick-item").fill(film)
         page.locator("[role=option].active", has_text=film).wait_for()
         page.locator("#pick-item").press("Enter")
-        page.locator(":focus").press(stars)
+        page.locator("[role=slider]:focus").press(stars)
     page.locator(".plan").wait_for()
-    page.wait_for_timeout(600)
-    wait(page)
+    settled(page)
     page.evaluate("document.activeElement.blur()")
 
 

@@ -1,6 +1,7 @@
 """Each page in use, compared with the API."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -23,33 +24,32 @@ def number(text):
 
 def test_like_minded_by_keyboard(visitor):
     page = visitor.open("")
-    assert page.title().endswith("prefmover")
+    expect(page).to_have_title(re.compile("prefmover$"))
     field = page.locator("#pick-person")
     field.focus()
     page.keyboard.type("petr")
-    option = page.get_by_role("option", name=re.compile("petra-h"))
-    option.wait_for()
-    names = texts(page, "[role=option] .option")
-    assert names[0].startswith("petr")
+    names = [one["id"] for one in visitor.api("users", q="petr", limit=12)["users"]]
+    visitor.shows(".pickers [role=option] .option", names)
+    visitor.settled()  # the list is that of all letters, not of the first ones
+    option = page.locator(".pickers [role=option]").nth(names.index("petra-h"))
     for _ in range(names.index("petra-h")):
         page.keyboard.press("ArrowDown")
-    assert field.get_attribute("aria-activedescendant") == option.get_attribute("id")
+    expect(field).to_have_attribute("aria-activedescendant", option.get_attribute("id"))
     page.keyboard.press("Enter")
-    visitor.settled()
-    assert page.url.endswith("#/like-minded/petra-h")
-    assert "petra-h" in page.title()
+    visitor.at("#/like-minded/petra-h")
+    expect(page).to_have_title(re.compile("petra-h"))
     expect(field).to_be_focused()  # it is the same page: the focus stays where it was
     near = visitor.api("users/petra-h/neighbors", k=10)["neighbors"]
-    assert texts(page, ".near .who a") == [one["user"] for one in near]
+    visitor.shows(".near .who a", [one["user"] for one in near])
     shown = [re.search(r"\d\.\d{3}", text)[0] for text in texts(page, ".near .far")]
     assert shown == [f"{one['distance']:.3f}" for one in near]
-    assert page.locator(".near .leaning").first.inner_text() == " and ".join(near[0]["taste"][:2])
+    expect(page.locator(".near .leaning").first).to_have_text(" and ".join(near[0]["taste"][:2]))
     strangers = sum(one["n_common"] == 0 for one in near)
-    assert page.locator(".near .common.none").count() == strangers
-    assert page.locator(".point .dot.none").count() == strangers
+    expect(page.locator(".near .common.none")).to_have_count(strangers)
+    expect(page.locator(".point .dot.none")).to_have_count(strangers)
     mine = visitor.api("users/petra-h")["ratings"]
-    assert texts(page, ".best .title") == [one["title"] for one in mine][:8]
-    assert page.locator(".strip > span").count() == len(mine)
+    visitor.shows(".best .title", [one["title"] for one in mine][:8])
+    expect(page.locator(".strip > span")).to_have_count(len(mine))
     expect(page.locator("#live")).to_have_text(re.compile(re.escape(near[0]["user"])))
 
 
@@ -62,25 +62,71 @@ def test_escape_closes_the_list_and_keeps_the_choice(visitor):
     expect(page.locator(".pickers .hint")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".pickers .popup")).to_be_hidden()
-    assert field.input_value() == "petra-h"
+    expect(field).to_have_value("petra-h")
 
 
 def test_back_and_forth(visitor):
     page = visitor.open("#/like-minded/petra-h")
     page.get_by_role("link", name="Why noor-r?").click()
-    visitor.settled()
-    assert page.url.endswith("#/why/petra-h/noor-r")
+    visitor.at("#/why/petra-h/noor-r")
     expect(page.locator("h1")).to_be_focused()
     page.get_by_role("link", name="Measures").first.click()
-    visitor.settled()
-    assert not unnamed(page.title(), "petra-h", "noor-r")
+    visitor.at("#/measures/petra-h/noor-r")
+    expect(page).to_have_title(re.compile("petra-h.*noor-r"))
     page.go_back()
+    visitor.at("#/why/petra-h/noor-r")
     page.go_back()
-    visitor.settled()
-    assert "petra-h" in page.title()
+    visitor.at("#/like-minded/petra-h")
+    expect(page).to_have_title(re.compile("petra-h"))
     page.go_forward()
+    visitor.at("#/why/petra-h/noor-r")
+    expect(page.locator("h1")).to_have_text(re.compile("petra-h.*noor-r"))
+
+
+def test_the_page_changes_with_the_address(visitor):
+    """At once: no moment has the old page under the new address, or a new page that does not say it loads."""
+    page = visitor.open("#/like-minded/petra-h")
+    look = """() => {
+      const busy = [...document.querySelectorAll("main [aria-busy=true]")];
+      return [location.hash, document.querySelector("h1").textContent, busy.length];
+    }"""
+    before = page.locator("h1").inner_text()
+    ways = {
+        "#/measures/petra-h/noor-r": "location.hash = '#/measures/petra-h/noor-r'",
+        "#/recommended/petra-h": "document.querySelector('#nav a[href^=\"#/recommended\"]').click()",
+    }
+    for route, go in ways.items():
+        at, heading, busy = page.evaluate(f"() => {{ {go}; return ({look})(); }}")
+        assert at == route
+        assert heading != before
+        assert busy > 0
+        before = heading
+        visitor.at(route)
+    back = page.evaluate(
+        f"""() => new Promise((done) => {{
+          addEventListener("popstate", () => done(({look})()), {{ once: true }});
+          history.back();
+        }})"""
+    )
+    assert back[0] == "#/measures/petra-h/noor-r"
+    assert back[1] != before
+    visitor.at("#/measures/petra-h/noor-r")
+
+
+def test_a_star_makes_the_results_outdated_at_once(visitor):
+    page = visitor.open("#/try")
+    busy = page.get_by_role("slider").first.evaluate(
+        """(star) => {
+          star.dispatchEvent(new KeyboardEvent("keydown", { key: "5" }));
+          return [...document.querySelectorAll(".split.try [aria-busy=true]")].length;
+        }"""
+    )
+    assert busy == 2  # people, and films; why they are near follows from the first
+    page.locator(".plan").wait_for()
     visitor.settled()
-    assert not unnamed(page.locator("h1").inner_text(), "petra-h", "noor-r")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator(".notice")).to_have_count(3)
+    visitor.settled()
 
 
 def numbers(page, user, other):
@@ -122,12 +168,13 @@ def test_parts_add_up_however_they_are_grouped(visitor):
 def test_why(visitor):
     page = visitor.open("#/why/petra-h/noor-r")
     answer = visitor.api("explanations", user="petra-h", other="noor-r")
-    assert page.locator(".facts .big").first.inner_text() == f"{answer['distance']:.3f}"
-    assert page.locator(".total").inner_text() == page.locator(".whole").inner_text()
-    assert page.locator(".total").inner_text() == f"{answer['distance']:.6f}"
-    assert page.locator(".ribbon").count() == len(answer["flows"])
+    expect(page.locator(".facts .big").first).to_have_text(f"{answer['distance']:.3f}")
+    expect(page.locator(".whole")).to_have_text(f"{answer['distance']:.6f}")
+    expect(page.locator(".total")).to_have_text(f"{answer['distance']:.6f}")
+    expect(page.locator(".ribbon")).to_have_count(len(answer["flows"]))
     staying = {flow["source_label"] for flow in answer["flows"] if flow["source"] == flow["target"]}
-    assert page.locator(".ribbon.stays").count() == len(staying) > 0
+    assert staying
+    expect(page.locator(".ribbon.stays")).to_have_count(len(staying))
     marked = set(page.locator(".left .node.common").evaluate_all("nodes => nodes.map((n) => n.title)"))
     assert staying <= marked
     assert len(marked) == answer["n_common"]
@@ -135,23 +182,24 @@ def test_why(visitor):
     assert proof[0] == proof[2] == f"{answer['certificate']['primal']:.9f}"
     assert proof[1] == "="
     page.get_by_text("The plan as a table").click()
-    assert page.locator(".more tbody tr").count() == len(answer["flows"])
-    foot = page.locator(".more tfoot td").all_inner_texts()
-    assert foot == ["100.0%", f"{answer['distance']:.3f}", "100.0%"]
+    expect(page.locator(".more tbody tr")).to_have_count(len(answer["flows"]))
+    visitor.shows(".more tfoot td", ["100.0%", f"{answer['distance']:.3f}", "100.0%"])
 
 
 def test_ribbons_by_pointer_and_by_key(visitor):
     page = visitor.open("#/why/petra-h/bianca-b")
     first, second = page.locator(".ribbon").nth(0), page.locator(".ribbon").nth(1)
+    visitor.still()
     label = first.get_attribute("aria-label")
+    detail = "[...document.querySelectorAll('.detail strong, .detail span')].map((e) => e.innerText)"
+    tells = partial(page.wait_for_function, f"(label) => {detail}.join(': ') === label")
     start, end, bottom = map(
         float, re.match(r"M0 (\S+)C.* 100 (\S+)V(\S+)C", first.get_attribute("d")).groups()
     )
     # Ribbons do not overlap at their ends.
     first.hover(position={"x": 8, "y": start - min(start, end) + (bottom - end) / 2})
-    head, body = page.locator(".detail strong"), page.locator(".detail span")
-    assert f"{head.inner_text()}: {body.inner_text()}" == label
-    assert page.locator(".node.active").count() == 2
+    tells(arg=label)
+    expect(page.locator(".node.active")).to_have_count(2)
     page.locator("#swap").focus()
     for _ in range(12):
         page.keyboard.press("Tab")  # the other field, titles, then the plan: one stop for all ribbons
@@ -160,15 +208,13 @@ def test_ribbons_by_pointer_and_by_key(visitor):
     expect(first).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(second).to_be_focused()
-    label = second.get_attribute("aria-label")
-    assert f"{head.inner_text()}: {body.inner_text()}" == label
+    tells(arg=second.get_attribute("aria-label"))
     page.keyboard.press("End")
     expect(page.locator(".ribbon").last).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(first).to_be_focused()
     page.get_by_role("button", name="Swap the two").click()
-    visitor.settled()
-    assert page.url.endswith("#/why/bianca-b/petra-h")
+    visitor.at("#/why/bianca-b/petra-h")
 
 
 def test_large_plans_are_in_groups_that_open(visitor):
@@ -178,42 +224,48 @@ def test_large_plans_are_in_groups_that_open(visitor):
     groups = {one["item"]: one["groups"] for one in answer["items"]}
     both = {flow["source"] for flow in answer["flows"]} & {flow["target"] for flow in answer["flows"]}
     mine = {flow["source"] for flow in answer["flows"]} - both
-    assert page.locator(".left .node").count() == len({groups[item]["genre"] for item in mine}) + 1
-    assert page.locator(".left .node.common .expand").count() == 1  # what both rated is a group of its own
-    total = page.locator(".total").inner_text()
-    assert page.get_by_role("button", name="Close the groups").is_hidden()
-    before = page.locator(".left .node").count()
+    nodes, whole = page.locator(".left .node"), page.locator(".total")
+    before = len({groups[item]["genre"] for item in mine}) + 1
+    expect(nodes).to_have_count(before)
+    both_rated = page.locator(".left .node.common .expand")
+    expect(both_rated).to_have_count(1)  # a group of its own
+    total = whole.inner_text()
+    close = page.get_by_role("button", name="Close the groups")
+    expect(close).to_be_hidden()
     page.locator(".left .expand").first.click()
-    assert page.locator(".left .node").count() > before
-    assert page.locator(".total").inner_text() == total == page.locator(".whole").inner_text()
-    page.get_by_role("button", name="Close the groups").click()
-    assert page.locator(".left .node").count() == before
+    expect(close).to_be_visible()
+    nodes.nth(before).wait_for()  # there are more
+    expect(whole).to_have_text(total)
+    expect(page.locator(".whole")).to_have_text(total)
+    close.click()
+    expect(nodes).to_have_count(before)
     page.get_by_role("button", name="By decade").click()
     decades = {groups[item]["decade"] for item in mine}
-    assert page.locator(".left .node").count() == len(decades) + 1
-    page.get_by_role("button", name="Largest one by one").click()
-    assert 13 <= page.locator(".left .node").count() <= 14
-    assert page.locator(".total").inner_text() == total
+    expect(nodes).to_have_count(len(decades) + 1)
+    one_by_one = page.get_by_role("button", name="Largest one by one")
+    one_by_one.click()
+    expect(one_by_one).to_have_attribute("aria-pressed", "true")
+    assert 13 <= nodes.count() <= 14
+    expect(whole).to_have_text(total)
 
 
 def test_recommended(visitor):
     page = visitor.open("#/recommended/petra-h")
     top = visitor.api("users/petra-h/recommendations", n=10)["recommendations"]
-    assert texts(page, ".recommended h3") == [one["title"] for one in top]
-    assert texts(page, ".guess .number") == [f"{one['rating']:.2f}" for one in top]
+    visitor.shows(".recommended h3", [one["title"] for one in top])
+    visitor.shows(".guess .number", [f"{one['rating']:.2f}" for one in top])
     for k, one in enumerate(top):
         because = page.locator(".recommended > li").nth(k).locator(".because")
         own = [mine["label"] for mine in one["why"]["own"][:2]]
-        assert because.locator("a.item").all_inner_texts() == own
+        expect(because.locator("a.item")).to_have_text(own)
         votes = one["why"]["n_for"], one["why"]["n_against"]
-        assert sum(votes) == 0 or because.locator("strong").inner_text() == "{} for, {} against".format(
-            *votes
-        )
+        if sum(votes):
+            expect(because.locator("strong")).to_have_text("{} for, {} against".format(*votes))
     third = top[2]["item"]
     page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
-    visitor.settled()
+    visitor.at(f"#/recommended/petra-h/{third}")
     whole = visitor.api(f"users/petra-h/predictions/{third}")
-    assert page.url.endswith(f"#/recommended/petra-h/{third}")
+    visitor.shows(".waterfall tfoot .number", [f"{whole['total']:.3f}"])
     rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
     score = visitor.api(f"users/petra-h/recommendations/{third}")
@@ -222,12 +274,10 @@ def test_recommended(visitor):
     )
     parts = [number(text) for text in texts(page, ".scores tbody tr:not(.sum-of) .number")]
     assert sum(parts) == pytest.approx(score["score"], abs=0.0005 * (len(parts) + 1))
-    assert texts(page, ".waterfall tfoot .number") == [f"{whole['total']:.3f}"]
     listed = [number(text) for text in texts(page, ".contributions .adds")]
     neighbors = sum(one["value"] for one in whole["contributions"]) + whole["others"]["value"]
     assert sum(listed) == pytest.approx(neighbors, abs=0.0005 * len(listed))
     page.reload()  # a link to one explanation opens it
-    visitor.settled()
     expect(page.locator(".waterfall")).to_have_count(1)
 
 
@@ -236,11 +286,11 @@ def test_measures(visitor):
     answer = visitor.api("comparison", user="petra-h", other="bianca-b")
     assert answer["n_common"] == 0
     undefined = [one for one in answer["measures"] if one["value"] is None]
-    assert page.locator(".measures tbody tr").count() == 12
-    assert texts(page, ".measures em") == ["undefined"] * len(undefined)
+    expect(page.locator(".measures tbody tr")).to_have_count(12)
+    visitor.shows(".measures em", ["undefined"] * len(undefined))
     assert {one["name"] for one in undefined} >= {"cos", "pcc", "msd"}
-    assert texts(page, ".measures .undefined td .soft") == [one["reason"] for one in undefined]
-    assert page.locator(".pmd .number").inner_text() == f"{answer['measures'][-1]['value']:.4f}"
+    visitor.shows(".measures .undefined td .soft", [one["reason"] for one in undefined])
+    expect(page.locator(".pmd .number")).to_have_text(f"{answer['measures'][-1]['value']:.4f}")
     assert not unnamed(page.locator(".point").inner_text(), len(undefined), 12)
 
 
@@ -250,8 +300,8 @@ def test_hostile_names_stay_text(visitor):
     page.keyboard.type('">')
     expect(page.locator(".pickers [role=option] .option")).to_have_text([VIEWER])
     page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text(VIEWER)
     visitor.settled()
-    assert VIEWER in page.locator("h1").inner_text()
     fans = [one for one in visitor.api("users", limit=100)["users"] if one["id"] != VIEWER]
     fan = next(
         one["id"]
@@ -264,10 +314,11 @@ def test_hostile_names_stay_text(visitor):
         assert page.evaluate("document.querySelectorAll('main script, main img, main iframe').length") == 0
     visitor.open(f"#/why/{fan}/{address}")
     page.get_by_text("The plan as a table").click()
-    assert FILM in page.locator(".more").inner_text()
+    expect(page.locator(".more")).to_contain_text(FILM)
 
 
 @pytest.mark.parametrize("route", ["#/nowhere", "#/why/a/b/c", "#/like-minded/%"])
 def test_no_such_page(visitor, route):
     page = visitor.open(route)
-    assert page.locator("h1").inner_text()
+    expect(page).to_have_title(re.compile("^Not found"))
+    expect(page.locator("h1")).not_to_be_empty()

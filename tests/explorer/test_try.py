@@ -1,11 +1,14 @@
 """Try it yourself: ratings in, results out, at once."""
 
 import json
+import re
 
 import pytest
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
+
+from tests.explorer.conftest import encoded
 
 pytestmark = pytest.mark.slow
 
@@ -19,75 +22,73 @@ def rated(page):
 
 def test_rate_by_keyboard_and_pointer(visitor):
     page = visitor.open("#/try")
-    assert page.locator(".notice").count() == 3  # one for each result
+    expect(page.locator(".notice")).to_have_count(3)  # one for each result
     sliders = page.get_by_role("slider")
     title = page.locator(".mine .title").first.inner_text()
-    assert sliders.first.get_attribute("aria-label") == f"Your rating of {title}"
-    assert sliders.first.get_attribute("aria-valuetext") == "not rated"
+    expect(sliders.first).to_have_attribute("aria-label", f"Your rating of {title}")
+    expect(sliders.first).to_have_attribute("aria-valuetext", "not rated")
     sliders.first.focus()
     for key in ("ArrowRight", "ArrowRight", "PageUp", "ArrowLeft"):
         page.keyboard.press(key)
-    assert sliders.first.get_attribute("aria-valuetext") == "4 of 5"  # 3, 3.5, 4.5, 4
+    expect(sliders.first).to_have_attribute("aria-valuetext", "4 of 5")  # 3, 3.5, 4.5, 4
     page.keyboard.press("End")
     second = sliders.nth(1)
     box = second.bounding_box()
     second.click(position={"x": box["width"] * 0.66, "y": box["height"] / 2})
-    assert second.get_attribute("aria-valuetext") == "3.5 of 5"
+    expect(second).to_have_attribute("aria-valuetext", "3.5 of 5")
     second.click(position={"x": 1, "y": box["height"] / 2})
-    assert second.get_attribute("aria-valuetext") == "1 of 5"  # where the scale begins
+    expect(second).to_have_attribute("aria-valuetext", "1 of 5")  # where the scale begins
     second.click(position={"x": box["width"] - 1, "y": box["height"] / 2})
-    page.locator(".near li").first.wait_for()
-    visitor.settled()
+    expect(second).to_have_attribute("aria-valuetext", "5 of 5")
     assert list(rated(page).values()) == [5, 5]
     near = visitor.guest("neighbors", k=5)["neighbors"]
     expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
     best = visitor.guest("recommendations", n=5)["recommendations"]
     expect(page.locator(".recommended h3")).to_have_text([one["title"] for one in best])
-    visitor.settled()
-    assert page.get_by_role("heading", name=f"Why {near[0]['user']} is near you").count() == 1
+    expect(page.get_by_role("heading", name=f"Why {near[0]['user']} is near you")).to_have_count(1)
     plan = visitor.guest("explanations", other=near[0]["user"])
+    page.locator(".plan .ribbon").first.wait_for()
+    visitor.settled()
     assert 0 < page.locator(".plan .ribbon").count() <= len(plan["flows"])
     page.keyboard.press("Shift+Tab")
     sliders.first.focus()
     page.keyboard.press("Delete")
+    expect(page.locator(".tally")).to_have_text("1 film rated")
     assert list(rated(page).values()) == [5]
     page.get_by_role("button", name="Start over").click()
-    assert rated(page) == {}
     expect(page.locator(".notice")).to_have_count(3)
+    assert rated(page) == {}
 
 
 def test_find_a_film_and_come_back(visitor):
     page = visitor.open("#/try")
     page.locator("#pick-item").focus()
     page.keyboard.type("metropo")
-    page.get_by_role("option").first.wait_for()
+    page.locator("[role=option].active", has_text="Metropolis (1927)").wait_for()
     page.keyboard.press("Enter")
     star = page.get_by_role("slider", name="Your rating of Metropolis (1927)")
     expect(star).to_be_focused()
     page.keyboard.press("5")
     page.locator(".near li").first.wait_for()
-    visitor.settled()
     page.reload()  # the ratings stay in this tab
-    visitor.settled()
+    expect(star).to_have_attribute("aria-valuetext", "5 of 5")
     assert rated(page) == {"Metropolis (1927)": 5}
-    assert star.get_attribute("aria-valuetext") == "5 of 5"
-    assert page.locator(".mine .title").first.inner_text() == "Metropolis (1927)"
+    expect(page.locator(".mine .title").first).to_have_text("Metropolis (1927)")
+    other = encoded(visitor.guest("neighbors", k=5)["neighbors"][0]["user"])
     page.locator(".near .ask").first.click()
-    visitor.settled()
-    assert "/why/@you/" in page.url
-    assert page.locator(".sides").inner_text().startswith("Your 1 rating")
+    visitor.at(f"#/why/@you/{other}")
+    expect(page.locator(".sides")).to_have_text(re.compile("^Your 1 rating"), use_inner_text=True)
     page.get_by_role("link", name="Measures", exact=True).click()
-    visitor.settled()
-    assert page.locator(".measures tbody tr").count() == 12
+    visitor.at(f"#/measures/@you/{other}")
+    expect(page.locator(".measures tbody tr")).to_have_count(12)
     page.get_by_role("link", name="Recommended", exact=True).click()
-    visitor.settled()
-    assert page.locator(".recommended > li").count() == 10
+    visitor.at("#/recommended/@you")
+    expect(page.locator(".recommended > li")).to_have_count(10)
     page.get_by_role("button", name="All parts").first.click()
-    visitor.settled()
-    assert page.locator(".waterfall").count() == 1
+    expect(page.locator(".waterfall")).to_have_count(1)
     page.get_by_role("link", name="Like-minded", exact=True).click()
-    visitor.settled()
-    assert page.locator("h1").inner_text()
+    visitor.at("#/like-minded/@you")
+    expect(page.locator(".near li")).to_have_count(10)
 
 
 def test_only_the_newest_answer_counts(visitor):
@@ -104,19 +105,22 @@ def test_only_the_newest_answer_counts(visitor):
             route.continue_()
 
     page.route("**/guest/neighbors", slow)
-    stars = page.get_by_role("slider")
-    stars.nth(0).press("5")
-    page.wait_for_timeout(400)
-    assert requested == [1]
-    stars.nth(1).press("5")
-    stars.nth(2).press("5")  # at once: one request for both
+    page.get_by_role("slider").first.press("5")
+    visitor.arrives(held)
+    page.evaluate(
+        """() => {
+          for (const star of [...document.querySelectorAll("[role=slider]")].slice(1, 3))
+            star.dispatchEvent(new KeyboardEvent("keydown", { key: "5" }));
+        }"""
+    )  # at once: one request for both
     page.locator(".near li").first.wait_for()
     for route in held:
         route.fulfill(json={"user": "guest", "measure": "pmd", "neighbors": []})
-    page.wait_for_timeout(300)
-    assert requested == [1, 3]
+    page.evaluate("fetch('healthz').then((answer) => answer.text())")  # a moment for the response
     near = visitor.guest("neighbors", k=5)["neighbors"]
-    expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
+    visitor.settled()
+    visitor.shows(".near .who a", [one["user"] for one in near])
+    assert requested == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import * as api from "./lib/api.js";
 import { h } from "./lib/elements.js";
 import { count, item, items, setNouns, user } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
-import { href, parse, same } from "./lib/routes.js";
+import { href, parse, same, shown } from "./lib/routes.js";
 import * as itemPage from "./pages/page_item.js";
 import * as likeMinded from "./pages/page_like_minded.js";
 import * as mapPage from "./pages/page_map.js";
@@ -34,7 +34,6 @@ const nav = document.getElementById("nav");
 const heights = new Map(); // scroll position by address, for the back button
 let leaving = new AbortController();
 let current = null;
-let shown = "";
 let followed = false;
 let recent = {}; // the people of the last page, with whom the other pages begin
 
@@ -65,7 +64,7 @@ function drawPage(model) {
   const route = parse(location.hash);
   const samePage = current?.page === route.page;
   const focused = document.activeElement?.id;
-  heights.set(shown, scrollY);
+  heights.set(shown.hash, scrollY);
   leaving.abort();
   leaving = new AbortController();
   if (route.person) {
@@ -81,7 +80,7 @@ function drawPage(model) {
   drawNav(route);
   move(samePage, focused);
   current = route;
-  shown = location.hash;
+  shown.hash = location.hash;
   followed = false;
 }
 
@@ -135,7 +134,10 @@ function start(model) {
   const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
   document.getElementById("facts").textContent = facts;
   document.getElementById("finder").replaceChildren(finder());
-  addEventListener("hashchange", () => drawPage(model));
+  // popstate comes with the change of the address, so that the old page is never under the new address; while
+  // the document is loaded it may come later than hashchange, which is a task of its own.
+  for (const event of ["popstate", "hashchange"])
+    addEventListener(event, () => location.hash !== shown.hash && drawPage(model));
   drawPage(model);
 }
 

@@ -70,6 +70,15 @@ export function href(route) {
   return `#/${[route.page, ...parts].join("/")}`;
 }
 
+/** The address of what is on the page. */
+export const shown = { hash: "" };
+
+/** Change the address of what is on the page: nothing is drawn, and the history gets no entry. */
+export function rename(address) {
+  history.replaceState(null, "", address);
+  shown.hash = location.hash;
+}
+
 /** Whether two people are the same. */
 export function same(a, b) {
   return Boolean(a && b) && Boolean(a.you) === Boolean(b.you) && a.id === b.id;

@@ -4,7 +4,7 @@ import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
 import { capital, capitalName, count, decimal, items, measured, users } from "../lib/format.js";
-import { href } from "../lib/routes.js";
+import { href, rename } from "../lib/routes.js";
 import { scatter } from "../lib/scatter.js";
 import { combobox } from "../parts/combobox.js";
 import { itemLink, personLink } from "../parts/links.js";
@@ -78,7 +78,7 @@ function drawMap({ groups, points }, kind, route, signal) {
 
   function select(id) {
     const k = byId.get(id);
-    history.replaceState(null, "", href({ page: "map", kind, item: id }));
+    rename(href({ page: "map", kind, item: id }));
     picture.light(k ?? null);
     about.show(
       async (stop) =>

@@ -4,7 +4,7 @@ import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
 import { capital, items as itemsNoun, nameOf, user as userNoun, withArticle } from "../lib/format.js";
-import { href } from "../lib/routes.js";
+import { href, rename } from "../lib/routes.js";
 import { filters } from "../parts/filters.js";
 import { onePicker } from "../parts/pickers.js";
 import { ratingParts } from "../parts/rating_parts.js";
@@ -47,7 +47,7 @@ export function draw(route, { model, signal }) {
           opened: route.item,
           open: (item, into) => openParts(item, into),
           // The address names the open item, without an entry in the history.
-          toggle: (item) => history.replaceState(null, "", href({ ...route, item: item ?? undefined })),
+          toggle: (item) => rename(href({ ...route, item: item ?? undefined })),
           refused: route.person.you ? load : null,
         });
       },

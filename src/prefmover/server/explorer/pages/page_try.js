@@ -48,6 +48,7 @@ export function draw(route, { model, signal }) {
   function changed(item, value) {
     rate(item, value);
     recount();
+    results.soon();
     clearTimeout(timer);
     timer = setTimeout(() => !signal.aborted && results.update(), PAUSE);
   }

@@ -52,6 +52,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     pending?.abort();
     const mine = new AbortController();
     pending = mine;
+    list.setAttribute("aria-busy", "true");
     const q = input.value === value ? "" : input.value.trim();
     try {
       const results = await search(q, mine.signal);
@@ -63,6 +64,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
 
   function fill({ total, options, error }, q) {
     matches = options;
+    list.removeAttribute("aria-busy");
     list.replaceChildren(...options.map((option, k) => row(option, k, q)));
     const more = total - options.length;
     hint.textContent =
@@ -116,6 +118,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     clearTimeout(timer);
     pending?.abort();
     popup.hidden = true;
+    list.removeAttribute("aria-busy");
     active = -1;
     input.removeAttribute("aria-activedescendant");
     input.setAttribute("aria-expanded", "false");
@@ -129,6 +132,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
   }
 
   input.addEventListener("input", () => {
+    list.setAttribute("aria-busy", "true");
     clearTimeout(timer);
     timer = setTimeout(request, PAUSE);
   });

@@ -19,7 +19,10 @@ export function importer(done, signal) {
   input.addEventListener("change", async () => {
     const [file] = input.files;
     input.value = "";
-    if (file) report.replaceChildren(...(await read(file, done, signal)));
+    if (!file) return;
+    report.setAttribute("aria-busy", "true");
+    report.replaceChildren(...(await read(file, done, signal)));
+    report.removeAttribute("aria-busy");
   });
   return h(
     "details",

@@ -110,6 +110,13 @@ export function region({ label, lines = 6, room = 3, signal }) {
     element.replaceChildren(content);
   }
 
+  /** Say that the content is outdated, and that new content will be loaded in a moment. */
+  function soon() {
+    newest?.abort();
+    clearTimeout(waiting);
+    element.setAttribute("aria-busy", "true");
+  }
+
   /** Stop loading, and show a notice instead. */
   function notice(content) {
     newest?.abort();
@@ -117,7 +124,7 @@ export function region({ label, lines = 6, room = 3, signal }) {
     put(content);
   }
 
-  return { element, show, notice };
+  return { element, show, soon, notice };
 }
 
 /** An error, with a button to try again. */

@@ -5,7 +5,7 @@ import * as api from "../lib/api.js";
 import { h } from "../lib/elements.js";
 import { count } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, shareCode, sharedRatings } from "../lib/guest.js";
-import { href } from "../lib/routes.js";
+import { href, rename } from "../lib/routes.js";
 
 /** A button that copies the link. */
 export function shareButton() {
@@ -18,7 +18,7 @@ export function shareButton() {
       button.textContent = "Link copied";
       announce("Link copied");
     } catch {
-      history.replaceState(null, "", link); // no clipboard here: the address of the page is the link
+      rename(link); // no clipboard here: the address of the page is the link
       button.textContent = "The link is in the address bar";
     }
     setTimeout(() => (button.textContent = text), 3000);
@@ -32,13 +32,14 @@ export function shareButton() {
  * @param {string} code of the address
  * @param {() => void} done is called when the ratings were taken over
  * @param {AbortSignal} signal
- * @returns {HTMLElement|null} a question
+ * @returns {HTMLElement|null} a question, or an error
  */
 export function openShared(code, done, signal) {
   const shared = sharedRatings(code);
   if (!shared.length || code === shareCode()) return null;
   const question = h("div", { class: "notice", role: "status" });
   const take = async () => {
+    question.setAttribute("aria-busy", "true");
     try {
       const known = await api.itemsById(
         shared.map((one) => one.id),
@@ -51,12 +52,16 @@ export function openShared(code, done, signal) {
       announce(`${count(known.items.length, "rating")} taken from the link`);
       done();
     } catch (error) {
-      if (!signal.aborted) question.replaceChildren(h("p", {}, error.message));
+      if (signal.aborted) return;
+      question.replaceChildren(h("p", {}, error.message));
+      question.removeAttribute("aria-busy");
+      question.hidden = false;
     }
   };
   if (guestRatings().length === 0) {
+    question.hidden = true; // there is nothing to ask
     take();
-    return null;
+    return question;
   }
   question.append(
     h("p", {}, `This link has ${count(shared.length, "rating")}. Replace yours?`),

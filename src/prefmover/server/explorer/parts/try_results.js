@@ -56,6 +56,12 @@ export function tryResults(model, signal) {
     recommend();
   }
 
+  /** Say that an update follows in a moment. */
+  function soon() {
+    near.soon();
+    best.soon();
+  }
+
   function recommend() {
     best.show(
       (stop) => api.recommendations(YOU, 5, stop, choices),
@@ -112,5 +118,5 @@ export function tryResults(model, signal) {
     ),
     h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
   ];
-  return { sections, glance, update };
+  return { sections, glance, soon, update };
 }
