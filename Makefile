@@ -1,8 +1,11 @@
-# Every target makes .venv and installs what it needs into it; a second call skips that.
+# Every target makes .venv and installs what it needs into it; a second call skips that. Only test-setup installs
+# anything outside of this folder.
 #
 #   make demo    the whole job on the built-in data, with a report; make demo DEMO='--viewer noor-r'
 #   make serve   the service and the explorer, on the built-in data; make serve SERVE='--port 9000'
 #   make test    all tests and the examples in docstrings; without the slow ones: .venv/bin/pytest
+#   make test-setup   as root, Debian's Chromium and nginx; without them the tests that need them are skipped
+#   make test-machines   the numeric tests as on other processors; make test-machines MACHINES='Haswell Prescott'
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
 #   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service knows them
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
@@ -24,7 +27,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-lowest test-newest lint fuzz soak kills bench bench-accuracy wheel docs pictures clean
+.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench bench-accuracy wheel docs
+.PHONY: pictures clean test-machines
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -37,6 +41,9 @@ test: $(VENV)/.installed-test
 	@$(BIN)/python tools/programs.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
+test-setup:
+	@$(PYTHON) tools/programs.py install
+
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -44,6 +51,9 @@ lint: $(VENV)/.installed-lint
 	@$(BIN)/python tools/audit.py
 	@if ! command -v npm >/dev/null; then echo "skipped: the explorer's JavaScript and CSS are checked where npm is"; \
 	else $(MAKE) --no-print-directory node_modules/.installed && npm run --silent lint; fi
+
+test-machines: $(VENV)/.installed-test
+	$(BIN)/python -m tools.machines test $(MACHINES) --jobs $(JOBS)
 
 test-lowest test-newest:
 	$(PYTHON) tools/compatibility.py $(@:test-%=%) $(TESTS)

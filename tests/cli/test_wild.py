@@ -1,5 +1,6 @@
 """Files from the wild on the command line: their options, and nothing raw on the terminal."""
 
+import inspect
 import json
 import re
 import warnings
@@ -132,9 +133,8 @@ def test_nothing_raw_reaches_the_terminal(run, here):
 
 
 def test_evaluate_has_the_options_of_the_files():
-    options = {
-        name for kind in command(evaluate).option_groups.values() for name in vars(kind)["__annotations__"]
-    }
+    groups = command(evaluate).option_groups.values()
+    options = {name for kind in groups for name in inspect.get_annotations(kind)}
     advised = "missing encoding separator duplicates scale feedback damping zeros on_bad_lines"
     columns = (
         "id_column user_column item_column rating_column title_column tag_column text_column column_weight"

@@ -63,7 +63,7 @@ def post_bytes(live, content, **headers):
         (b'{"ratings": [{"item": "alien-1979", "rating": ' + b"9" * 5000 + b"}]}", ""),
         (b'{"k": 1, "k": 2, "ratings": []}', "'k'"),
         (b"[" * 100_000, "nested"),
-        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "nested"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested"),
     ],
     ids=[
         "empty",

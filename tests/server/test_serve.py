@@ -134,7 +134,9 @@ def test_the_end_under_load(folder):
 def test_sigterm_before_the_service_listens():
     code = (
         "import time; from prefmover.cli.serve import _ends_on_sigterm\n"
-        "with _ends_on_sigterm(): print(1, flush=True); time.sleep(60)"
+        "with _ends_on_sigterm():\n"
+        "    print(1, flush=True)\n"
+        "    for _ in range(600): time.sleep(.1)"  # a signal right before a sleep is handled after it
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
