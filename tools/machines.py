@@ -81,15 +81,18 @@ def fit(names: list[str]) -> int:
             print(f"{name}: fitted", file=sys.stderr, flush=True)
     first = found[names[0]]
     size = np.abs(first["scores"]).max()
-    print(f"| compared with {names[0]} | settings | the same ten | difference of scores | of ratings |")
-    print("| --- | --- | --- | --- | --- |")
+    columns = ("settings", "the same ten", "in the same order", "difference of scores", "of ratings")
+    print(f"| compared with {names[0]} | {' | '.join(columns)} |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for name in names[1:]:
         other = found[name]
         same = (other["settings"] == first["settings"]).sum()
-        ten = (other["ten"] == first["ten"]).all(axis=1).mean()
+        order = (other["ten"] == first["ten"]).all(axis=1).mean()
+        ten = (np.sort(other["ten"]) == np.sort(first["ten"])).all(axis=1).mean()
         score = np.abs(other["scores"] - first["scores"]).max() / size
         rating = np.nanmax(np.abs(other["ratings"] - first["ratings"]))
-        print(f"| {name} | {same} of {len(first['settings'])} | {ten:.2%} | {score:.1e} | {rating:.1e} |")
+        both = f"{same} of {len(first['settings'])} | {ten:.2%} | {order:.2%}"
+        print(f"| {name} | {both} | {score:.1e} | {rating:.1e} |")
     return 0
 
 

@@ -161,7 +161,7 @@ def test_the_page_waits_for_a_server_that_starts(visiting, handlers):
     def load(tell):
         report.append(tell)
         tell("comparing users", 40, 200)
-        assert fitted.wait(60)
+        assert fitted.wait(600)
         return handlers
 
     with listening(load, wait=False) as client, visiting(client) as visitor:

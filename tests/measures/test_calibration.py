@@ -138,7 +138,7 @@ def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(
         expected = estimate(calibration, geometry, one, others)
         assert np.array_equal(estimate_to_landmarks(calibration, geometry, one, landmarks), expected)
         few = estimate_to_few(calibration, geometry, one, others, landmarks.largest)
-        # Without stored distances, cosines in single precision choose the nearest items.
+        # Without stored distances, cosines of rounded vectors choose the nearest items.
         assert few == pytest.approx(expected[0], abs=1e-5 if geometry.grid is None else 0)
 
 

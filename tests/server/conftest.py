@@ -70,28 +70,38 @@ def client(handlers):
 
 @contextmanager
 def listening(source, *, wait=True, **settings):
-    """Serve over a real socket, on a thread; yields a client that knows the address and the server."""
-    chosen = Settings(port=0, **settings)
+    """Serve over a real socket, on a thread; yields a client that knows the address and the server.
+
+    Requests have all the time they need on a busy machine, unless ``seconds`` is given.
+    """
+    chosen = Settings(port=0, **{"seconds": 600.0, **settings})
     bound = listen(chosen)
     listens = threading.Event()
     server = Server(Service(source, chosen), listens.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
-        assert listens.wait(30)
-        with httpx.Client(base_url=address(bound), timeout=60) as client:
+        assert listens.wait(60)
+        with httpx.Client(base_url=address(bound), timeout=600) as client:
             client.server, client.thread = server, thread
             if wait:
                 wait_until_ready(client)
             yield client
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
 
 
 @pytest.fixture(scope="session")
 def live(handlers):
+    with listening(handlers) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def hasty(handlers):
+    """A service that gives clients a second for their headers, and one for their body."""
     with listening(handlers, header_seconds=1.0, body_seconds=1.0) as client:
         yield client
 

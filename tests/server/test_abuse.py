@@ -27,7 +27,7 @@ def _still_alive(live):
     assert live.post(GUEST, json=ONE).status_code == 200
 
 
-def raw(live, *parts, pause=0.0, read_for=10.0):
+def raw(live, *parts, pause=0.0, read_for=60.0):
     """Send bytes, and return all bytes received until the other side closes."""
     with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
         connection.settimeout(read_for)
@@ -282,29 +282,31 @@ def test_bytes_that_are_not_http(live, request_):
 
 
 @pytest.mark.slow
-def test_slow_headers(live):
+def test_slow_headers(hasty):
     """A client that sends a byte now and then is refused, and its connection closed."""
-    received = raw(live, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 20, pause=0.2)
+    received = raw(hasty, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 20, pause=0.2)
     assert received == b"" or status_of(received) == 408
 
 
 @pytest.mark.slow
-def test_silence(live):
-    assert status_of(raw(live)) == 408
+def test_silence(hasty):
+    assert status_of(raw(hasty)) == 408
 
 
 @pytest.mark.slow
-def test_slow_headers_after_a_first_request(live):
+@pytest.mark.parametrize("pause", [0.0, 0.3], ids=["at once", "later"])
+def test_slow_headers_after_a_first_request(hasty, pause):
+    """Also if they begin before the first response is there."""
     first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    received = raw(live, first, b"GET /healthz HTTP/1.1\r\n", pause=0.3)
+    received = raw(hasty, first, b"GET /healthz HTTP/1.1\r\n", pause=pause)
     assert received.count(b"HTTP/1.1 200") == 1
     assert received.count(b"HTTP/1.1 408") == 1
 
 
 @pytest.mark.slow
-def test_slow_body(live):
+def test_slow_body(hasty):
     head = f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 1000\r\n\r\n"
-    assert status_of(raw(live, head.encode(), b"{", b'"', pause=0.2)) == 408
+    assert status_of(raw(hasty, head.encode(), b"{", b'"', pause=0.2)) == 408
 
 
 def test_a_client_that_hangs_up_in_its_body(live):

@@ -41,7 +41,7 @@ def generate(document, base_url):
                     filled = filled.replace(f"{{{name}}}", quote(value, safe=""))
                 else:
                     query[name] = value
-            response = httpx.request(verb, base_url + filled, params=query, json=body)
+            response = httpx.request(verb, base_url + filled, params=query, json=body, timeout=60)
             answers = operation["responses"]
             assert str(response.status_code) in answers, f"{response.status_code} is not documented"
             ((kind, content),) = answers[str(response.status_code)]["content"].items()

@@ -122,7 +122,7 @@ def test_the_client_that_nginx_reports(handlers, tmp_path):
         trust = ssl.create_default_context(cafile=str(authority))
         sent = {"Host": NAME, "X-Forwarded-For": "6.6.6.6"}  # a client may write what it likes
         transport = httpx.HTTPTransport(verify=trust, local_address="127.0.0.9")
-        with httpx.Client(base_url=address, headers=sent, transport=transport) as another:
+        with httpx.Client(base_url=address, headers=sent, transport=transport, timeout=60) as another:
             response = another.get("/films/api/v1/model")
             assert response.status_code == 200
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]

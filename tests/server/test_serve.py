@@ -72,7 +72,7 @@ def test_starts_and_stops(folder, sent, code):
 
 def test_the_end_under_load(folder):
     """Sixteen clients, and SIGTERM: every request is answered or not accepted, and nothing is a 500."""
-    command_line = command("--model", folder, "--port", 0, "--notice", 2, "--grace", 1, "--threads", 2)
+    command_line = command("--model", folder, "--port", 0, "--notice", 5, "--grace", 1, "--threads", 2)
     process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines, answers, over = [], [], threading.Event()
     reader = threading.Thread(target=lambda: lines.extend(process.stderr))
@@ -90,22 +90,24 @@ def test_the_end_under_load(folder):
                 body = {"ratings": [{"item": film, "rating": dice.randint(1, 5)} for film in chosen]}
                 try:
                     answers.append(
-                        httpx.post(f"{address}api/v1/guest/recommendations", json=body, timeout=30)
+                        httpx.post(f"{address}api/v1/guest/recommendations", json=body, timeout=120)
                     )
                 except httpx.TransportError as error:
                     answers.append(error)
                     return
 
-        with ThreadPoolExecutor(17) as pool:
+        with ThreadPoolExecutor(17) as pool, httpx.Client(base_url=address, timeout=60) as client:
             crowd = [pool.submit(work, seed) for seed in range(16)]
             while len(answers) < 20:
                 time.sleep(0.02)
+            assert client.get("/readyz").status_code == 200
             process.send_signal(signal.SIGTERM)
-            ready = httpx.get(f"{address}readyz")
-            assert process.wait(30) == 0
+            while (ready := client.get("/readyz")).status_code == 200:
+                pass
+            assert process.wait(120) == 0
             over.set()
             for one in crowd:
-                one.result(60)
+                one.result(120)
     finally:
         over.set()
         process.kill()
@@ -142,7 +144,7 @@ def test_sigterm_before_the_service_listens():
     try:
         assert process.stdout.readline() == b"1\n"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import threading
+import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -75,7 +76,7 @@ def test_too_much_at_once_is_refused(held):
     assert handlers.begun.acquire(timeout=30)
     threads[1].start()
     while samples(client)['prefmover_requests_active{lane="heavy"}'] < 2:
-        pass
+        time.sleep(0.01)
     refused = client.get(near(5))
     is_problem(refused, 503)
     assert int(refused.headers["retry-after"]) >= 1

@@ -23,7 +23,7 @@ def get(client, path, **query):
 
 
 def finished(client, path):
-    for _ in range(600):
+    for _ in range(6000):
         answer = client.get(f"/api/v1/{path}")
         if answer.status_code == 200:
             return answer.json()
@@ -132,15 +132,15 @@ def test_a_job_ends_with_the_service(handlers):
 
     def endless(progress):
         while True:
-            begun.set()
             progress(1, 2)
+            begun.set()
             time.sleep(0.001)
 
     with listening(handlers) as client:
         job = client.server.service.jobs["map-items"] = Job(endless, "map-items")
-        assert begun.wait(10)
+        assert begun.wait(60)
         assert client.get("/api/v1/map/items").json() == {"done": 1, "total": 2}
-    job._thread.join(10)
+    job._thread.join(60)
     assert not job.running
 
 

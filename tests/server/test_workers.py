@@ -4,11 +4,14 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
 from prefmover.server.problems import ProblemError
 from prefmover.server.workers import ClientLeftError, Lane, Workers, check_cancelled
+
+SECONDS = 60  # for what comes in a moment unless the machine is busy
 
 
 async def never():
@@ -16,11 +19,10 @@ async def never():
 
 
 async def until(condition):
-    for _ in range(2000):
-        if condition():
-            return
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true"
         await asyncio.sleep(0.005)
-    raise AssertionError("the condition did not come true")
 
 
 def finished(coroutine):
@@ -30,10 +32,11 @@ def finished(coroutine):
 
 
 def endless():
-    """Return work that ends only when it is canceled, and the event that it then sets."""
-    stopped = threading.Event()
+    """Return work that ends only when it is canceled, and two events: that it begins, and that it stops."""
+    begun, stopped = threading.Event(), threading.Event()
 
     def work():
+        begun.set()
         try:
             while True:
                 check_cancelled()
@@ -42,7 +45,7 @@ def endless():
             stopped.set()
             raise
 
-    return work, stopped
+    return work, begun, stopped
 
 
 @pytest.fixture
@@ -70,63 +73,73 @@ def test_the_queue_is_bounded(lane):
     release = threading.Event()
 
     async def requests():
-        jobs = [asyncio.create_task(lane.run(lambda: release.wait(30), 30, never)) for _ in range(5)]
+        jobs = [
+            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never)) for _ in range(5)
+        ]
         await until(lambda: lane.active == 5)
         with pytest.raises(ProblemError) as refused:
-            await lane.run(lambda: True, 30, never)
+            await lane.run(lambda: True, SECONDS, never)
         assert refused.value.status == 503
         assert int(refused.value.headers["Retry-After"]) >= 1
         release.set()
         assert await asyncio.gather(*jobs) == [True] * 5
         await until(lambda: lane.active == 0)
-        return await lane.run(lambda: "room again", 30, never)
+        return await lane.run(lambda: "room again", SECONDS, never)
 
     assert finished(requests()) == "room again"
     assert lane.refused == 1
 
 
 def test_no_more_than_the_threads_compute(lane):
-    running, most, lock = 0, 0, threading.Lock()
+    running, most, lock, pairs = 0, 0, threading.Lock(), threading.Barrier(2)
 
     def work():
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
-        time.sleep(0.02)
+        pairs.wait(SECONDS)  # two are at work at the same time
         with lock:
             running -= 1
 
     async def requests():
-        await asyncio.gather(*[lane.run(work, 30, never) for _ in range(5)])
+        await asyncio.gather(*[lane.run(work, SECONDS, never) for _ in range(4)])
 
     finished(requests())
     assert most == 2
 
 
 def test_the_time_limit(lane):
-    """The client hears at once; the thread is free again at its next check."""
-    work, stopped = endless()
+    """The client hears at once; the thread is free again at its next check, if it began in time."""
+    work, begun, stopped = endless()
 
     async def request():
         with pytest.raises(ProblemError) as late:
             await lane.run(work, 0.05, never)
         assert late.value.status == 503
-        await until(stopped.is_set)
         await until(lambda: lane.active == 0)
 
     finished(request())
+    assert stopped.is_set() == begun.is_set()
     assert lane.expired == 1
 
 
 def test_a_slot_is_held_until_the_thread_is_free(lane):
-    """Requests that ran out of time do not make room for more threads than there are."""
-    release = threading.Event()
+    """Requests that were abandoned do not make room for more threads than there are."""
+    release, begun = threading.Event(), []
+
+    def work():
+        begun.append(1)
+        return release.wait(SECONDS)
 
     async def requests():
-        for _ in range(2):
-            with pytest.raises(ProblemError):
-                await lane.run(lambda: release.wait(30), 0.02, never)
+        left = asyncio.Event()
+        jobs = [asyncio.create_task(lane.run(work, SECONDS, left.wait)) for _ in range(2)]
+        await until(lambda: len(begun) == 2)
+        left.set()
+        for job in jobs:
+            with pytest.raises(ClientLeftError):
+                await job
         assert lane.active == 2
         with pytest.raises(ProblemError):
             await lane.run(lambda: pytest.fail("a third thread"), 0.05, never)
@@ -134,16 +147,16 @@ def test_a_slot_is_held_until_the_thread_is_free(lane):
         await until(lambda: lane.active == 0)
 
     finished(requests())
-    assert lane.expired == 3
+    assert (lane.dropped, lane.expired) == (2, 1)
 
 
 def test_a_client_that_leaves_stops_costing(lane):
-    work, stopped = endless()
+    work, begun, stopped = endless()
 
     async def request():
         left = asyncio.Event()
-        job = asyncio.create_task(lane.run(work, 30, left.wait))
-        await until(lambda: lane.active == 1)
+        job = asyncio.create_task(lane.run(work, SECONDS, left.wait))
+        await until(begun.is_set)
         left.set()
         with pytest.raises(ClientLeftError):
             await job
@@ -158,9 +171,11 @@ def test_waiting_work_of_a_client_that_left_is_not_begun(lane):
     release = threading.Event()
 
     async def requests():
-        busy = [asyncio.create_task(lane.run(lambda: release.wait(30), 30, never)) for _ in range(2)]
+        busy = [
+            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never)) for _ in range(2)
+        ]
         left = asyncio.Event()
-        waiting = asyncio.create_task(lane.run(lambda: begun.append(1), 30, left.wait))
+        waiting = asyncio.create_task(lane.run(lambda: begun.append(1), SECONDS, left.wait))
         await until(lambda: lane.active == 3)
         left.set()
         with pytest.raises(ClientLeftError):
@@ -175,11 +190,11 @@ def test_waiting_work_of_a_client_that_left_is_not_begun(lane):
 
 def test_work_stops_when_its_request_is_canceled(lane):
     """As uvicorn does when the service stops."""
-    work, stopped = endless()
+    work, begun, stopped = endless()
 
     async def request():
-        job = asyncio.create_task(lane.run(work, 30, never))
-        await until(lambda: lane.active == 1)
+        job = asyncio.create_task(lane.run(work, SECONDS, never))
+        await until(begun.is_set)
         job.cancel()
         await until(stopped.is_set)
 
@@ -195,12 +210,14 @@ def order_of(lane, jobs):
     release, order = threading.Event(), []
 
     async def requests():
-        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "busy"))
+        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "busy"))
         await until(lambda: lane.running == 1)
         waiting = []
         for k, client in enumerate(jobs):
             waiting.append(
-                asyncio.create_task(lane.run(lambda k=k, c=client: order.append((c, k)), 30, never, client))
+                asyncio.create_task(
+                    lane.run(lambda k=k, c=client: order.append((c, k)), SECONDS, never, client)
+                )
             )
             await asyncio.sleep(0)
         await until(lambda: lane.waiting == len(jobs))
@@ -219,19 +236,21 @@ def test_clients_take_turns():
     assert [k for client, k in order if client == "greedy"] == list(range(10))
 
 
-def test_a_client_whose_requests_take_long_gets_fewer_turns():
-    """Shares are of time, not of requests."""
-    lane, order, release = Lane(threads=1, queue=20), [], threading.Event()
+def test_a_client_whose_requests_take_long_gets_fewer_turns(monkeypatch):
+    """Shares are of time, not of requests; the time of this test is that of its work."""
+    lane, order, release, now = Lane(threads=1, queue=20), [], threading.Event(), [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0])
+    monkeypatch.setattr("prefmover.server.workers.time", clock)
 
     def work(client, seconds):
-        time.sleep(seconds)
+        now[0] += seconds
         order.append(client)
 
     async def requests():
-        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "busy"))
+        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "busy"))
         await until(lambda: lane.running == 1)
         tasks = [
-            asyncio.create_task(lane.run(lambda c=c, s=s: work(c, s), 30, never, c))
+            asyncio.create_task(lane.run(lambda c=c, s=s: work(c, s), SECONDS, never, c))
             for _ in range(5)
             for c, s in (("slow", 0.05), ("quick", 0.0))
         ]
@@ -251,12 +270,13 @@ def test_a_full_queue_makes_room_for_others():
 
     async def requests():
         greedy = [
-            asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "greedy")) for _ in range(5)
+            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "greedy"))
+            for _ in range(5)
         ]
         await until(lambda: lane.active == 5)
         with pytest.raises(ProblemError) as own:
-            await lane.run(lambda: True, 30, never, "greedy")
-        modest = asyncio.create_task(lane.run(lambda: "served", 30, never, "modest"))
+            await lane.run(lambda: True, SECONDS, never, "greedy")
+        modest = asyncio.create_task(lane.run(lambda: "served", SECONDS, never, "modest"))
         with pytest.raises(ProblemError) as moved:
             await greedy[-1]
         release.set()
@@ -275,12 +295,12 @@ def test_a_request_that_cannot_be_in_time_is_refused_at_once():
 
     async def requests():
         for _ in range(20):
-            await lane.run(lambda: time.sleep(0.02), 30, never)  # the lane learns how long they take
-        busy = asyncio.create_task(lane.run(lambda: release.wait(30), 30, never, "a"))
+            await lane.run(lambda: time.sleep(0.02), SECONDS, never)  # the lane learns how long they take
+        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "a"))
         await until(lambda: lane.running == 1)
         with pytest.raises(ProblemError) as refused:
             await lane.run(lambda: True, 0.001, never, "b")
-        waiting = asyncio.create_task(lane.run(lambda: True, 30, never, "b"))
+        waiting = asyncio.create_task(lane.run(lambda: True, SECONDS, never, "b"))
         await until(lambda: lane.waiting == 1)
         release.set()
         assert await waiting
@@ -292,15 +312,15 @@ def test_a_request_that_cannot_be_in_time_is_refused_at_once():
 
 
 def test_the_end_answers_everybody(lane):
-    work, stopped = endless()
+    work, begun, stopped = endless()
 
     async def requests():
-        tasks = [asyncio.create_task(lane.run(work, 30, never)) for _ in range(4)]
-        await until(lambda: lane.active == 4)
+        tasks = [asyncio.create_task(lane.run(work, SECONDS, never)) for _ in range(4)]
+        await until(lambda: lane.active == 4 and begun.is_set())
         lane.stop()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         with pytest.raises(ProblemError):
-            await lane.run(lambda: True, 30, never)
+            await lane.run(lambda: True, SECONDS, never)
         await until(lambda: lane.active == 0)
         return results
 
@@ -315,11 +335,11 @@ def test_lookups_do_not_wait_for_searches():
 
     async def requests():
         busy = [
-            asyncio.create_task(workers[name].run(lambda: release.wait(30), 30, never))
+            asyncio.create_task(workers[name].run(lambda: release.wait(SECONDS), SECONDS, never))
             for name in ("heavy", "heavy", "large", "large")
         ]
         await until(lambda: workers.running == 2)
-        answer = await workers["light"].run(lambda: "at once", 30, never)
+        answer = await workers["light"].run(lambda: "at once", SECONDS, never)
         release.set()
         await asyncio.gather(*busy)
         return answer

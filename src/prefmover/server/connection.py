@@ -115,6 +115,10 @@ class Connection(H11Protocol):
         if self.conn.their_state is h11.SEND_BODY:  # nobody reads the rest of the body
             self.transport.close()
         super().on_response_complete()
+        begun, _ = self.conn.trailing_data
+        idle = self._header_timer is None and self._between_requests()
+        if begun and idle and not self.transport.is_closing():
+            self._await_header()  # the next header began before this response ended
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -17,13 +17,14 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-__all__ = ["ACCESS", "REQUEST_ID", "JsonLines", "Writer", "log_to"]
+__all__ = ["ACCESS", "REQUEST_ID", "SERVICE", "JsonLines", "Writer", "log_to"]
 
 ACCESS = logging.getLogger("prefmover.server.access")
 SERVICE = logging.getLogger("prefmover.server")
+PACKAGE = logging.getLogger("prefmover")
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 WAITING = 10_000  # lines
-LAST_SECONDS = 1.0
+LAST_SECONDS = 5.0
 
 
 class JsonLines(logging.Formatter):
@@ -99,7 +100,9 @@ class Writer(logging.Handler):
 def log_to(stream: TextIO | None = None, *, access: bool) -> Iterator[None]:
     """Write the log to a stream, stderr by default: with the access log as JSON lines, without it as text."""
     writer = Writer(stream or sys.stderr, JsonLines() if access else Text())
-    before = [(one, one.level, one.propagate, list(one.handlers)) for one in (SERVICE, ACCESS)]
+    before = [(one, one.level, one.propagate, list(one.handlers)) for one in (PACKAGE, SERVICE, ACCESS)]
+    if access:  # then every line is JSON, whoever writes it
+        PACKAGE.handlers, PACKAGE.propagate = [writer], False
     SERVICE.handlers, SERVICE.propagate = [writer], False
     ACCESS.handlers, ACCESS.propagate = [writer] if access else [logging.NullHandler()], False
     ACCESS.setLevel(logging.INFO if access else logging.CRITICAL)

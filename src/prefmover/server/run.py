@@ -23,6 +23,7 @@ from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.handlers import Handlers
 from prefmover.server.loading import fit_and_store, stored, stored_folder
+from prefmover.server.logs import SERVICE
 from prefmover.server.service import Report, Service
 from prefmover.server.settings import Settings
 
@@ -93,6 +94,8 @@ def serve(
     if service.busy and threading.current_thread() is threading.main_thread():
         # A kernel cannot be interrupted, and the end of the interpreter would wait for it. Files are renamed
         # when they are complete, so nothing is lost.
+        for handler in SERVICE.handlers:
+            handler.close()  # writes the last lines
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -65,6 +65,7 @@ function drawPage(model) {
   const samePage = current?.page === route.page;
   const focused = document.activeElement?.id;
   heights.set(shown.hash, scrollY);
+  shown.hash = location.hash;
   leaving.abort();
   leaving = new AbortController();
   if (route.person) {
@@ -80,7 +81,6 @@ function drawPage(model) {
   drawNav(route);
   move(samePage, focused);
   current = route;
-  shown.hash = location.hash;
   followed = false;
 }
 

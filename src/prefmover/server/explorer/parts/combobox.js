@@ -56,7 +56,9 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     const q = input.value === value ? "" : input.value.trim();
     try {
       const results = await search(q, mine.signal);
-      if (!mine.signal.aborted && document.activeElement === input) fill(results, q);
+      if (mine.signal.aborted) return;
+      if (document.activeElement === input) fill(results, q);
+      else list.removeAttribute("aria-busy");
     } catch (error) {
       if (!mine.signal.aborted) fill({ total: 0, options: [], error: error.message }, q);
     }

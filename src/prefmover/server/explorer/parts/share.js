@@ -12,12 +12,14 @@ export function shareButton() {
   const text = "Copy a link to these ratings";
   const button = h("button", { type: "button", class: "quiet small" }, text);
   button.addEventListener("click", async () => {
+    const here = location.hash;
     const link = new URL(href({ page: "try", shared: shareCode() }), location.href).href;
     try {
       await navigator.clipboard.writeText(link);
       button.textContent = "Link copied";
       announce("Link copied");
     } catch {
+      if (location.hash !== here) return; // the visitor has left
       rename(link); // no clipboard here: the address of the page is the link
       button.textContent = "The link is in the address bar";
     }
