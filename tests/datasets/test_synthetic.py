@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
 from tests.messages import names
 
-generator = import_module("prefmover.datasets.synthetic")  # the package has a function of this name
+generator = import_module("prefmover.datasets.synthesis")  # the package has a function of this name
 
 
 @settings(max_examples=40, deadline=None)

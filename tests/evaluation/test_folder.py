@@ -17,9 +17,9 @@ def folder(tmp_path):
 
 
 def test_two_runs_in_one_folder(tmp_path):
-    (tmp_path / "lock").write_text("process 1 on a machine that went away\n")  # stale: no process holds it
+    (tmp_path / "holder").write_text("process 1 on a machine that went away\n")  # stale: no process holds it
     with RunFolder(tmp_path).locked():
-        assert str(os.getpid()) in (tmp_path / "lock").read_text()
+        assert str(os.getpid()) in (tmp_path / "holder").read_text()
         with pytest.raises(InputError, match=names(tmp_path.name, os.getpid())):
             run_experiment(BIAS, tmp_path)
     with RunFolder(tmp_path).locked():

@@ -53,13 +53,16 @@ def largest_file(n_bytes):
 
 @contextmanager
 def read_only(folder):
-    """Make a folder read-only: by its rights, or by a mount for root, whom rights do not bind."""
+    """Make a folder read-only, with all in it: by rights, or by a mount for root, whom rights do not bind."""
     if not ROOT:
-        folder.chmod(0o500)
+        rights = {one: one.stat().st_mode for one in (folder, *folder.rglob("*"))}
+        for one, mode in rights.items():
+            one.chmod(mode & ~0o222)
         try:
             yield
         finally:
-            folder.chmod(0o700)
+            for one, mode in rights.items():
+                one.chmod(mode)
         return
     mount("--bind", folder, folder)
     try:

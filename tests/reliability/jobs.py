@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
 
 

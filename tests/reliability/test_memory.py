@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prefmover.data.ratings import Ratings
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
 from prefmover.execution import memory
 from prefmover.items.geometry import ItemGeometry
@@ -151,7 +151,7 @@ def test_what_a_regression_is_said_to_take_it_does_not_exceed():
     probe = """
 import re
 from pathlib import Path
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.model import Recommender
 
 def memory(name):

@@ -69,9 +69,9 @@ def test_a_lock_of_a_dead_process_is_no_obstacle(tmp_path):
         RunFolder(tmp_path).locked(),
     ):
         pass
-    (tmp_path / "lock").write_text("process 1 on another machine\n")
+    (tmp_path / "holder").write_text("process 1 on another machine\n")
     with RunFolder(tmp_path).locked():
-        assert str(os.getpid()) in (tmp_path / "lock").read_text()
+        assert str(os.getpid()) in (tmp_path / "holder").read_text()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover import Dataset, ItemGeometry, Ratings, nearest
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures.pmd import distances, distances_from

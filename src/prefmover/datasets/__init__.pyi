@@ -3,4 +3,4 @@ from .install import add as add
 from .install import get as get
 from .registry import BUILT_IN as BUILT_IN
 from .registry import SOURCES as SOURCES
-from .synthetic import synthetic as synthetic
+from .synthesis import synthetic as synthetic

@@ -10,7 +10,7 @@ from prefmover.datasets import cinema, folders, layouts
 from prefmover.datasets.assembly import check_counts
 from prefmover.datasets.geometry import GEOMETRIES, GeometryName, tags_and_text
 from prefmover.datasets.registry import SOURCES, find_source
-from prefmover.datasets.synthetic import synthetic
+from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
 
 __all__ = ["load"]

@@ -57,7 +57,7 @@ class RunFolder:
         """Hold the folder for one run. The system releases the lock when the process ends, killed or not."""
         from filelock import FileLock, Timeout
 
-        file = self.path / "lock"
+        file, note = self.path / "lock", self.path / "holder"  # some versions of filelock empty their file
         with atomic.writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file)
@@ -67,17 +67,19 @@ class RunFolder:
         except Timeout:
             holder = "another process"
             with contextlib.suppress(OSError):
-                holder = " ".join(file.read_text(errors="replace").split()) or holder
+                holder = " ".join(note.read_text(errors="replace").split()) or holder
             raise InputError(
                 f"{self.path} is in use by {holder}; wait for it to end, or choose another folder"
             ) from None
         try:
             with contextlib.suppress(OSError):  # only information for others
-                file.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
+                note.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
             for folder in (self.path, self.path / "cells"):
                 atomic.clear(folder)
             yield
         finally:
+            with contextlib.suppress(OSError):
+                note.unlink()
             lock.release()
 
     def claim(self, experiment: Experiment, data: DataInfo) -> None:
