@@ -33,6 +33,7 @@ from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pmd import distances_from
+from prefmover.measures.ties import on_grid
 
 __all__ = [
     "Calibration",
@@ -122,7 +123,7 @@ class UserRows(NamedTuple):
             items,
             share,
             _mean_vectors(indptr, items, share, geometry),
-            _rounded(np.log(np.maximum(lengths, 1))),
+            on_grid(np.log(np.maximum(lengths, 1))),  # libraries differ in the last bits of a logarithm
         )
 
     def part(self, block: slice) -> UserRows:
@@ -432,11 +433,6 @@ def _mean_vectors(
     if geometry.vectors is not None:
         kernels.mean_directions(indptr, items, share, geometry.vectors, LENGTH, out)
     return out
-
-
-def _rounded(numbers: Floats) -> Floats:
-    """Return numbers without their last bits, in which libraries of functions differ."""
-    return np.asarray(np.rint(numbers * 2**40) / 2**40)
 
 
 def _largest_distance(geometry: ItemGeometry) -> float:

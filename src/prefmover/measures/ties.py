@@ -52,7 +52,7 @@ def whole_ratings(pairs: Pairs) -> WholeRatings | None:
 
 
 def on_grid(values: Floats, bits: int = 40) -> Floats:
-    """Return values from -1 to 1, rounded to multiples of 2^-bits.
+    """Return values of about 1, rounded to multiples of 2^-bits.
 
     >>> on_grid(np.array([1 / 3, 0.1 + 0.2, 1e-17])) == on_grid(np.array([1 / 3, 0.3, 0.0]))
     array([ True,  True,  True])

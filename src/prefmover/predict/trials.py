@@ -10,7 +10,7 @@ from __future__ import annotations
 __all__ = ["is_better"]
 
 MARGIN = 0.0005
-"""Half of the last digit that is reported, of a mean nDCG or a mean absolute error."""
+"""Half a thousandth, of a mean nDCG or of a mean absolute error (in the unit of the ratings)."""
 
 
 def is_better(value: float, before: float) -> bool:
