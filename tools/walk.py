@@ -1,9 +1,9 @@
 """The path of the tutorial's ratings through the package, as the interpreter takes it.
 
-``python -m tools.walk`` runs the tutorial's ``prefmover recommend --ratings stars.csv --items books.csv --user ana``
-under :func:`sys.setprofile`, and prints the functions of the package in the order of their first visits. A module
-takes part if one of its functions runs; imports do not count. A change of file is a pair of modules of which the first
-calls the second, however often it does.
+``python -m tools.walk`` runs the tutorial's command (``COMMAND``) under :func:`sys.setprofile`, and prints the
+functions of the package in the order of their first visits. A module takes part if one of its functions runs;
+imports do not count. A change of file is a pair of modules: a function of the second is first called by the
+first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMMAND = ("recommend", "--ratings", "stars.csv", "--items", "books.csv", "--use
 class Walk:
     """The functions of the package that ran, as (module, name), in the order of their first visits.
 
-    ``changes`` are the pairs of modules of which the first called the second.
+    ``changes`` are the pairs of modules (from, to) of these first visits.
     """
 
     stops: tuple[tuple[str, str], ...]
@@ -55,9 +55,10 @@ def walk() -> Walk:
     def watch(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event == "call" and (module := _module(frame)) and not code.co_name.startswith("<"):
-            seen.setdefault((module, code.co_qualname))
-            if (caller := _caller(frame)) not in ("", module):
+            caller = _caller(frame)
+            if (stop := (module, code.co_qualname)) not in seen and caller not in ("", module):
                 changes.add((caller, module))
+            seen.setdefault(stop)
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, text in tutorial_files().items():
