@@ -1,6 +1,6 @@
 """The path of the tutorial's ratings through the package, as the interpreter takes it.
 
-``python -m tools.walk`` runs the tutorial's command (``COMMAND``) under :func:`sys.setprofile`, and prints the
+``python -m tools.walk`` runs the tutorial's command under :func:`sys.setprofile`, and prints the
 functions of the package in the order of their first visits. A module takes part if one of its functions runs;
 imports do not count. A change of file is a pair of modules: a function of the second is first called by the
 first.
