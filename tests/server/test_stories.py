@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
-from prefmover.explain.lists import neighbor_lists
-from prefmover.explain.profile import Tastes, item_profile
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.jobs import Job
+from prefmover.server.views.neighbor_comparison import neighbor_lists
+from prefmover.server.views.profiles import Tastes, item_profile
 from tests.server.conftest import is_problem, listening
 
 GUEST = [{"item": "the-thing-1982", "rating": 4.5}, {"item": "aliens-1986", "rating": 2}]

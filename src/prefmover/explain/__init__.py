@@ -4,8 +4,7 @@ An explanation is plain data. :mod:`~prefmover.explain.plan` compares two users,
 :mod:`~prefmover.explain.recommendation` has the reasons for a recommendation, which
 :mod:`~prefmover.explain.reasons` chooses, :mod:`~prefmover.explain.rating` takes a predicted rating apart,
 :mod:`~prefmover.explain.text` puts all of them into words, and :mod:`~prefmover.explain.plot` draws the plan
-between two users. :mod:`~prefmover.explain.profile` describes one user or item,
-:mod:`~prefmover.explain.lists` compares lists of neighbors, and :mod:`~prefmover.explain.map` draws maps.
+between two users.
 """
 
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users

@@ -9,6 +9,5 @@
     sentence encoders ─ encoders.py           tag_profiles.py
 
 ``weighting.py`` chooses the weights of several feature blocks on ratings that ``held_out.py`` holds out, and
-``contribution.py`` says what each block adds. ``coverage.py`` compares rated items with described ones, and
-``groups.py`` shows many items as a few groups.
+``contribution.py`` says what each block adds. ``coverage.py`` compares rated items with described ones.
 """

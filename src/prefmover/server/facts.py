@@ -8,8 +8,8 @@ import numpy as np
 
 from prefmover.dataset import Dataset
 from prefmover.errors import UnknownIdError
-from prefmover.explain.profile import Tastes
 from prefmover.server.names import Names
+from prefmover.server.views.profiles import Tastes
 
 __all__ = ["ItemFacts", "UserFacts"]
 

@@ -21,14 +21,9 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.dataset import Dataset
 from prefmover.datasets.exports import read_export
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.explain.lists import common_ground, neighbor_lists
-from prefmover.explain.map import Map, item_map, user_map
-from prefmover.explain.profile import item_profile
-from prefmover.items.groups import groupings
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairwise import values
-from prefmover.measures.spread import Spread, sample_spread
 from prefmover.model.base import BaseRecommender
 from prefmover.predict.base import UserState
 from prefmover.predict.recommendations import RECOMMENDATION_FIELDS, Recommendation
@@ -36,6 +31,11 @@ from prefmover.predict.similarity import UserSimilarity
 from prefmover.server import schemas
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.guests import GuestKey, GuestStates
+from prefmover.server.views.item_groups import groupings
+from prefmover.server.views.neighbor_comparison import common_ground, neighbor_lists
+from prefmover.server.views.profiles import item_profile
+from prefmover.server.views.scatter_map import Map, item_map, user_map
+from prefmover.server.views.value_spread import Spread, sample_spread
 from prefmover.server.workers import check_cancelled
 
 __all__ = ["Handlers"]

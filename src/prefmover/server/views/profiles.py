@@ -9,7 +9,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.items.groups import genre_table
+from prefmover.server.views.item_groups import genre_table
 
 __all__ = ["Fan", "ItemProfile", "Taste", "Tastes", "item_profile"]
 

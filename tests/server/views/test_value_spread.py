@@ -5,7 +5,7 @@ import pytest
 
 from prefmover import datasets
 from prefmover.measures import find_measure
-from prefmover.measures.spread import Spread, sample_spread
+from prefmover.server.views.value_spread import Spread, sample_spread
 
 
 @pytest.mark.parametrize("larger", [False, True])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from prefmover import Recommender, datasets, pmd
-from prefmover.explain.lists import SUGGESTED, common_ground, neighbor_lists
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.server.views.neighbor_comparison import SUGGESTED, common_ground, neighbor_lists
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, datasets
-from prefmover.explain.profile import Tastes, item_profile
 from prefmover.items.catalog import Catalog
+from prefmover.server.views.profiles import Tastes, item_profile
 
 
 @pytest.fixture(scope="module")

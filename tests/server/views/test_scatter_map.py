@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from prefmover import datasets
-from prefmover.explain.map import embed, item_map, user_map
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.server.views.scatter_map import embed, item_map, user_map
 
 
 def groups(n=120, seed=0):

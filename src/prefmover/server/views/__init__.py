@@ -1,0 +1,1 @@
+"""What only the pages show: maps, profiles, groups of items, and neighbors by several measures."""
