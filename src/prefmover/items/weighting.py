@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 
+from prefmover._greedy import greedy
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.items import features
@@ -144,35 +146,33 @@ def choose_weights(
             LOG.info("too few ratings to choose the weights of feature blocks; they are %s", blocks.weights)
         rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
         return blocks, [Contribution(*row) for row in rows]
-    known: dict[tuple[float, ...], float] = {}
 
-    def error(weights: tuple[float, ...]) -> float:
-        if weights not in known:
-            known[weights] = held_out.error(features.aligned(blocks.vectors(weights), ratings.items))
-        return known[weights]
+    @cache
+    def gain(weights: tuple[float, ...]) -> float:
+        return -held_out.error(features.aligned(blocks.vectors(weights), ratings.items))
 
-    best = blocks.weights
-    least = error(best)
-    for _ in range(PASSES):
-        before = best
-        for k in blocks.free:
-            trials = {x: _with(best, k, x) for x in GRID if blocks.compares(_with(best, k, x))}
-            x = min(trials, key=lambda x: (error(trials[x]), x))
-            if error(trials[x]) < least * (1 - GAIN):
-                best, least = trials[x], error(trials[x])
-        if best == before:
-            break
+    def step(k: int, grid: Sequence[float], weights: tuple[float, ...]) -> list[tuple[float, ...]]:
+        return [trial for x in grid if blocks.compares(trial := _with(weights, k, x))]
+
+    best, _ = greedy(
+        blocks.weights,
+        [partial(step, k, GRID) for k in blocks.free] * PASSES,
+        gain,
+        lambda value, before: value > before * (1 - GAIN),
+    )
     # A block that gains nothing is left out: the simplest geometry that is as good.
-    for k in blocks.free:
-        without = _with(best, k, 0.0)
-        if best[k] and blocks.compares(without) and error(without) <= least * (1 + GAIN):
-            best, least = without, error(without)
+    best, _ = greedy(
+        best,
+        [partial(step, k, (0.0,)) for k in blocks.free],
+        gain,
+        lambda value, before: value >= before * (1 + GAIN),
+    )
     chosen = replace(blocks, weights=blocks.scaled(best))
     contributions = []
     for k, (name, n) in enumerate(zip(blocks.names, blocks.n_items(), strict=True)):
         other = _with(best, k, 0.0) if best[k] else _with(best, k, blocks.weights[k] or 1.0)
-        rival = error(other) if blocks.compares(other) else None
-        errors = (least, rival) if best[k] else (rival, least)
+        rival = -gain(other) if blocks.compares(other) else None
+        errors = (-gain(best), rival) if best[k] else (rival, -gain(best))
         contributions.append(Contribution(name, chosen.weights[k], n, *errors))
     return chosen, contributions
 

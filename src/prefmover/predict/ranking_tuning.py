@@ -2,7 +2,7 @@
 
 A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. One
 setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin
-(:mod:`prefmover.predict.trials`). Penalties of ridge regressions do not grow with the number of users, so a
+(:mod:`prefmover._greedy`). Penalties of ridge regressions do not grow with the number of users, so a
 sample of the users is enough. Small data are split several times, and judged by nDCG@50, which is less a
 matter of chance.
 
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from prefmover._greedy import is_better
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
@@ -34,7 +35,6 @@ from prefmover.predict.ranking import (
 )
 from prefmover.predict.row_sums import sum_rows
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.trials import is_better
 from prefmover.predict.user_kernel import Singles
 
 __all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from prefmover._greedy import is_better
 from prefmover._typing import Progress
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError
 from prefmover.predict.base import Predictor, clip
 from prefmover.predict.regression import Covariance
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.trials import is_better
 
 __all__ = ["Settings", "tuned"]
 
@@ -65,7 +65,7 @@ def tuned(
     """Return the best settings, and all trials with their mean absolute errors.
 
     One setting is changed at a time, beginning with ``settings``, and the change is kept if it helps by a
-    margin (:mod:`prefmover.predict.trials`). Users are compared again on the ratings that remain: distances
+    margin (:mod:`prefmover._greedy`). Users are compared again on the ratings that remain: distances
     that know the held-out ratings would flatter.
 
     Parameters
