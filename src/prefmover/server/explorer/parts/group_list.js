@@ -3,7 +3,7 @@
 import { h } from "../lib/elements.js";
 import { count, item as itemNoun, items as itemsNoun, predicted } from "../lib/format.js";
 import { personLink } from "./links.js";
-import { headline } from "./recommended.js";
+import { headline } from "./recommended_list.js";
 import { empty } from "./region.js";
 
 /**

@@ -12,7 +12,7 @@ import {
   user as userNoun,
 } from "../lib/format.js";
 import { href } from "../lib/routes.js";
-import { evidence } from "./recommended.js";
+import { evidence } from "./recommended_list.js";
 
 const LONGEST = 40; // px of the bar of the largest contribution
 

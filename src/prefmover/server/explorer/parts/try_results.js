@@ -9,7 +9,7 @@ import { hasPlan } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
 import { filters } from "./filters.js";
 import { nearest } from "./nearest.js";
-import { recommended } from "./recommended.js";
+import { recommended } from "./recommended_list.js";
 import { empty, region } from "./region.js";
 import { ribbons } from "./ribbons.js";
 

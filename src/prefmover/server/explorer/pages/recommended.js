@@ -8,7 +8,7 @@ import { href, rename } from "../lib/routes.js";
 import { filters } from "../parts/filters.js";
 import { onePicker } from "../parts/pickers.js";
 import { ratingParts } from "../parts/rating_parts.js";
-import { recommended, summary } from "../parts/recommended.js";
+import { recommended, summary } from "../parts/recommended_list.js";
 import { empty, region } from "../parts/region.js";
 import { scoreParts } from "../parts/score_parts.js";
 

@@ -14,10 +14,10 @@ import {
   whose,
 } from "../lib/format.js";
 import { href } from "../lib/routes.js";
-import { lists } from "../parts/lists.js";
+import { howRatingsCount } from "../parts/how_ratings_count.js";
+import { lists } from "../parts/measure_lists.js";
 import { nearest, summary } from "../parts/nearest.js";
 import { onePicker } from "../parts/pickers.js";
-import { howRatingsCount } from "../parts/reading.js";
 import { region } from "../parts/region.js";
 import { taste } from "../parts/taste.js";
 import { drawStart } from "./start.js";

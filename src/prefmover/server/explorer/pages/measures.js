@@ -7,7 +7,7 @@ import { capitalName, count, item as itemNoun, nameOf, users as usersNoun, value
 import { href, same } from "../lib/routes.js";
 import { pairPickers } from "../parts/pickers.js";
 import { empty, region } from "../parts/region.js";
-import { suggestions } from "./page_why.js";
+import { suggestions } from "./why.js";
 
 export const name = "Measures";
 
