@@ -12,10 +12,23 @@ release = version = version_of("prefmover")
 
 extensions = [
     "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
     "verbs",  # docs/_ext
 ]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_templates"]
+templates_path = ["_templates"]
+
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autosummary_ignore_module_all = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+suppress_warnings = ["ref.python"]  # words in backticks that are names in several modules
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

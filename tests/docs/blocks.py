@@ -38,7 +38,7 @@ class Block:
 
 def pages() -> list[Path]:
     """Return all pages: README, CONTRIBUTING and docs/."""
-    docs = sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)
+    docs = sorted(p for p in (ROOT / "docs").rglob("*.md") if not {"_build", "api"} & set(p.parts))
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs]
 
 

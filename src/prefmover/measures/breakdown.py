@@ -42,7 +42,7 @@ class Flow(NamedTuple):
     value
         The term itself; for PMD mass times distance.
     share
-        Share of |value| in the sum of all |values|; for PMD, share of the whole distance.
+        Share of its absolute value in the sum of all of them; for PMD, share of the whole distance.
     kind
         For PMD-signed: ``"likes"`` or ``"dislikes"`` of both users, or ``"first"`` or ``"second"`` if both
         items are from that user. Empty for other measures.
