@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
+from prefmover.data.csr import Csr, indptr_from_counts, indptr_where
 from prefmover.data.ids import frozen, show
 from prefmover.data.ratings import Ratings
 
@@ -29,7 +30,7 @@ ROUNDED_TOTAL = 2**30  # one unit is 0.93e-9 of the total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Preferences:
+class Preferences(Csr):
     """The masses of all users as CSR without zeros.
 
     Attributes
@@ -44,10 +45,12 @@ class Preferences:
         (n_users,) int64 sum of a user's masses, below 2^31; 0 if the user has no distribution.
     """
 
-    indptr: Ints
     indices: npt.NDArray[Any]
     mass: Ints
     total: Ints
+
+    ENTRY = ("indices", "mass")
+    ROW = ("total",)
 
     def __post_init__(self) -> None:
         for array in (self.indptr, self.indices, self.mass, self.total):
@@ -70,8 +73,7 @@ def preferences(ratings: Ratings, weights: Floats | None = None) -> Preferences:
     """
     data = ratings.matrix.data if weights is None else ratings.matrix.data * weights
     positive = data > 0
-    n_before = np.concatenate(([0], np.cumsum(positive)))
-    indptr = n_before[ratings.matrix.indptr].astype(np.int64)
+    indptr = indptr_where(ratings.matrix.indptr, positive).astype(np.int64)
     indices, values = ratings.matrix.indices[positive], data[positive]
     has_mass = np.diff(indptr) > 0
     total = np.zeros(ratings.n_users, dtype=np.int64)
@@ -79,8 +81,7 @@ def preferences(ratings: Ratings, weights: Floats | None = None) -> Preferences:
     if len(values):
         mass, total[has_mass] = _integer_rows(values, indptr[:-1][has_mass])
     if (mass == 0).any():  # a share too small for the rounded total
-        n_before = np.concatenate(([0], np.cumsum(mass > 0)))
-        indptr, indices, mass = n_before[indptr], indices[mass > 0], mass[mass > 0]
+        return Preferences(indptr, indices, mass, total).where(mass > 0)
     return Preferences(indptr, indices, mass, total)
 
 
@@ -113,7 +114,7 @@ def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
     on_grid &= np.add.reduceat(units.astype(np.float64), starts) <= MAX_TOTAL
     off = spread(~on_grid)
     if off.any():
-        first = np.concatenate(([0], np.cumsum(lengths[~on_grid])[:-1]))
+        first = indptr_from_counts(lengths[~on_grid])[:-1]
         rounded = rounded_rows(values[off], first)
         units[off] = rounded // np.repeat(np.gcd.reduceat(rounded, first), lengths[~on_grid])
     return units, np.add.reduceat(units, starts)

@@ -30,6 +30,7 @@ from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
+from prefmover.data.csr import indptr_from_counts, indptr_where
 from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
 from prefmover.data.frames import frame_columns
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
@@ -414,9 +415,7 @@ class Ratings:
         """
         among = np.zeros(self.n_items, np.bool_)
         among[items] = True
-        before = np.concatenate(([0], np.cumsum(among[self.matrix.indices])))
-        counts: Ints = np.diff(before[self.matrix.indptr])
-        return counts
+        return np.diff(indptr_where(self.matrix.indptr, among[self.matrix.indices]))
 
     def rows(self) -> Ints:
         """Return the user position of every stored rating, in the order of ``matrix.data``."""
@@ -538,7 +537,7 @@ class Ratings:
         keys = np.insert(keys, at[~is_change], more[~is_change])
         data = np.insert(data, at[~is_change], values[~is_change])
         counts = np.bincount(keys // n, minlength=whole.n_users)
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(self.matrix.indptr.dtype)
+        indptr = indptr_from_counts(counts).astype(self.matrix.indptr.dtype)
         indices = (keys % n).astype(self.matrix.indices.dtype)
         scale = self.scale
         if scale.implicit:

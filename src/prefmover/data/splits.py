@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.csr import indptr_where
 from prefmover.data.ratings import Ratings
 from prefmover.data.times import known_times, rating_times
 from prefmover.errors import InputError, UnknownIdError, check_whole_number
@@ -322,8 +323,7 @@ def _split(
     if not train_mask.any() or not test_mask.any():
         raise InputError(f"{name}: no rating is left to {'test' if train_mask.any() else 'train on'}")
     matrix = ratings.matrix
-    n_before = np.concatenate(([0], np.cumsum(train_mask)))
-    indptr = n_before[matrix.indptr].astype(matrix.indptr.dtype)
+    indptr = indptr_where(matrix.indptr, train_mask)
     train = csr_array((matrix.data[train_mask], matrix.indices[train_mask], indptr), shape=matrix.shape)
     users, items = ratings.rows()[test_mask], matrix.indices[test_mask].astype(np.int64)
     train_ratings = Ratings(train, ratings.users, ratings.items, ratings.scale)

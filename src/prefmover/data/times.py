@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats
+from prefmover.data.csr import indptr_where
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.errors import InputError
@@ -192,8 +193,7 @@ def time_table(ratings: Ratings, times: Any) -> Ratings | None:
     else:
         when = rating_times(ratings, times)
         kept = np.ones(len(when), bool)
-    indptr = np.concatenate(([0], np.cumsum(kept)))[m.indptr].astype(m.indptr.dtype)
-    return _seconds(ratings, when[kept], m.indices[kept], indptr)
+    return _seconds(ratings, when[kept], m.indices[kept], indptr_where(m.indptr, kept))
 
 
 def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:

@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pairs import entries_of_rows
 
 __all__ = ["synthetic"]
 

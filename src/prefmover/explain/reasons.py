@@ -32,6 +32,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.explain.recommendation import (
@@ -41,7 +42,6 @@ from prefmover.explain.recommendation import (
     RecommendationExplanation,
 )
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pairs import entries_of_rows
 from prefmover.predict.base import UserState
 from prefmover.predict.co_likes import likes_among
 from prefmover.predict.ranker import NearerThan, Ranker

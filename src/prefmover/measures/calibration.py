@@ -26,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pairs import entries_of_rows
 from prefmover.measures.pmd import distances_from
 from prefmover.measures.ties import on_grid
 

@@ -13,10 +13,11 @@ from math import sqrt
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.csr import entries_of_rows
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
 from prefmover.measures.distribution import levels, urp, urp_breakdown, user_deviations, user_means
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
-from prefmover.measures.pairs import Pairs, Rows, entries_of_rows
+from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid, significant
 
 STRIPE_BYTES = 2**28

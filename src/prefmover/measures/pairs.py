@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows, indptr_from_counts
 from prefmover.execution.threads import run, slices
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Pairs:
         rows, entries = entries_of_rows(self.matrix.indptr, self.others)
         order = np.argsort(indices[entries], kind="stable")
         n = np.bincount(indices[entries], minlength=self.matrix.shape[1])
-        indptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        indptr = indptr_from_counts(n)
         begins = indptr[indices]
         if self.upper:
             begins[entries[order]] = np.arange(len(order))
@@ -96,19 +97,6 @@ class Pairs:
 
 Kernel: TypeAlias = Callable[..., Rows]
 """``kernel(pairs, **options)`` returns :data:`Rows`."""
-
-
-def entries_of_rows(indptr: npt.NDArray[Any], rows: Ints) -> tuple[Ints, Ints]:
-    """Return all entries of some rows of a CSR matrix: which of the rows each is in, and its position.
-
-    >>> entries_of_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
-    (array([0, 0, 0, 1, 1]), array([2, 3, 4, 0, 1]))
-    """
-    start = indptr[rows].astype(np.int64)
-    length = indptr[rows + 1] - start
-    rank = np.repeat(np.arange(len(rows)), length)
-    first = np.cumsum(length) - length
-    return rank, np.arange(int(length.sum())) - np.repeat(first - start, length)
 
 
 def compute(

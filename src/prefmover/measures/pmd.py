@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences, undefined_because
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
 from prefmover.execution.memory import require
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
-from prefmover.measures.pairs import Pairs, Rows, compute, entries_of_rows
+from prefmover.measures.pairs import Pairs, Rows, compute
 from prefmover.measures.space import Ground, item_space
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem

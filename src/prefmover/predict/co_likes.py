@@ -23,9 +23,9 @@ from typing import Any, Self
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.measures.pairs import entries_of_rows
 
 __all__ = ["CoLikes", "likes_among"]
 

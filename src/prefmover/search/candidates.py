@@ -32,13 +32,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor, LocalExecutor, Task
 from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.calibration import N_FEATURES
-from prefmover.measures.pairs import entries_of_rows
 from prefmover.search.checkpoint import NeighborCheckpoint
 from prefmover.search.distributed import digest, divide_queries, search_blocks
 from prefmover.search.embedding import embed, nearest_vectors

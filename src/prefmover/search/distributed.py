@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
 from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor, LocalExecutor, Task
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pairs import entries_of_rows
 from prefmover.search.checkpoint import NeighborCheckpoint
 from prefmover.search.index import MANY, NeighborIndex
 from prefmover.search.result import NeighborPositions, SearchStats
