@@ -53,27 +53,6 @@ def test_ndcg_matches_scikit_learn(ranking):
 
 
 @given(rankings())
-def test_lists_match_cornac(ranking):
-    """NDCG, Recall, Precision and HitRatio of cornac at the same length; its MRR sees the whole ranking."""
-    cornac = pytest.importorskip("cornac").metrics
-    order, relevant, n = ranking
-    ours, gt = of_one(*ranking), np.array(sorted(relevant))
-    ranked = np.array(order)
-    for name, theirs in {
-        "ndcg": "NDCG",
-        "recall": "Recall",
-        "precision": "Precision",
-        "hit_rate": "HitRatio",
-    }.items():
-        assert ours[name] == pytest.approx(getattr(cornac, theirs)(k=n).compute(gt_pos=gt, pd_rank=ranked)), (
-            name
-        )
-    whole = of_one(order, relevant, N_ITEMS)["mrr"]
-    assert whole == pytest.approx(cornac.MRR().compute(gt_pos=gt, pd_rank=ranked))
-    assert ours["mrr"] == (whole if whole >= 1 / n else 0)
-
-
-@given(rankings())
 def test_lists_against_implicit(ranking):
     """The same nDCG; implicit's precision divides by min(R, n)."""
     evaluation = pytest.importorskip("implicit.evaluation")

@@ -50,8 +50,6 @@ GRIDS: dict[str, tuple[Settings, ...]] = {
     "implicit:bpr": _product(
         factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02)
     ),
-    "cornac:EASE": _product(lambda_reg=(1e3, 1e4, 1e5, 300.0, 3e3, 3e4, 3e5, 1e2)),
-    "cornac:BPR": _product(k=(50, 10), lambda_reg=(0.01, 0.001, 0.1), learning_rate=(0.01, 0.05, 0.02, 0.1)),
     "kernel": _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5)),
     "knn": tuple({"k": k} for k in (40, 20, 80, 160, 320, 10, 30, 60, 120, 240, 640, 5)),
 }

@@ -13,8 +13,7 @@ user-knn          Σ_v s_uv x_vi over the k users nearest to u by cosine
 ================  =======================================================================================
 
 X has the ratings ("ratings") or ones ("seen"), and 0 where there is no rating. These are written out here
-because other packages' versions differ from what the literature tests, or predict ratings; that EASE agrees
-with cornac's is a test.
+because other packages' versions differ from what the literature tests, or predict ratings.
 """
 
 from __future__ import annotations

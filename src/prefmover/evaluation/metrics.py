@@ -13,11 +13,10 @@ hit_rate    1 if there is a hit
 
 All are means over users with R > 0. An empty place in a list that is too short is no hit.
 
-Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, cornac's ``NDCG`` and
-implicit's; recall, precision and hit rate equal cornac's. They differ here: LensKit's nDCG divides by
-max(1, log2 k), unless its rank weight has an offset of 1, its recall divides by min(R, n), and its precision
-by the length of the list; implicit's precision divides by min(R, n), over all users together; cornac's
-``MRR`` looks at the whole ranking, and ours at n places.
+Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, and implicit's. They
+differ here: LensKit's nDCG divides by max(1, log2 k), unless its rank weight has an offset of 1, its recall
+divides by min(R, n), and its precision by the length of the list; implicit's precision divides by min(R, n),
+over all users together.
 """
 
 import numpy as np

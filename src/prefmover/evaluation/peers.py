@@ -1,4 +1,4 @@
-"""Models of other packages on the same splits: Surprise predicts ratings; implicit and cornac recommend.
+"""Models of other packages on the same splits: Surprise predicts ratings; implicit recommends.
 
 They come with the extra ``peers``. Each has a grid that is searched on the validation part
 (:mod:`prefmover.evaluation.grids`), and a fixed seed.
@@ -21,7 +21,7 @@ from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.recommenders import PEERS
 from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
 
-__all__ = ["CornacRecommender", "ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
+__all__ = ["ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
 
 PACKAGES = {"surprise": "scikit-surprise"}
 
@@ -97,24 +97,12 @@ class SurpriseRecommender:
 
 
 @dataclass
-class _FactorRecommender(ScoringRecommender):
-    """A model of factors: the score is the inner product of a user's and an item's."""
-
-    seed: int = 0
-    n_threads: int | None = None
-
-    user_factors_: Any = None
-    item_factors_: Any = None
-
-    def _scores(self, users: Ints) -> Scores:
-        return np.asarray(self.user_factors_[users] @ self.item_factors_.T)
-
-
-@dataclass
-class ImplicitRecommender(_FactorRecommender):
+class ImplicitRecommender(ScoringRecommender):
     """``"als"`` or ``"bpr"`` of the package implicit. ``alpha`` weighs the ratings of ALS: c = 1 + αr."""
 
     name: str = "als"
+    seed: int = 0
+    n_threads: int | None = None
     factors: int = 64
     regularization: float = 0.1
     alpha: float = 10.0
@@ -144,48 +132,8 @@ class ImplicitRecommender(_FactorRecommender):
             model.fit(_plain(X), show_progress=False)
         self.user_factors_, self.item_factors_ = model.user_factors, model.item_factors
 
-
-@dataclass
-class CornacRecommender(ScoringRecommender):
-    """``"BPR"`` or ``"EASE"`` of the package cornac."""
-
-    name: str = "BPR"
-    seed: int = 0
-    k: int = 50
-    learning_rate: float = 0.01
-    lambda_reg: float = 0.01
-    iterations: int = 100
-
-    def _learn(self, data: Dataset, prepared: Any) -> None:
-        with importing("cornac"):
-            import cornac
-        X = interactions(data.ratings, "ratings").tocoo()
-        rows = zip(X.row.tolist(), X.col.tolist(), X.data.tolist(), strict=True)
-        train = cornac.data.Dataset.from_uir(list(rows), seed=self.seed)
-        if self.name == "EASE":
-            model = cornac.models.EASE(lamb=self.lambda_reg, posB=False, verbose=False)
-        else:
-            model = cornac.models.BPR(
-                k=self.k, max_iter=self.iterations, learning_rate=self.learning_rate,
-                lambda_reg=self.lambda_reg, seed=self.seed, num_threads=1, verbose=False,
-            )  # fmt: skip
-        model.fit(train)
-        self.model_ = model
-        # cornac numbers users and items as it meets them, and has none for those without ratings.
-        self.users_ = {user: train.uid_map.get(user) for user in range(data.n_users)}
-        self.at_ = np.fromiter(train.iid_map.keys(), np.int64, len(train.iid_map))
-        self.columns_ = np.fromiter(train.iid_map.values(), np.int64, len(train.iid_map))
-        self.fallback_ = np.bincount(X.col, minlength=data.n_items).astype(np.float64)
-
     def _scores(self, users: Ints) -> Scores:
-        out = np.full((len(users), self.data_.n_items), -1e300)
-        for row, user in enumerate(users.tolist()):
-            known = self.users_[user]
-            if known is None:  # without training ratings: the most popular
-                out[row] = self.fallback_
-            else:
-                out[row, self.at_] = np.ravel(self.model_.score(known))[self.columns_]
-        return out
+        return np.asarray(self.user_factors_[users] @ self.item_factors_.T)
 
 
 def _plain(X: Any) -> Any:

@@ -21,8 +21,8 @@ agreement                   a control: PMD-agreement without its transport; ``ex
 estimated:MEASURE           a control: the neighbor average by estimated instead of exact          rating
                             distances, for ``pmd`` and ``pmd-agreement``
 ease, item-knn, user-knn    peers, see :mod:`prefmover.evaluation.list_peers`                      ranking
-implicit:als, implicit:bpr  peers of other packages, see :mod:`prefmover.evaluation.peers`;        ranking
-cornac:BPR, cornac:EASE     ``peers`` for all of these but cornac:EASE, which is ease again
+implicit:als, implicit:bpr  peers of another package, see :mod:`prefmover.evaluation.peers`;        ranking
+                            ``peers`` for these and the three above
 surprise:MODEL              a model of scikit-surprise; ``surprise`` for all                       rating
 ==========================  =====================================================================  =======
 
@@ -72,12 +72,12 @@ RATING_CONTROLS = (*CONTROLS, AGREEMENT, *ESTIMATED)
 PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
 LIST_CONTROLS = ("popularity", "liked-popularity", "random")
-LIST_PEERS = ("ease", "item-knn", "user-knn", "implicit:als", "implicit:bpr", "cornac:BPR", "cornac:EASE")
+LIST_PEERS = ("ease", "item-knn", "user-knn", "implicit:als", "implicit:bpr")
 GROUPS = {
     "controls": CONTROLS,
     "simple": (*LIST_CONTROLS, "bias"),
     "kernels": tuple(f"kernel:{name}" for name in KERNELS),
-    "peers": LIST_PEERS[:-1],
+    "peers": LIST_PEERS,
     "surprise": tuple(f"surprise:{name}" for name in PEERS),
     "extensions": (*(f"knn:{name}" for name, row in MEASURES.items() if row.extension), AGREEMENT),
 }
@@ -207,7 +207,7 @@ def check_packages(names: Iterable[str]) -> None:
     from prefmover.evaluation.peers import require
 
     for name in names:
-        if (family := Method.parse(name).family) in ("surprise", "implicit", "cornac"):
+        if (family := Method.parse(name).family) in ("surprise", "implicit"):
             require(family)
 
 
@@ -331,8 +331,6 @@ def create(
         return peers.ImplicitRecommender(
             name=short, seed=seed, n_threads=n_threads, iterations=iterations, **settings
         )
-    if family == "cornac":
-        return peers.CornacRecommender(short, seed=seed, **settings)
     if family == "object":
         raise InputError(
             f"{method.recommender} is an object of an earlier program; pass it to evaluate() under the label "

@@ -56,8 +56,6 @@ STYLES = {
     "user-knn": ("#56B4E9", "--", "H"),
     "implicit:als": ("#CC79A7", "--", "<"),
     "implicit:bpr": ("#CC79A7", "-.", ">"),
-    "cornac:BPR": ("#B8A800", "-.", "8"),
-    "cornac:EASE": ("#D55E00", "-.", "P"),
     "kernel:pmd": ("#000000", "--", "*"),
     "kernel:rwmd": ("#0072B2", "-.", "*"),
     "kernel:mean-vector": ("#0072B2", ":", "D"),
