@@ -97,7 +97,7 @@ def test_conventions_that_differ():
     paper = [name for name, row in MEASURES.items() if not row.extension]
     assert sum(len(named[name]) for name in paper) == 18
     assert expand(["knn:all"]) == tuple(f"knn:{name}" for name in paper)
-    more = ("knn:pmd-agreement", "knn:pmd-opinions", "knn:pmd-signed", "agreement")
+    more = ("knn:pmd-agreement", "knn:pmd-opinions", "agreement")
     assert expand(["extensions"]) == more
     assert expand(["knn:all:table-1"])[-1] == "knn:pmd:table-1"
 

@@ -10,7 +10,7 @@ from tests.messages import names, unnamed
 
 FLOW_KEYS = {
     *("source", "source_label", "source_rating", "target", "target_label", "target_rating"),
-    *("similarity", "mass", "distance", "value", "share", "kind"),
+    *("similarity", "mass", "distance", "value", "share"),
 }
 
 
@@ -129,19 +129,3 @@ def test_taste_and_agreement_are_both_explained():
     assert strangers.factor("P") == 0
     assert str(strangers)
     assert explain_users(data, 0, 1).to_dict()["agreement"] == []
-
-
-def test_likes_and_dislikes_are_told_apart():
-    pytest.importorskip("matplotlib")
-    ratings = Ratings.from_arrays(
-        ["ann"] * 3 + ["bob"] * 3, ["Alien", "Emma", "Up", "Alien", "Heat", "Jaws"], [5, 1, 2, 4, 1, 5]
-    )
-    data = Dataset(ratings, ItemGeometry.from_vectors(ratings.items, np.eye(5) + 0.5))
-    why = explain_users(data, 0, 1, "pmd-signed")
-    assert sum(flow.mass for flow in why.flows) == pytest.approx(1)
-    shares = [why.factor(kind) for kind in ("likes", "dislikes", "first", "second")]
-    assert sum(shares) == pytest.approx(1)
-    assert why.factor("first") == pytest.approx(why.factor("second"))
-    between = [flow.kind in ("likes", "dislikes") for flow in why.flows]
-    assert between == sorted(between, reverse=True)  # what the two share comes first
-    assert why.plot()

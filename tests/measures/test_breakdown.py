@@ -28,8 +28,8 @@ def test_value_is_that_of_the_kernel(measure, convention, case):
         sizes = [abs(flow.value) for flow in pair.flows]
         assert sizes == sorted(sizes, reverse=True)
         for flow in pair.flows:
-            assert flow.source_rating == rows[v if flow.kind == "second" else u][flow.source]
-            assert flow.target_rating == rows[u if flow.kind == "first" else v][flow.target]
+            assert flow.source_rating == rows[u][flow.source]
+            assert flow.target_rating == rows[v][flow.target]
             assert 0 <= flow.similarity <= 1
 
 

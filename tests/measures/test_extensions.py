@@ -5,19 +5,16 @@ from math import log, pi
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.optimize import linprog
 
 from prefmover import Dataset, ItemGeometry, Ratings, Scale, nearest, similarities
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.opinions import opinion_space
-from prefmover.measures.signed import signed_masses
 from prefmover.search import NeighborIndex
 from tests.measures.conftest import SCALES, small_worlds, world
 from tests.messages import names
 from tests.oracles.transport import by_pot
-from tests.search.strategies import rated
 
 EXTENSIONS = [name for name, row in MEASURES.items() if row.extension]
 FILMS = ["Alien", "Aliens", "Emma"]
@@ -56,25 +53,7 @@ def slow_opinions(data, a, b):
     return by_pot(r, s, data.geometry.block([*p], [*q]) + beta * abs(r[:, None] - s))
 
 
-def opinion(row, n_items):
-    """Return likes minus dislikes over all items; None for a user without an opinion."""
-    values = np.array([*row.values()])
-    if len({*row.values()}) == 1:
-        return None
-    out = np.zeros(n_items)
-    out[[*row]] = values - values.mean()
-    return out / np.maximum(out, 0).sum()
-
-
-def slow_signed(data, a, b):
-    mu, nu = (opinion(row, data.n_items) for row in (a, b))
-    if mu is None or nu is None:
-        return np.nan
-    likes, dislikes = np.maximum(mu, 0) + np.maximum(-nu, 0), np.maximum(nu, 0) + np.maximum(-mu, 0)
-    return by_pot(likes, dislikes, data.geometry.block())
-
-
-SLOW = {"pmd-agreement": slow_agreement, "pmd-opinions": slow_opinions, "pmd-signed": slow_signed}
+SLOW = {"pmd-agreement": slow_agreement, "pmd-opinions": slow_opinions}
 
 
 @pytest.mark.parametrize("measure", EXTENSIONS)
@@ -88,37 +67,6 @@ def test_equals_the_slow_twin(measure, case):
         for v, b in enumerate(rows):
             expected = SLOW[measure](data, a, b) if a and b else np.nan
             assert fast[u, v] == pytest.approx(expected, abs=5e-7, nan_ok=True)
-
-
-@given(small_worlds(scales=("stars", "half stars")))
-@settings(max_examples=20, deadline=None)
-def test_signed_is_the_norm_of_kantorovich_and_rubinstein(case):
-    """Half of the largest ∫ f d(μ - ν) over functions f that change by at most d(i, j) from i to j."""
-    data, rows = case
-    n, D = data.n_items, data.geometry.block()
-    values = similarities(data, "pmd-signed", n_threads=1)
-    i, j = np.divmod(np.arange(n * n), n)
-    steps = np.zeros((n * n, n))
-    steps[np.arange(n * n), i] += 1
-    steps[np.arange(n * n), j] -= 1
-    for v, b in enumerate(rows[1:], 1):
-        if not np.isnan(values[0, v]):
-            difference = opinion(rows[0], n) - opinion(b, n)
-            best = linprog(-difference, A_ub=steps, b_ub=D.ravel(), bounds=[(-10, 10)] * n)
-            assert values[0, v] == pytest.approx(-best.fun / 2, abs=1e-6)
-
-
-@given(rated(most_users=8, most_items=6))
-@settings(max_examples=25, deadline=None)
-def test_any_geometry(data):
-    """Geometries on demand, and distances that are not a metric: nothing cancels there."""
-    rows = [
-        dict(zip(*(part.tolist() for part in data.ratings.row(u)), strict=True)) for u in range(data.n_users)
-    ]
-    fast = similarities(data, "pmd-signed", n_threads=1)
-    largest = data.geometry.block().max()
-    for v, b in enumerate(rows):
-        assert fast[0, v] == pytest.approx(slow_signed(data, rows[0], b), abs=1e-6 * largest, nan_ok=True)
 
 
 def test_agreement_by_hand():
@@ -151,24 +99,6 @@ def test_opinions_by_hand():
     assert why.certificate.valid
 
 
-def test_signed_by_hand():
-    # u likes Alien and dislikes Emma. v is the opposite: all of each one's opinion has to be undone.
-    data = films({
-        "u": {"Alien": 5, "Emma": 1}, "v": {"Alien": 1, "Emma": 5},
-        "w": {"Aliens": 4, "Emma": 2}, "flat": {"Alien": 5, "Aliens": 5},
-    })  # fmt: skip
-    value = similarities(data, "pmd-signed", ["u"], ["u", "v", "w", "flat"])[0]
-    assert value[:3] == pytest.approx([0, pi / 2, 0.2 * pi / 3 / 2], abs=1e-6)
-    assert np.isnan(value[3])
-    assert "flat" in breakdown(data, *data.ratings.user_positions(["u", "flat"]), "pmd-signed").reason
-    why = breakdown(data, *data.ratings.user_positions(["u", "w"]), "pmd-signed")
-    assert [(f.kind, f.source, f.target, f.mass) for f in why.flows] == [
-        ("likes", "Alien", "Aliens", 0.5), ("dislikes", "Emma", "Emma", 0.5)
-    ]  # fmt: skip
-    opposite = breakdown(data, *data.ratings.user_positions(["u", "v"]), "pmd-signed")
-    assert opposite.value == pytest.approx(sum(f.value for f in opposite.flows))
-
-
 def test_a_one_star_fan_is_not_a_five_star_fan():
     """PMD finds the same people for somebody who rates Alien 1 or 5. The extensions do not."""
     scale = Scale(1, 5, 1)  # new users in the order of their ids: the critic, the fan
@@ -181,7 +111,6 @@ def test_a_one_star_fan_is_not_a_five_star_fan():
     new = Ratings.from_arrays(
         ["fan", "fan", "critic", "critic"], ["Alien", "Emma"] * 2, [5, 3, 1, 3], scale=scale
     )
-    assert nearest(data, 1, measure="pmd-signed", new=new).ids.tolist() == [["hates"], ["loves"]]
     assert nearest(data, 1, measure="pmd-agreement", new=new).ids.tolist() == [["hates"], ["loves"]]
 
 
@@ -204,14 +133,6 @@ def test_points_are_at_a_metric():
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :]).all()
     assert ground.n_items == 4
     assert np.diff(p.indptr).tolist() == [2, 2]
-
-
-def test_masses_beyond_whole_numbers_are_rounded_to_equal_totals():
-    ratings = Ratings.from_arrays([1, 1, 1, 2, 2], list("xyzxy"), [0.1234567891, 0.7, 0.3, 1, 2])
-    masses = signed_masses(ratings)
-    first = masses.mass[: masses.indptr[1]]
-    assert first[first > 0].sum() == -first[first < 0].sum() == masses.total[0] == 2**30
-    assert masses.mass[masses.indptr[1] :].tolist() == [-1, 1]
 
 
 def test_bad_input():

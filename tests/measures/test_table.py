@@ -14,7 +14,7 @@ from prefmover.measures import MEASURES, Measure, find_measure, similarities, we
 from tests.measures.conftest import small_worlds
 from tests.messages import names
 
-EXTENSIONS = ["pmd-agreement", "pmd-opinions", "pmd-signed"]
+EXTENSIONS = ["pmd-agreement", "pmd-opinions"]
 PAPER = ["cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"]
 
 
@@ -55,8 +55,6 @@ def test_rows_tell_the_truth(row, case):
         for v, b in enumerate(rows):
             if not a or not b or (row.needs_overlap and not a.keys() & b.keys()):
                 assert np.isnan(values[u, v])
-            elif row.name == "pmd-signed":
-                assert np.isnan(values[u, v]) == (len({*a.values()}) == 1 or len({*b.values()}) == 1)
             elif row.name.startswith("pmd"):
                 assert np.isnan(values[u, v]) == (max(a.values()) == 0 or max(b.values()) == 0)
             elif not row.needs_overlap:
@@ -128,7 +126,7 @@ def test_only_exact_transports_are_searched_by_bounds():
         for convention in row.conventions
         if row.searches_by_bounds(convention)
     ]
-    assert by_bounds == [("pmd", "published")] + [(name, "published") for name in EXTENSIONS[:2]]
+    assert by_bounds == [("pmd", "published")] + [(name, "published") for name in EXTENSIONS]
 
 
 def test_unknown_convention_lists_the_known():

@@ -21,7 +21,7 @@ else:
     # The names in the table of measures, again: help does not import the table. A test compares them.
     MeasureName = Literal[
         *("cos", "pcc", "msd", "jaccard", "urp", "jmsd", "nhsm", "bcf", "n-bcf", "husm", "n-husm", "pmd"),
-        *("pmd-agreement", "pmd-opinions", "pmd-signed"),
+        *("pmd-agreement", "pmd-opinions"),
     ]
     ConventionName = Literal["published", "table-1", "co-rated-means", "median"]
     DatasetName = Literal[

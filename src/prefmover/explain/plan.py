@@ -17,7 +17,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain import text
-from prefmover.measures.breakdown import WITHIN, Flow, PairBreakdown, breakdown
+from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown
 from prefmover.measures.table import Measure, find_measure
 
 if TYPE_CHECKING:
@@ -164,11 +164,6 @@ def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:
 def _shared_first(pair: PairBreakdown) -> Iterable[Flow]:
     """Return the flows of a breakdown in the order of a :class:`UserExplanation`."""
     if any(flow.mass is not None for flow in pair.flows):
-        return sorted(pair.flows, key=_apartness)
+        return sorted(pair.flows, key=lambda flow: -(flow.mass or 0.0) * (flow.similarity or 0.0))
     largest = pair.flows[:MAX_TERMS]
     return largest if pair.larger_is_closer else reversed(largest)
-
-
-def _apartness(flow: Flow) -> float:
-    """Return the sort key of a flow of a plan: much mass between similar items of two users comes first."""
-    return 0.0 if flow.kind in WITHIN else -(flow.mass or 0.0) * (flow.similarity or 0.0)

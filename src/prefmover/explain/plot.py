@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from prefmover.errors import InputError, MissingExtraError
+from prefmover.errors import MissingExtraError
 from prefmover.explain.text import user_title
-from prefmover.measures.breakdown import WITHIN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +48,7 @@ def draw_plan(explanation: UserExplanation, ax: Axes | None = None, n: int = 25)
     from matplotlib.patches import PathPatch, Rectangle
     from matplotlib.path import Path
 
-    between = [flow for flow in explanation.flows if flow.kind not in WITHIN]
-    if not between:
-        raise InputError(
-            f"{explanation.measure}: nothing moves between the two users; there is nothing to draw"
-        )
-    flows = sorted(between, key=lambda flow: -_mass(flow))[:n]
+    flows = sorted(explanation.flows, key=lambda flow: -_mass(flow))[:n]
     outflow: dict[Any, float] = defaultdict(float)
     inflow: dict[Any, float] = defaultdict(float)
     height: dict[Any, float] = defaultdict(float)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from prefmover.execution.format import counted
 from prefmover.measures import MEASURES
-from prefmover.measures.breakdown import WITHIN
 
 if TYPE_CHECKING:
     from prefmover.explain.plan import UserExplanation
@@ -36,8 +35,6 @@ __all__ = [
 ]
 
 Label = Callable[[Any], str]
-
-_VERBS = {"likes": "like", "dislikes": "dislike"}  # verb for each kind of flow
 
 
 def user_title(explanation: UserExplanation) -> str:
@@ -108,15 +105,7 @@ def _flow_line(flow: Flow, explanation: UserExplanation) -> str:
     source, target = explanation.label(flow.source), explanation.label(flow.target)
     items = f"{source}, {flow.source_rating:g} ↔ {target}, {flow.target_rating:g}"
     if flow.source == flow.target:
-        items = f"both {_VERBS.get(flow.kind, 'rated')} {source}, {_two_ratings(flow)}"
-    elif flow.kind in _VERBS:
-        items = f"both {_VERBS[flow.kind]} {items}"
-    elif flow.kind == "first":
-        liked, other = f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
-        items = f"{explanation.user} likes {liked}, not {other}"
-    elif flow.kind == "second":
-        liked, other = f"{target}, {flow.target_rating:g}", f"{source}, {flow.source_rating:g}"
-        items = f"{explanation.other} likes {liked}, not {other}"
+        items = f"both rated {source}, {_two_ratings(flow)}"
     if flow.mass is None:
         return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
     return f"{flow.mass:6.1%}  {items}" + (f": {flow.share:.1%} of the distance" if flow.value else "")
@@ -128,7 +117,7 @@ def user_html(explanation: UserExplanation, n: int = 15) -> str:
     sizes = ("mass", "share of the distance") if plan else ("term", "share of the sum")
     head = (f"{explanation.user}'s item", f"{explanation.other}'s item", "similarity", *sizes)
     rows = []
-    for flow in [flow for flow in explanation.flows if flow.kind not in WITHIN][:n]:
+    for flow in explanation.flows[:n]:
         source, target = explanation.label(flow.source), explanation.label(flow.target)
         similarity = "" if flow.similarity is None else f"{flow.similarity:.2f}"
         size = f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}"

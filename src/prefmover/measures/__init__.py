@@ -1,4 +1,4 @@
-"""Measures of how close two users are: the paper's twelve, three extensions, and your own.
+"""Measures of how close two users are: the paper's twelve, two extensions, and your own.
 
 ::
 
@@ -7,9 +7,8 @@
     Dataset ─ UserPair ─ PairBreakdown, one pair in detail (breakdown.py)
 
 ``table.py`` has one row for each measure. ``corated.py``, ``overlap.py``, ``distribution.py``,
-``item_aware.py``, ``pmd.py``, ``agreement.py``, ``opinions.py`` and ``signed.py`` have the kernels and the
-breakdowns, ``weights.py`` the rules that turn a
-value into a neighbor's weight.
+``item_aware.py``, ``pmd.py``, ``agreement.py`` and ``opinions.py`` have the kernels and the breakdowns,
+``weights.py`` the rules that turn a value into a neighbor's weight.
 """
 
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from prefmover.ot import Certificate
 
 
-WITHIN = ("first", "second")
-"""Kinds of flows between two items of one user."""
-
-
 class Flow(NamedTuple):
     """One term of the sum that a measure consists of: a rating of the first user meets one of the second.
 
@@ -43,9 +39,6 @@ class Flow(NamedTuple):
         The term itself; for PMD mass times distance.
     share
         Share of its absolute value in the sum of all of them; for PMD, share of the whole distance.
-    kind
-        For PMD-signed: ``"likes"`` or ``"dislikes"`` of both users, or ``"first"`` or ``"second"`` if both
-        items are from that user. Empty for other measures.
     """
 
     source: Any
@@ -57,7 +50,6 @@ class Flow(NamedTuple):
     distance: float | None
     value: float
     share: float
-    kind: str = ""
 
 
 class Factor(NamedTuple):

@@ -1,6 +1,6 @@
 """The table of measures. A row says everything that depends on the measure.
 
-The paper's twelve measures and three extensions come with the package. Make a row of your own from a
+The paper's twelve measures and two extensions come with the package. Make a row of your own from a
 function on two users' ratings
 (:meth:`Measure.from_function`) or from a matrix (:meth:`Measure.from_matrix`). Pass the object wherever
 ``measure=`` is taken, or call :func:`register_measure` to use it by name.
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.errors import InputError, close_names
-from prefmover.measures import agreement, corated, distribution, item_aware, opinions, overlap, signed
+from prefmover.measures import agreement, corated, distribution, item_aware, opinions, overlap
 from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
 from prefmover.measures.pairs import Kernel, Pairs, Rows
@@ -503,12 +503,6 @@ _ROWS = [
         opinions.opinions, opinions.opinions_breakdown, (0, 5 * pi / 8), Style(GREEN, "-", "s"), PREFMOVER,
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
         search="cascade", halves=True, task_rows=1, extension=True, space=opinions.opinion_space,
-    ),
-    Measure(
-        "pmd-signed", "PMD-signed", "The least cost of moving likes and dislikes onto each other.",
-        signed.signed, signed.signed_breakdown, (0, pi / 2), Style(SKY, "-", "^"), PREFMOVER,
-        larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
-        halves=True, task_rows=1, extension=True,
     ),
 ]  # fmt: skip
 

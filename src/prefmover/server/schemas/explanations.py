@@ -163,9 +163,6 @@ class FlowOut(Response):
     distance: float | None = Field(description="Between the items; null unless PMD.")
     value: float = Field(description="The part of the value: for PMD, mass times distance.")
     share: float = Field(description="The share of the value.")
-    kind: str = Field(
-        description="PMD-signed: likes or dislikes of both, or items of the first or second user alone."
-    )
 
 
 class GroupedItemOut(Response):

@@ -13,12 +13,8 @@ const SLOT = 26; // px that a label needs
 const BANDS = 7;
 const SWEEPS = 6;
 
-/**
- * Whether an explanation has a plan to draw. The flows of other measures than PMD have no mass, and those of
- * PMD-signed are of several kinds: some are between two items of one person.
- */
-export const hasPlan = (explanation) =>
-  explanation.flows.some((flow) => flow.mass !== null && flow.kind === "");
+/** Whether an explanation has a plan to draw: the flows of other measures than PMD have no mass. */
+export const hasPlan = (explanation) => explanation.flows.some((flow) => flow.mass !== null);
 
 /** The end of the color scale: a right angle, unless the distances are on another scale. */
 export function farthest(flows) {

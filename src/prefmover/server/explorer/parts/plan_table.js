@@ -5,14 +5,12 @@ import { capitalWhose, count, decimal, nameOf, percent, rating, whose } from "..
 import { hasPlan } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
 
-const WITHIN = ["first", "second"]; // kinds of flows between two items of one person
-
 /**
  * @param {object} explanation of two people
  * @param {object[]} people the two, as in the route
  */
 export function planTable(explanation, people) {
-  const flows = explanation.flows.filter((flow) => !WITHIN.includes(flow.kind));
+  const { flows } = explanation;
   const plan = hasPlan(explanation);
   const [title, caption] = plan
     ? ["The plan as a table", `How ${whose(people[0])} preference becomes that of ${nameOf(people[1])}`]
