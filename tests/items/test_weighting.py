@@ -160,24 +160,6 @@ def test_models_and_summaries_have_the_contributions(tmp_path):
     assert set(loaded.summary()) >= {"weight of signal: 3 numbers", "weight of noise: 3 numbers"}
 
 
-def test_learned_profiles_predict_what_people_like_together():
-    ratings, blocks = planted()
-    ids = np.arange(N_ITEMS)
-    tags = features.ProfileInputs.of_tags(ids, [f"t{i % 2}" for i in ids], None, ids, ["x"] * N_ITEMS)
-    content = BlockSet((), tags, tuple(blocks), weights=(1.0, 1.0, 1.0), given=(True, True, True))
-    plain, learned = (WeightedBlocks(content, learn=learn) for learn in (False, True))
-    assert learned.follows_ratings
-    assert not plain.follows_ratings
-    judge = HeldOut.of(ratings)
-    errors = []
-    for make in (plain, learned):
-        geometry = make(ratings.take(users=range(0, N_USERS, 2)))
-        errors.append(judge.error(geometry.vectors[geometry.positions(ratings.items)]))
-    assert errors[1] < errors[0]  # the tags say nothing, and the signal is found
-    with pytest.raises(InputError):
-        WeightedBlocks(BlockSet(tuple(blocks)), learn=True)
-
-
 def test_no_trial_leaves_nothing_to_compare(tmp_path):
     """A feature of the profiles is no block of its own: with profiles and all others at 0, it is nothing."""
     random = np.random.default_rng(0)

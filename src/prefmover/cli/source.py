@@ -114,13 +114,6 @@ class SourceOptions:
             help="Let the ratings choose weights that are not given; by default with --features.",
         ),
     ] = None
-    geometry: Annotated[
-        Literal["best", "tags+text", "learned"],
-        Option(
-            help="Item distances of --dataset. best: uses no ratings. tags+text: tags and the folder "
-            "movie-text-vectors. learned: tags (and text), learned from the ratings."
-        ),
-    ] = "best"
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -131,7 +124,7 @@ class SourceOptions:
 
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
-            data = self._read_files() if self.dataset is None else _load(self.dataset, self.geometry)
+            data = self._read_files() if self.dataset is None else _load(self.dataset)
             return data if self.half_life is None else data.with_half_life(self.half_life), None
 
     def check(self) -> None:
@@ -144,10 +137,8 @@ class SourceOptions:
             )
         if self.half_life is not None and self.model is not None:
             raise InputError("--half-life is an option for fitting; the model of --model is already fitted")
-        if self.geometry != "best" and self.dataset is None:
-            raise InputError(f"--geometry goes with --dataset, not with {chosen[0]}")
         for option in fields(self)[3:] if self.ratings is None else ():
-            if option.name in ("half_life", "geometry"):
+            if option.name == "half_life":
                 continue
             if getattr(self, option.name) not in (option.default, []):
                 name = option.name.replace("_", "-")
@@ -206,13 +197,13 @@ class SourceOptions:
             )  # fmt: skip
 
 
-def _load(name: str, geometry: Literal["best", "tags+text", "learned"]) -> Dataset:
+def _load(name: str) -> Dataset:
     """Return a data set; the terms of a copy that `data get` and `data add` have not installed are shown."""
     from prefmover import datasets
     from prefmover.datasets import BUILT_IN, folders
     from prefmover.datasets.registry import find_source
 
-    data = datasets.load(name, geometry)
+    data = datasets.load(name)
     if name.casefold() not in BUILT_IN:
         path = folders.locate(find_source(name)).path
         if not any((folder / "installed.json").exists() for folder in (path, path.parent)):

@@ -8,15 +8,13 @@ from pathlib import Path
 from prefmover.dataset import Dataset
 from prefmover.datasets import cinema, folders, layouts
 from prefmover.datasets.assembly import check_counts
-from prefmover.datasets.geometry import GEOMETRIES, GeometryName, tags_and_text
 from prefmover.datasets.registry import SOURCES, find_source
 from prefmover.datasets.synthesis import synthetic
-from prefmover.errors import InputError
 
 __all__ = ["load"]
 
 
-def load(name: str | PathLike[str], geometry: GeometryName = "best") -> Dataset:
+def load(name: str | PathLike[str]) -> Dataset:
     """Return a data set by name, or from a file of ratings.
 
     Parameters
@@ -27,12 +25,9 @@ def load(name: str | PathLike[str], geometry: GeometryName = "best") -> Dataset:
         ``"ml-20m"``, ``"ml-25m"``, ``"ml-32m"``, ``"ml-latest-small"``; another one: ``"goodbooks"`` (books),
         ``"lastfm"`` (plays of artists), ``"movietweetings"`` (films, few ratings per user); or the path of a
         file of ratings (:meth:`prefmover.Dataset.from_files` has options for such files).
-    geometry
-        ``"best"`` is the best geometry that needs neither ratings nor further files
-        (:mod:`prefmover.datasets.geometry`). ``"tags+text"``, for MovieLens, adds the vectors in a folder
-        ``movie-text-vectors`` beside the data sets; the ratings choose their weights. ``"learned"``, for
-        MovieLens too, is the same (without text if there is no such folder), and its profiles also predict
-        what people like together.
+
+    Movies of MovieLens are compared by the Tag Genome if it is installed, else by tags: the data set's own or
+    those of a folder ``movie-tags`` where it is present; else by genres. ``data.geometry.name`` says which.
 
     Raises
     ------
@@ -41,13 +36,6 @@ def load(name: str | PathLike[str], geometry: GeometryName = "best") -> Dataset:
         names ml-1m must be computed from ml-1m.
     """
     folded = str(name).casefold()
-    if geometry not in GEOMETRIES:
-        listed = ", ".join(map(repr, GEOMETRIES))
-        raise InputError(f"geometry is {geometry!r}; choose one of {listed}", argument="geometry")
-    if geometry != "best" and not folded.startswith("ml-"):
-        raise InputError(
-            f"the geometry {geometry} is for MovieLens data sets, not for {name}", argument="geometry"
-        )
     if folded == "cinema":
         return cinema.load()
     if folded == "synthetic":
@@ -58,6 +46,4 @@ def load(name: str | PathLike[str], geometry: GeometryName = "best") -> Dataset:
     files = folders.locate(source)
     data = layouts.read(source, files)
     check_counts(source, data)
-    if geometry == "best":
-        return data
-    return data.with_geometry(tags_and_text(source, files, data.items, learn=geometry == "learned"))
+    return data

@@ -77,7 +77,7 @@ class Tags(NamedTuple):
 
 def read(source: Source, files: Files) -> Dataset:
     """Return the data set in some files, without a check of its size."""
-    from prefmover.datasets.geometry import best_geometry
+    from prefmover.datasets.movielens_geometry import best_geometry
 
     if source.form in ("genome", "tags"):
         raise InputError(f"{source.name} has no ratings; it gives other data sets their item distances")

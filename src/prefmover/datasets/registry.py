@@ -157,7 +157,13 @@ SOURCES: dict[str, Source] = {
             citation=GENOME_CITATION,
         ),
         Source(
-            *("movie-tags", "Free tags per movie, by MovieLens id", "tags", 256 * MB, ("tags.csv",)),
+            *(
+                "movie-tags",
+                "Tags per movie, by MovieLens id: distances of ml-100k and ml-1m; else genres",
+                "tags",
+                256 * MB,
+                ("tags.csv",),
+            ),
             terms="The terms of each source named in the file; no redistribution.",
         ),
         Source(

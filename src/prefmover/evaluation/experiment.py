@@ -222,11 +222,10 @@ class Experiment(FrozenModel):
         description="Whether training ratings choose the weights of columns and features that have none; yes "
         "with features or an encoder",
     )
-    geometry: Literal["best", "genres", "ratings", "tags+text", "learned"] = Field(
+    geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
-        description="Item distances: the best available, from genres, or from the training ratings; for "
-        "MovieLens also tags+text (tags and a folder movie-text-vectors) and learned (tags, text if there is "
-        "any, and the training ratings)",
+        description="Item distances: the best available (for MovieLens, tags if they are installed, else "
+        "genres), from genres, or from the training ratings",
     )
     recommenders: Names = Field(
         default=("default",),
@@ -396,16 +395,12 @@ class Experiment(FrozenModel):
         from prefmover import datasets
         from prefmover.data.scale import Scale
         from prefmover.dataset import Dataset, geometry_from_ratings
-        from prefmover.datasets.geometry import GEOMETRIES, GeometryName
         from prefmover.items import features
         from prefmover.items.files import parse_weights
         from prefmover.items.geometry import ItemGeometry
 
-        named: GeometryName = next((name for name in GEOMETRIES if name == self.geometry), "best")
         if self.dataset:
-            data = datasets.load(self.dataset, named)
-        elif named != "best":
-            raise InputError(f"the geometry {named} is for MovieLens; for your files, give .npz features")
+            data = datasets.load(self.dataset)
         else:
             options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
             if self.scale:
@@ -416,7 +411,7 @@ class Experiment(FrozenModel):
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
         if self.half_life:
             data = data.with_half_life(self.half_life)
-        if self.geometry in GEOMETRIES:
+        if self.geometry == "best":
             return data
         if self.geometry == "ratings":
             return data.with_geometry(geometry_from_ratings)

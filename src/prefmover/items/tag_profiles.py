@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids
-from prefmover.data.ids import IdIndex, as_ids
+from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.items.terms import fixed_signs, genre_matrix, term_counts, tf_idf, truncated_svd
 from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, normalized
@@ -120,27 +120,6 @@ class ProfileInputs(NamedTuple):
             remedy = "lower min_items, or use from_genres"
             raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
         return cls(ids, G, len(names), latent, targets)
-
-    def with_taste(self, taste: ItemVectors, counts: npt.ArrayLike, size: float = 1.0) -> ProfileInputs:
-        """Return inputs whose profiles also predict vectors of **training** ratings.
-
-        They are made by :func:`~prefmover.items.features.from_ratings`. Content then counts by how well it
-        predicts what people like together, even for items without ratings. The targets of an item with n
-        ratings are ``size`` √(n / (n + 10)) times its unit vector.
-
-        Parameters
-        ----------
-        taste, counts
-            Vectors of items, and the number of ratings of each.
-        """
-        from scipy import sparse
-
-        n = np.asarray(counts, dtype=np.float64)
-        trusted = np.sqrt(n / (n + 10))[:, None] * taste.vectors
-        rows = np.zeros((len(self.ids), trusted.shape[1]))
-        at = IdIndex("item", self.ids).get(taste.items)
-        rows[at[at >= 0]] = size * trusted[at >= 0]
-        return self._replace(targets=sparse.csr_array(sparse.hstack([self.targets, sparse.csr_array(rows)])))
 
     def vectors(
         self,

@@ -29,7 +29,6 @@ LOG = logging.getLogger(__name__)
 
 GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 PASSES = 2
-TASTE = 20  # dimensions of the ratings' vectors that content learns to predict
 GAIN = 2e-4  # relative decrease of the error; smaller ones are noise
 
 
@@ -196,24 +195,16 @@ class WeightedBlocks:
         What the blocks come from, for the name of the geometry.
     choose
         Whether to choose weights; otherwise those of the blocks are used.
-    learn
-        Whether the profiles also predict vectors of the ratings
-        (:meth:`~prefmover.items.features.ProfileInputs.with_taste`), once the weights are chosen.
     """
 
     blocks: BlockSet
     origin: str = ""
     choose: bool = True
-    learn: bool = False
-
-    def __post_init__(self) -> None:
-        if self.learn and self.blocks.profiles is None:
-            raise InputError("learn needs tag profiles, from tags and genres, and there are none")
 
     @property
     def follows_ratings(self) -> bool:
         """Whether other ratings may give other distances."""
-        return self.learn or (self.choose and self.blocks.can_choose)
+        return self.choose and self.blocks.can_choose
 
     def __call__(self, ratings: Ratings | None) -> ItemGeometry:
         """Return the geometry; ratings choose the weights, if there are any."""
@@ -225,16 +216,8 @@ class WeightedBlocks:
         elif len(blocks.weights) > 1:
             rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
             contributions = [Contribution(*row) for row in rows]
-        if self.learn and ratings is not None and blocks.profiles is not None:
-            taste = features.from_ratings(
-                ratings.matrix, ratings.items, dimensions=TASTE, centered=not ratings.implicit
-            )
-            counts = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
-            blocks = replace(blocks, profiles=blocks.profiles.with_taste(taste, counts))
         found = blocks.vectors()
         name = f"{found.name} of {self.origin}" if self.origin else found.name
-        if self.learn:
-            name += ", learned from ratings"
         if any(one.error is not None for one in contributions):
             name += ", weights chosen on held-out ratings"
         return replace(ItemGeometry.from_features(found._replace(name=name)), blocks=tuple(contributions))

@@ -7,25 +7,15 @@ In this order:
    data set or else of ``movie-tags``;
 3. **genres** alone.
 
-None of them uses ratings.
-
-Two more have to be asked for, and follow the ratings (:mod:`prefmover.items.weighting`):
-
-- ``tags+text``: tag profiles with further features, the vectors in a folder ``movie-text-vectors``. The
-  ratings choose their weights.
-- ``learned``: the same, with text if the folder is there. The profiles also predict vectors of the ratings,
-  so content counts by how well it predicts what people like together.
+None of them uses ratings. ``movie-tags`` is a folder that you add yourself; without it, ml-100k and ml-1m,
+which have no tags of their own, get genres. The name of a geometry says which it is.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal, TypeAlias, get_args
-
 import numpy as np
 
 from prefmover._typing import Ints
-from prefmover.data.ids import IdIndex
 from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files
@@ -33,22 +23,13 @@ from prefmover.datasets.matching import match
 from prefmover.datasets.movielens import Tags, read_items, read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES, Source
 from prefmover.datasets.tag_genome import has_genome, read_genome
-from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.blocks import read_npz
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
-from prefmover.items.weighting import BlockSet, WeightedBlocks
 
-__all__ = [
-    "GEOMETRIES", "TEXT_VECTORS", "GeometryName", "best_geometry", "genome_geometry", "movielens_ids",
-    "read_tags", "tag_geometry", "tags_and_text", "text_blocks",
-]  # fmt: skip
+__all__ = ["best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry"]
 
-GeometryName: TypeAlias = Literal["best", "tags+text", "learned"]
-GEOMETRIES: tuple[GeometryName, ...] = get_args(GeometryName)
 COVERAGE = 0.9
-TEXT_VECTORS = "movie-text-vectors"  # a folder of .npz files by MovieLens id
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
 
 
@@ -89,51 +70,6 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     vectors = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
     name = f"{vectors.name} from {origin} and the genres of {source.name}"
     return ItemGeometry.from_features(vectors._replace(name=name))
-
-
-def tags_and_text(source: Source, files: Files, items: Catalog, *, learn: bool = False) -> WeightedBlocks:
-    """Return the geometry of tags, genres and text vectors as a function of the ratings.
-
-    With ``learn``, it is the geometry ``learned``, which does not need text.
-    """
-    tags, origin = read_tags(source, files, items)
-    if tags is None:
-        name = "learned" if learn else "tags+text"
-        raise InputError(f"{source.name} has no tags, which {name} needs; choose the geometry best")
-    inputs = features.ProfileInputs.of_tags(*tags, items.ids, items.genres)
-    text = text_blocks(source, items) if text_files() or not learn else []
-    return WeightedBlocks(
-        BlockSet((), inputs, tuple(text)), f"{source.name}, tags from {origin}", learn=learn
-    )
-
-
-def text_files() -> list[Path]:
-    """Return the files in the folder ``movie-text-vectors``."""
-    folder = next((one for home in folders.data_folders() if (one := home / TEXT_VECTORS).is_dir()), None)
-    return [] if folder is None else sorted(folder.glob("*.npz"))
-
-
-def text_blocks(source: Source, items: Catalog) -> list[features.ItemVectors]:
-    """Return the vectors in the folder ``movie-text-vectors``, by the ids of a MovieLens data set."""
-    paths = text_files()
-    if not paths:
-        searched = ", ".join(str(home / TEXT_VECTORS) for home in folders.data_folders())
-        raise InputError(
-            f"the geometry tags+text needs .npz files of vectors by MovieLens id (searched {searched}); put "
-            "them there, or choose the geometry best"
-        )
-    ids, _ = movielens_ids(source, items)
-    if ids is None:
-        raise InputError(
-            f"the MovieLens ids of {source.name} are unknown: install one of {', '.join(TITLE_SOURCES)}"
-        )
-    blocks = []
-    for path in paths:
-        name, known, vectors = read_npz(path)
-        at = IdIndex("item", known).get(ids)
-        X = np.where((at >= 0)[:, None], vectors[at], 0.0)
-        blocks.append(features.from_vectors(items.ids, X, name=name))
-    return blocks
 
 
 def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:

@@ -7,14 +7,11 @@ from scipy.stats import spearmanr
 from prefmover import Ratings, datasets
 from prefmover.datasets import SOURCES, folders
 from prefmover.datasets.assembly import assemble
-from prefmover.datasets.geometry import movielens_ids
 from prefmover.datasets.movielens import read_items, read_movie_tags
+from prefmover.datasets.movielens_geometry import movielens_ids
 from prefmover.datasets.tag_genome import FILES, read_genome
-from prefmover.errors import InputError
-from prefmover.evaluation import Experiment
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
-from tests.messages import names
 
 
 @pytest.fixture
@@ -153,45 +150,3 @@ def test_the_default_geometry_is_the_same_every_time(real_data):
         for _ in range(2)
     ]
     assert vectors[0].vectors.tobytes() == vectors[1].vectors.tobytes()
-
-
-def text_vectors(made_up) -> None:
-    home = made_up.folder / "movie-text-vectors"
-    home.mkdir(parents=True)
-    np.savez(home / "plots.npz", movieId=[10, 30, 20, 999], vectors=[[1.0, 0], [0.9, 0.1], [0, 1], [1, 1]])
-
-
-def test_tags_and_text(installed):
-    installed.write("ml-1m")
-    installed.more_movies("ml-1m")
-    movie_tags(installed)
-    with pytest.raises(InputError, match=names("movie-text-vectors")):
-        datasets.load("ml-1m", geometry="tags+text")
-    text_vectors(installed)
-    data = datasets.load("ml-1m", geometry="tags+text")
-    assert [(one.name, one.n_items) for one in data.geometry.blocks][1] == ("plots: 2 numbers", 3)
-    assert "plots" in data.geometry.name
-    assert data.geometry_follows_ratings
-    assert "plots" not in datasets.load("ml-1m").geometry.name  # it has to be asked for
-    with pytest.raises(InputError, match=names("tags+text", "cinema")):
-        datasets.load("cinema", geometry="tags+text")
-    with pytest.raises(InputError, match=names("tags")):
-        datasets.load("ml-1m", geometry="tags")
-
-
-def test_learned_with_and_without_text(installed):
-    installed.write("ml-1m")
-    installed.more_movies("ml-1m")
-    with pytest.raises(InputError, match=names("learned", "tags")):
-        datasets.load("ml-1m", geometry="learned")
-    movie_tags(installed)
-    data = Experiment(dataset="ml-1m", geometry="learned").load()
-    assert data.geometry_follows_ratings
-    assert not data.geometry.blocks
-    half = data.with_ratings(data.ratings.take(users=range(data.ratings.n_users // 2)))
-    assert half.geometry.digest != data.geometry.digest  # it follows the ratings that it is given
-    text_vectors(installed)
-    found = datasets.load("ml-1m", geometry="learned").geometry
-    assert "plots: 2 numbers" in [one.name for one in found.blocks]
-    with pytest.raises(InputError, match=names("learned", "cinema")):
-        datasets.load("cinema", geometry="learned")
