@@ -15,7 +15,7 @@ from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures.pmd import distances, distances_from
 from prefmover.search import _candidates as kernels
 from prefmover.search import candidates, shortlist
-from prefmover.search.checkpoint import NeighborCheckpoint
+from prefmover.search.distributed import NeighborCheckpoint
 from prefmover.search.embedding import Embedding, embed, nearest_vectors
 from prefmover.search.recall import Recall, recall_of_lists, wilson
 from tests.messages import names

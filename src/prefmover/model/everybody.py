@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
+from collections.abc import Callable
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,14 +17,14 @@ import numpy as np
 
 from prefmover._typing import Ints, Progress
 from prefmover.dataset import Dataset
-from prefmover.execution import Executor, LocalExecutor, Task
+from prefmover.execution import Executor
+from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model.lists import Lists, best_items
 from prefmover.predict.base import HOW
 from prefmover.predict.recommendations import RecommendationTable
 from prefmover.predict.selection import Selection
-from prefmover.search.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from prefmover.model.base import BaseRecommender
@@ -80,57 +80,29 @@ def recommend_all(
     data = model.data_
     everyone = np.arange(data.n_users)
     blocks = [everyone[block] for block in slices(len(everyone), BLOCK)]
-    checkpoint, parts = None, dict[int, Lists]()
+    checkpoint = None
     if folder is not None:
         checkpoint = ListCheckpoint(folder, data, selection.n)
         description = {"n": selection.n, "inputs": _digest(model, by, selection)}
         checkpoint.claim(description, len(blocks), DISK_BYTES * len(everyone) * selection.n)
-        parts = checkpoint.load(blocks)
-    if len(parts) < len(blocks):
-        _run(model, by, selection, executor, blocks, parts, checkpoint, progress)
-    in_order = [parts[number] for number in range(len(blocks))]
-    lists = Lists(*(np.concatenate(column) for column in zip(*in_order, strict=True)))
+
+    def start(_: object) -> Callable[[int], Calls[Lists]]:
+        n_bytes = _bytes(model)
+        executor.begin(n_bytes, n_bytes)
+        shared = executor.share((model, selection))  # together, so that their data travel once
+
+        def calls(number: int) -> Calls[Lists]:
+            done = yield recommend_block, (shared, by, blocks[number])
+            lists: Lists
+            lists, seconds = done.value
+            executor.summary.record(done.node, {"lists": seconds})
+            return lists
+
+        return calls
+
+    parts = run_blocks(executor, blocks, start, checkpoint=checkpoint, progress=progress)
+    lists = Lists(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return lists.to_table(data.ratings.users.tolist(), data)
-
-
-def _run(
-    model: BaseRecommender,
-    by: By,
-    selection: Selection,
-    executor: Executor,
-    blocks: list[Ints],
-    parts: dict[int, Lists],
-    checkpoint: ListCheckpoint | None,
-    progress: Progress | None,
-) -> None:
-    n_bytes = _bytes(model)
-    executor.begin(n_bytes, n_bytes)
-    executor.summary.resumed = len(parts)
-    ready = deque(number for number in range(len(blocks)) if number not in parts)
-    shared = executor.share((model, selection))  # together, so that their data travel once
-    finished, total = sum(len(blocks[number]) for number in parts), model.data_.n_users
-
-    def report(done: int, _: int = 0) -> None:
-        if progress is not None:
-            progress(min(finished + done, total), total)
-
-    def next_task() -> Task | None:
-        if not ready:
-            return None
-        number = ready.popleft()
-        return Task(number, recommend_block, (shared, by, blocks[number]), report)
-
-    report(0)
-    for done in executor.run(next_task):
-        lists, seconds = done.value
-        executor.summary.record(done.node, {"lists": seconds})
-        if checkpoint is not None:
-            checkpoint.save(done.key, lists, blocks[done.key])
-        parts[done.key] = lists
-        finished += len(blocks[done.key])
-        report(0)
-    if not isinstance(executor, LocalExecutor):
-        executor.summary.log()
 
 
 class ListCheckpoint(Checkpoint[Lists]):
@@ -140,8 +112,8 @@ class ListCheckpoint(Checkpoint[Lists]):
     inputs = "models, ratings, items or options"
 
     def __init__(self, folder: str | PathLike[str], data: Dataset, n: int) -> None:
-        super().__init__(folder, data.ratings)
-        self.n = n
+        super().__init__(folder, data.ratings.users)
+        self.ratings, self.n = data.ratings, n
 
     def _to_table(self, part: Lists, rows: Ints) -> Any:
         import pyarrow as pa

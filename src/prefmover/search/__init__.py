@@ -12,7 +12,7 @@
             sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (result.py)
 
 ``shard.py`` runs queries against some of the users; ``distributed.py`` spreads many queries over shards and
-machines, and ``checkpoint.py`` saves their results. ``nearest.py`` has the functions for all measures,
+machines, and saves finished parts. ``nearest.py`` has the functions for all measures,
 ``exhaustive.py`` the reference that computes every pair. With PMD both give the same result, bit for bit:
 distances are exact, and ties go to the earlier user.
 

@@ -21,10 +21,8 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -34,13 +32,13 @@ import numpy as np
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.csr import entries_of_rows
 from prefmover.errors import RecallWarning
-from prefmover.execution import Executor, LocalExecutor, Task
+from prefmover.execution import Executor
+from prefmover.execution.checkpoint import Calls, run_blocks
 from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.calibration import N_FEATURES
-from prefmover.search.checkpoint import NeighborCheckpoint
-from prefmover.search.distributed import digest, divide_queries, search_blocks
+from prefmover.search.distributed import NeighborCheckpoint, digest, divide_queries, search_blocks
 from prefmover.search.embedding import embed, nearest_vectors
 from prefmover.search.index import NeighborIndex
 from prefmover.search.recall import Recall, recall_of_lists
@@ -357,60 +355,36 @@ class _CandidateSearch:
 
     def _run(self, step: _Step) -> list[tuple[Ints, NeighborPositions]]:
         """Run a step, or read what is finished of it; return the part of each block, in order."""
-        executor, checkpoint = self.executor, None
-        least = max(executor.slots, -(-step.rows.size // BLOCK_QUERIES))
+        checkpoint, data = None, self.index.data
+        least = max(self.executor.slots, -(-step.rows.size // BLOCK_QUERIES))
         if self.folder is not None:
-            folder, data = self.folder / step.name, self.index.data
-            checkpoint = NeighborCheckpoint(folder, data.ratings, data.n_users)
+            checkpoint = NeighborCheckpoint(self.folder / step.name, data.ratings, data.n_users)
             least = checkpoint.claim({"step": step.name}, least)
         blocks = [step.rows[block] for block in divide_queries(step.costs, 1, least)]
-        parts = {} if checkpoint is None else checkpoint.load(blocks)
-        if len(parts) < len(blocks):
-            self._run_blocks(step, blocks, parts, checkpoint)
-        self.stats = sum((parts[number].stats for number in range(len(blocks))), self.stats)
-        return [(block, parts[number]) for number, block in enumerate(blocks)]
 
-    def _run_blocks(
-        self,
-        step: _Step,
-        blocks: list[Ints],
-        parts: dict[int, NeighborPositions],
-        checkpoint: NeighborCheckpoint | None,
-    ) -> None:
-        executor, geometry = self.executor, self.index.geometry
-        held = geometry.grid if geometry.grid is not None else geometry.vectors
-        assert held is not None
-        shared = held.nbytes + self.population.embedding.nbytes + 20 * self.index.data.ratings.n_ratings
-        executor.begin(shared, shared)
-        executor.summary.resumed = len(parts)
-        # Ids stay here: workers know items and users by position.
-        here = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
-        population = executor.share(self.population)
-        graph = None if step.graph is None else executor.share(step.graph)
-        ready = deque(number for number in range(len(blocks)) if number not in parts)
-        finished = sum(blocks[number].size for number in parts)
+        def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
+            executor, geometry = self.executor, self.index.geometry
+            held = geometry.grid if geometry.grid is not None else geometry.vectors
+            assert held is not None
+            n_bytes = held.nbytes + self.population.embedding.nbytes + 20 * data.ratings.n_ratings
+            executor.begin(n_bytes, n_bytes)
+            # Ids stay here: workers know items and users by position.
+            here = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
+            population = executor.share(self.population)
+            graph = None if step.graph is None else executor.share(step.graph)
 
-        def report(before: int, done: int, _: int = 0) -> None:
-            if self.progress is not None:
-                self.progress(before + done, step.rows.size)
+            def calls(number: int) -> Calls[NeighborPositions]:
+                function, *arguments = step.arguments(here, population, graph, blocks[number])
+                done = yield function, tuple(arguments)
+                part: NeighborPositions = done.value
+                executor.summary.record(done.node, part.stats.seconds, part.stats.solved)
+                return part
 
-        def next_task() -> Task | None:
-            if not ready:
-                return None
-            number = ready.popleft()
-            function, *values = step.arguments(here, population, graph, blocks[number])
-            return Task(number, function, tuple(values), partial(report, finished))
+            return calls
 
-        for done in executor.run(next_task):
-            part: NeighborPositions = done.value
-            parts[done.key] = part
-            executor.summary.record(done.node, part.stats.seconds, part.stats.solved)
-            if checkpoint is not None:
-                checkpoint.save(done.key, part, blocks[done.key])
-            finished += blocks[done.key].size
-            report(finished, 0)
-        if not isinstance(executor, LocalExecutor):
-            executor.summary.log()
+        parts = run_blocks(self.executor, blocks, start, checkpoint=checkpoint, progress=self.progress)
+        self.stats = sum((part.stats for part in parts), self.stats)
+        return list(zip(blocks, parts, strict=True))
 
 
 def _enough(ranks: Ints, lost: float, least: int, most: int) -> int:

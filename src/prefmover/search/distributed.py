@@ -15,21 +15,19 @@ the checkpoint. The division does not change any distance or neighbor, nor does 
 
 import hashlib
 import json
-from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
 from prefmover.data.ratings import Ratings
-from prefmover.execution import Executor, LocalExecutor, Task
+from prefmover.execution import Executor
+from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.items.geometry import ItemGeometry
-from prefmover.search.checkpoint import NeighborCheckpoint
 from prefmover.search.index import MANY, NeighborIndex
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import (
@@ -156,13 +154,59 @@ def divide_queries(sizes: Ints, shard_ratings: int, least: int) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(share)) + 1)
 
 
-@dataclass(slots=True)
-class _Block:
-    """A block in progress: its queries, the shards that are left, and the lists so far."""
+class NeighborCheckpoint(Checkpoint[NeighborPositions]):
+    """A folder of finished parts of a search for the k nearest users: user, neighbors, distances."""
 
-    queries: Queries
-    left: deque[int]
-    lists: NeighborPositions
+    job = "search"
+    inputs = "ratings, geometry, users or k"
+
+    def __init__(self, folder: str | PathLike[str], ratings: Ratings, k: int) -> None:
+        super().__init__(folder, ratings.users)
+        self.ratings, self.k = ratings, k
+
+    def _to_table(self, part: NeighborPositions, rows: Ints) -> Any:
+        import pyarrow as pa
+
+        users = self.users
+        id_type = pa.array(users[:1].tolist()).type
+        offsets = pa.array(part.indptr.astype(np.int32))
+        neighbors = pa.array(users[part.neighbors].tolist(), id_type)
+        columns = {
+            "user": pa.array(users[rows].tolist()),
+            "neighbors": pa.ListArray.from_arrays(offsets, neighbors),
+            "distances": pa.ListArray.from_arrays(offsets, pa.array(part.values)),
+        }
+        stats = json.dumps({"counts": part.stats.counts, "seconds": part.stats.seconds})
+        return pa.table(columns).replace_schema_metadata({"stats": stats})
+
+    def _from_table(self, table: Any, rows: Ints) -> NeighborPositions:
+        stats = json.loads(table.schema.metadata[b"stats"])
+        lists, distances = (table[name].combine_chunks() for name in ("neighbors", "distances"))
+        if lists.value_lengths() != distances.value_lengths():
+            raise ValueError("it has different numbers of distances and neighbors")
+        if len(stats["counts"]) != len(SearchStats().counts):
+            raise ValueError("its statistics are not complete")
+        counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        part = NeighborPositions(
+            np.concatenate(([0], np.cumsum(counts))),
+            self.ratings.user_positions(lists.flatten().to_pylist()),
+            distances.flatten().to_numpy(zero_copy_only=False),
+            SearchStats(*stats["counts"], seconds=stats["seconds"]),
+        )
+        self._check(part)
+        return part
+
+    def _check(self, part: NeighborPositions) -> None:
+        """Raise a ValueError unless a search could have made these lists."""
+        if (part.counts > self.k).any():
+            raise ValueError(f"a list has more than {self.k} neighbors")
+        owner = np.repeat(np.arange(part.counts.size), part.counts)
+        same = owner[1:] == owner[:-1]
+        in_order = (part.values[1:] >= part.values[:-1]) | ~same
+        if not (part.values >= 0).all() or np.isinf(part.values).any() or not in_order.all():
+            raise ValueError("distances are negative, missing or not in order")
+        if np.unique(np.stack((owner, part.neighbors)), axis=1).shape[1] < owner.size:
+            raise ValueError("a list has a neighbor twice")
 
 
 @dataclass
@@ -190,82 +234,51 @@ class _BlockSearch:
         indptr = self.index.data.preferences.indptr
         most = max(int(indptr[stop] - indptr[start]) for start, stop in self.ranges)
         sizes = np.diff(self.queries.preferences.indptr)[self.rows]
-        blocks = [self.rows[chosen] for chosen in divide_queries(sizes, most, least)]
-        parts = {} if checkpoint is None else checkpoint.load(blocks)
-        if len(parts) < len(blocks):
-            self._search(blocks, parts, checkpoint)
+        self.blocks = [self.rows[chosen] for chosen in divide_queries(sizes, most, least)]
+        parts = run_blocks(
+            self.executor, self.blocks, self._start,
+            tasks_per_block=len(self.ranges), checkpoint=checkpoint, progress=self.progress,
+        )  # fmt: skip
         lists = {
-            row: parts[number].row(k)
-            for number, rows in enumerate(blocks)
+            row: part.row(k)
+            for rows, part in zip(self.blocks, parts, strict=True)
             for k, row in enumerate(rows.tolist())
         }
-        return lists, sum((parts[number].stats for number in range(len(blocks))), SearchStats())
+        return lists, sum((part.stats for part in parts), SearchStats())
 
-    def _search(
-        self, blocks: list[Ints], parts: dict[int, NeighborPositions], checkpoint: NeighborCheckpoint | None
-    ) -> None:
-        executor, index, ranges = self.executor, self.index, self.ranges
-        ready = deque(number for number in range(len(blocks)) if number not in parts)
+    def _start(self, parts: Mapping[int, NeighborPositions]) -> Callable[[int], Calls[NeighborPositions]]:
+        """Share what tasks read; return a function from the number of a block to its tasks."""
+        executor, index, queries = self.executor, self.index, self.queries
         executor.begin(*self._bytes())
-        executor.summary.resumed = len(parts)
         # Ids stay here: workers know items and users by position.
         geometry = executor.share(replace(index.geometry, items=np.arange(index.geometry.n_items)))
-        shards = [executor.share(Shard.from_preferences(index.data.preferences, *ends)) for ends in ranges]
+        shards = [
+            executor.share(Shard.from_preferences(index.data.preferences, *ends)) for ends in self.ranges
+        ]
         tables = [
             executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE
             for shard in shards
         ]
-        known = _KnownPairs(blocks, ranges, self.queries.positions)
+        known = _KnownPairs(self.blocks, self.ranges, queries.positions)
         for number, part in parts.items():
-            positions = np.repeat(self.queries.positions[blocks[number]], part.counts)
+            positions = np.repeat(queries.positions[self.blocks[number]], part.counts)
             known.add(SolvedPairs(positions, part.neighbors, part.values))
-        in_progress: dict[int, _Block] = {}
-        finished = sum(blocks[number].size for number in parts) * len(ranges)
-        steps = self.rows.size * len(ranges)
 
-        def report(before: int, done: int, _: int = 0) -> None:
-            if self.progress is not None:
-                self.progress(min(before + done, steps) // len(ranges), self.rows.size)
+        def calls(number: int) -> Calls[NeighborPositions]:
+            rows = self.blocks[number]
+            lists = NeighborPositions.empty(rows.size)
+            mine = Queries(queries.preferences.take(rows), queries.positions[rows])
+            for turn in range(len(shards)):
+                at = (number + turn) % len(shards)
+                here = geometry, shards[at], tables[at]
+                done = yield search_block, (*here, mine, lists, self.k, known.take(number, at))
+                improved, solved = done.value
+                executor.summary.record(done.node, improved.stats.seconds, improved.stats.solved)
+                known.add(solved)
+                lists = improved._replace(stats=lists.stats + improved.stats)
+            return lists
 
-        def next_task() -> Task | None:
-            if not ready:
-                return None
-            number = ready.popleft()
-            if number not in in_progress:
-                in_progress[number] = self._begin(blocks[number], number)
-            block = in_progress[number]
-            at = block.left[0]
-            here = geometry, shards[at], tables[at]
-            arguments = *here, block.queries, block.lists, self.k, known.take(number, at)
-            return Task((number, at), search_block, arguments, partial(report, finished))
-
-        for done in executor.run(next_task):
-            number, at = done.key
-            block, (lists, solved) = in_progress[number], done.value
-            executor.summary.record(done.node, lists.stats.seconds, lists.stats.solved)
-            known.add(solved)
-            block.lists = lists._replace(stats=block.lists.stats + lists.stats)
-            block.left.remove(at)
-            finished += blocks[number].size
-            if block.left:
-                ready.appendleft(number)
-            else:
-                parts[number] = block.lists
-                if checkpoint is not None:
-                    checkpoint.save(number, block.lists, blocks[number])
-                del in_progress[number]
-            report(finished, 0)
-        if not isinstance(executor, LocalExecutor):
-            executor.summary.log()
-
-    def _begin(self, rows: Ints, number: int) -> _Block:
-        p = self.queries.preferences
-        _, entries = entries_of_rows(p.indptr, rows)
-        indptr = np.concatenate(([0], np.cumsum(np.diff(p.indptr)[rows])))
-        some = Preferences(indptr, p.indices[entries].astype(np.int32), p.mass[entries], p.total[rows])
-        turn = deque(range(len(self.ranges)))
-        turn.rotate(-number)
-        return _Block(Queries(some, self.queries.positions[rows]), turn, NeighborPositions.empty(rows.size))
+        return calls
 
     def _bytes(self) -> tuple[int, int]:
         """Return the bytes of all shared values, and of those that one task reads."""
