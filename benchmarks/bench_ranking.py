@@ -24,7 +24,7 @@ from prefmover.evaluation import evaluate, metrics
 from prefmover.evaluation.lists import Question, check_lists
 from prefmover.evaluation.scoring import ScoredLists
 from prefmover.model import Recommender
-from prefmover.predict.selection import Selection
+from prefmover.rank.selection import Selection
 
 OURS = "Recommender()"
 PEERS = ("ease", "item-knn", "user-knn", "liked-popularity", "popularity")

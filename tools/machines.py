@@ -43,7 +43,7 @@ MACHINES: dict[str, dict[str, str]] = {
 }
 """Environments by name. A processor without AVX-512 cannot be told that it has it: SkylakeX falls back."""
 
-NUMERIC = ("tests/measures", "tests/predict", "tests/model", "tests/search/test_candidates.py")
+NUMERIC = ("tests/measures", "tests/predict", "tests/rank", "tests/model", "tests/search/test_candidates.py")
 """Tests of what rests on BLAS, exponentials or logarithms. The solver and the exact search do not: they use
 whole numbers, and ``tests/reliability/test_determinism.py`` compares their bytes on two machines."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from prefmover.errors import InputError
 from prefmover.model import storage
-from prefmover.predict.base import UserState
+from prefmover.predict.predictor import UserState
 
 
 class ModelContract:

@@ -12,7 +12,7 @@ from prefmover.execution import jit
 from prefmover.items import _angles
 from prefmover.measures import _pmd
 from prefmover.ot import _simplex
-from prefmover.predict import _knn, _regression, regression
+from prefmover.predict import _knn, _sparse_sums, gaussian_process
 
 
 def both(kernel, args, *outputs):
@@ -79,24 +79,24 @@ def test_sums_and_means_have_the_same_bits():
     values, rows = rng.random(5, np.float32), rng.random((4, 7), np.float32)
     begin, end = indptr[:-1].astype(np.int64), indptr[1:].astype(np.int64)
     args = begin, end, indices, values, rows, 0, 3
-    compiled, plain = both(_regression.add_rows, args, np.zeros((3, 7), np.float32))
+    compiled, plain = both(_sparse_sums.add_rows, args, np.zeros((3, 7), np.float32))
     assert compiled == plain
     numbers, more = rng.random(4), rng.random(3)
     for kernel, args, n in (
-        (_regression.sum_entries, (begin, end, values, 0, 3), 3),
-        (_regression.sum_numbers, (begin, end, indices, numbers, 0, 3), 3),
-        (_regression.subtract, (begin, end, indices, values, more, numbers, 0.5, 0, 3), 5),
+        (_sparse_sums.sum_entries, (begin, end, values, 0, 3), 3),
+        (_sparse_sums.sum_numbers, (begin, end, indices, numbers, 0, 3), 3),
+        (_sparse_sums.subtract, (begin, end, indices, values, more, numbers, 0.5, 0, 3), 5),
     ):
         compiled, plain = both(kernel, args, np.empty(n))
         assert compiled == plain
     left = rng.random((3, 7), np.float32)
     args = begin, end, indices, values, more, more, more, numbers, numbers, left, rows, 0, 3
-    compiled, plain = both(_regression.products, args, np.empty(5))
+    compiled, plain = both(_sparse_sums.products, args, np.empty(5))
     assert compiled == plain
     many = np.empty(5)
-    _regression.many_products(*args, many)  # never interpreted
+    _sparse_sums.many_products(*args, many)  # never interpreted
     assert compiled[1][0] == pytest.approx(many, rel=1e-6)  # inner products may be added in any order
-    assert 10 * regression.MANY > jit.STEPS_BEFORE_COMPILING
+    assert 10 * gaussian_process.MANY > jit.STEPS_BEFORE_COMPILING
     lists, entries = np.array([0, 3, 3, 6]), np.array([2, -1, 0, 1, 3, 4])
     args = lists, entries, rng.random(6), rng.normal(size=5), 0.5, np.array([1, 2, 5])
     outputs = np.empty((3, 3)), np.empty((3, 3), np.int32), np.empty((3, 3), np.int32)

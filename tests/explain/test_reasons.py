@@ -10,7 +10,8 @@ from prefmover import Dataset, KNNRecommender, Ratings, Recommender, datasets, n
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.explain import reasons
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict import RankingSettings, similarity
+from prefmover.predict import similarity
+from prefmover.rank import RankingSettings
 from tests.messages import names
 
 SETTINGS = RankingSettings(item_penalty=30.0)

@@ -11,7 +11,7 @@ from prefmover.errors import InputError
 from prefmover.execution import LocalExecutor
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import KNNRecommender, Recommender, everybody
-from prefmover.predict import RankingSettings
+from prefmover.rank import RankingSettings
 from tests.messages import names
 
 BOTH = pytest.mark.parametrize("kind", [Recommender, KNNRecommender], ids=["kernel", "knn"])

@@ -6,7 +6,8 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import Recommender
-from prefmover.predict import Covariance, RankingSettings
+from prefmover.predict import Covariance
+from prefmover.rank import RankingSettings
 from tests.contracts.model import ModelContract
 from tests.messages import names
 from tests.predict.conftest import make_data

@@ -9,7 +9,7 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure
 from prefmover.model import KNNRecommender, Recommender, storage
-from prefmover.predict import RankingSettings
+from prefmover.rank import RankingSettings
 from tests.messages import names
 
 BOTH = pytest.mark.parametrize("kind", [Recommender, KNNRecommender], ids=["kernel", "knn"])

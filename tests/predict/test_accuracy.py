@@ -9,7 +9,8 @@ from prefmover.measures import Measure
 from prefmover.measures.pmd import distances
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.recommender import PMD_WEIGHT
-from prefmover.predict import Centering, Covariance, RankingSettings
+from prefmover.predict import Centering, Covariance
+from prefmover.rank import RankingSettings
 
 
 @pytest.fixture(scope="module")

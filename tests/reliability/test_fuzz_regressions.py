@@ -21,7 +21,7 @@ from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
 from prefmover.items.table import read_item_table
-from prefmover.predict.user_kernel import UserKernel
+from prefmover.predict.low_rank import UserKernel
 from tests.messages import names
 
 

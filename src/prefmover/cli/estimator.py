@@ -13,7 +13,7 @@ from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base_recommender import BaseRecommender
 
 DEFAULT_ONLY = ("landmarks", "seed")
 KNN_ONLY = ("k", "centering", "neighborhood", "shrinkage")

@@ -74,7 +74,7 @@ def neighbors(
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
-    from prefmover.predict.inputs import guest_ratings
+    from prefmover.model.inputs import guest_ratings
     from prefmover.search import nearest
 
     check_users(user, rated, all_users, together, cluster, out, "neighbors.parquet")

@@ -20,8 +20,8 @@ from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.model.together import GroupRecommendations
-    from prefmover.predict.recommendations import RecommendationTable
+    from prefmover.model.groups import GroupRecommendations
+    from prefmover.rank.recommendations import RecommendationTable
 
 EXAMPLES = (
     "prefmover recommend --dataset cinema --user petra-h -n 5",
@@ -115,7 +115,7 @@ def recommend(
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
-    from prefmover.predict.selection import Selection
+    from prefmover.rank.selection import Selection
 
     check_users(user, rated, all_users, together, cluster, out, "recommendations.parquet")
     if combine and not together:

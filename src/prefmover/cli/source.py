@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.items.table import ItemFiles
     from prefmover.measures import Measure
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base_recommender import BaseRecommender
 
 
 @dataclass(slots=True)

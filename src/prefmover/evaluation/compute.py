@@ -32,10 +32,10 @@ from prefmover.evaluation.record import (
 from prefmover.evaluation.search import search_lists, search_ratings
 from prefmover.measures import find_measure
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.model.base import BaseRecommender
-from prefmover.predict.base import clip
+from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.knn import KNNPredictor
-from prefmover.predict.ranking_tuning import TRAIN_SHARE, sample_users
+from prefmover.predict.predictor import clip
+from prefmover.rank.tuning import TRAIN_SHARE, sample_users
 
 __all__ = ["TrainTest", "compute_record"]
 

@@ -40,8 +40,8 @@ from prefmover.measures.calibration import estimated_distances
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
-from prefmover.predict.base import clip
 from prefmover.predict.centering import Centering, CenteringName
+from prefmover.predict.predictor import clip
 
 __all__ = ["ControlRecommender", "agreement", "estimated", "mean_vector", "uniform"]
 

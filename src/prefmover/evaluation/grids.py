@@ -6,7 +6,7 @@ at one split of MovieLens-100K (share .8, seed 0), where their test nDCG was low
 parts of that split and of share .1 chose their edge. That can favor these methods, not the default model.
 
 The default model chooses by itself in its fit, among at most 22 settings
-(:mod:`prefmover.predict.ranking_tuning`); a budget of 24 gives others at least as many.
+(:mod:`prefmover.rank.tuning`); a budget of 24 gives others at least as many.
 
 Surprise's grids begin with its defaults. They were written down before any of their results was seen.
 """

@@ -31,7 +31,7 @@ from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, 
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
-from prefmover.predict.item_side import ItemSide
+from prefmover.rank.ease import ItemSide
 
 BLOCK_ITEMS = 1000  # that item-knn compares with all at a time
 

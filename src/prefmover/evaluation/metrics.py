@@ -26,7 +26,7 @@ from prefmover._typing import Bools, Floats, Ints
 from prefmover.errors import InputError
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.ndcg import discounts, ideal_dcg
+from prefmover.rank.ndcg import discounts, ideal_dcg
 
 __all__ = [
     "PER_USER",

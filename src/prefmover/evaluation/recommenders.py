@@ -307,7 +307,7 @@ def create(
     """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
     from prefmover.evaluation import controls, kernel_ridge, list_peers, peers
     from prefmover.model import KNNRecommender, Recommender
-    from prefmover.predict import RankingSettings
+    from prefmover.rank import RankingSettings
 
     e, name, family = experiment, method.method, method.family
     average: dict[str, Any] = {"centering": e.centering, "shrinkage": e.shrinkage, "n_threads": n_threads}

@@ -28,7 +28,7 @@ from prefmover.evaluation.lists import Question, check_lists
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.evaluation.record import RatingTrial, RatingTuning, Trial, Tuning
 from prefmover.evaluation.scoring import ScoringRecommender
-from prefmover.predict.base import clip
+from prefmover.predict.predictor import clip
 
 __all__ = ["MAX_USERS", "Found", "search_lists", "search_ratings", "validation_part", "validation_question"]
 

@@ -1,7 +1,7 @@
 r"""Which terms of a score are reasons that a person can check.
 
 An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like
-(:mod:`prefmover.predict.co_likes`), and its item is related to the recommended one, which means one of two
+(:mod:`prefmover.rank.co_likes`), and its item is related to the recommended one, which means one of two
 things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
@@ -42,10 +42,10 @@ from prefmover.explain.recommendation import (
     RecommendationExplanation,
 )
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.base import UserState
-from prefmover.predict.co_likes import likes_among
-from prefmover.predict.ranker import NearerThan, Ranker
-from prefmover.predict.ranking import SideScores
+from prefmover.predict.predictor import UserState
+from prefmover.rank.co_likes import likes_among
+from prefmover.rank.ranker import NearerThan, Ranker
+from prefmover.rank.two_sided import SideScores
 
 __all__ = ["explain_items"]
 
@@ -196,7 +196,7 @@ class _OwnRatings:
     distances
         (items, at) distances of the items to theirs; None without a geometry.
     n_both, lift
-        (items, at) from :class:`~prefmover.predict.co_likes.CoLikes`.
+        (items, at) from :class:`~prefmover.rank.co_likes.CoLikes`.
     related
         (items, at) whether they are related.
     """

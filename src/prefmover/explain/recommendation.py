@@ -1,6 +1,6 @@
 r"""Why an item is recommended: the user's own likes, and what people with the user's taste gave it.
 
-The score of a recommendation is a sum of two sides (:mod:`prefmover.predict.ranking`): what each of the
+The score of a recommendation is a sum of two sides (:mod:`prefmover.rank.two_sided`): what each of the
 user's own ratings adds, and what each other user adds. Most of these terms are too small or too odd to be a
 reason. An explanation names those that a person can check (:mod:`prefmover.explain.reasons`) and sums the
 rest, so that the parts add up to the score.
@@ -53,7 +53,7 @@ class NeighborRating(NamedTuple):
     user, rating
         The neighbor's id, and rating of the item.
     likes_it
-        Whether the rating is a like (:mod:`prefmover.predict.co_likes`).
+        Whether the rating is a like (:mod:`prefmover.rank.co_likes`).
     value
         What the neighbor adds to the score.
     measure_value

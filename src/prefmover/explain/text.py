@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from prefmover.explain.recommendation import NeighborRating, OwnRating, RecommendationExplanation
     from prefmover.measures.breakdown import Flow
     from prefmover.ot import Certificate
-    from prefmover.predict.base import Contribution
-    from prefmover.predict.recommendations import Recommendation
+    from prefmover.predict.predictor import Contribution
+    from prefmover.rank.recommendations import Recommendation
 
 __all__ = [
     "member_reason",

@@ -22,12 +22,12 @@ from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model.lists import Lists, best_items
-from prefmover.predict.base import HOW
-from prefmover.predict.recommendations import RecommendationTable
-from prefmover.predict.selection import Selection
+from prefmover.predict.predictor import HOW
+from prefmover.rank.recommendations import RecommendationTable
+from prefmover.rank.selection import Selection
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base_recommender import BaseRecommender
     from prefmover.model.lists import By
 
 __all__ = ["recommend_all"]

@@ -16,16 +16,16 @@ import numpy as np
 
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base import BaseRecommender
-from prefmover.predict.base import Predictor
+from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.implicit import ImplicitPredictor
 from prefmover.predict.knn import KNNPredictor, Neighborhood
-from prefmover.predict.ranker import VoteRanker
-from prefmover.predict.ranking import likes_of
-from prefmover.predict.similar_items import SimilarItems
+from prefmover.predict.predictor import Predictor
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
+from prefmover.rank.ranker import VoteRanker
+from prefmover.rank.similar_items import SimilarItems
+from prefmover.rank.two_sided import likes_of
 
 __all__ = ["KNNRecommender"]
 

@@ -12,13 +12,13 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.threads import slices
-from prefmover.predict.base import UserState, clip, how_predicted
-from prefmover.predict.ranking import SideScores
-from prefmover.predict.recommendations import RecommendationTable
-from prefmover.predict.selection import Selection
+from prefmover.predict.predictor import UserState, clip, how_predicted
+from prefmover.rank.recommendations import RecommendationTable
+from prefmover.rank.selection import Selection
+from prefmover.rank.two_sided import SideScores
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base_recommender import BaseRecommender
 
 __all__ = ["By", "Lists", "best_items", "check_by", "item_scores"]
 

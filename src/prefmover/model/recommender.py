@@ -28,17 +28,17 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
 from prefmover.measures.calibration import N_FEATURES, Calibration
-from prefmover.model.base import Arrays, BaseRecommender
-from prefmover.predict.base import Predictor
+from prefmover.model.base_recommender import Arrays, BaseRecommender
+from prefmover.predict.gaussian_process import Covariance, require_room
+from prefmover.predict.gp_predictor import KernelPredictor, LandmarkValues, compare_with_landmarks
 from prefmover.predict.implicit import ImplicitPredictor
-from prefmover.predict.kernel import KernelPredictor, LandmarkValues, compare_with_landmarks
-from prefmover.predict.ranker import TwoSidedRanker
-from prefmover.predict.ranking import RankingSettings
-from prefmover.predict.ranking_tuning import choose_settings
-from prefmover.predict.regression import Covariance, require_room
+from prefmover.predict.low_rank import check_array
+from prefmover.predict.predictor import Predictor
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.tuning import Settings
-from prefmover.predict.user_kernel import check_array
+from prefmover.rank.ranker import TwoSidedRanker
+from prefmover.rank.tuning import choose_settings
+from prefmover.rank.two_sided import RankingSettings
 
 __all__ = ["PMD_WEIGHT", "Recommender"]
 
@@ -56,7 +56,7 @@ class Recommender(BaseRecommender):
     """Predict ratings from the ratings of similar users on similar items, all at once, with reasons.
 
     Ratings are modeled by a Gaussian process over users and items: each rating contributes to the
-    predictions of similar users and similar items (:mod:`prefmover.predict.regression`). It is the most
+    predictions of similar users and similar items (:mod:`prefmover.predict.gaussian_process`). It is the most
     accurate model of the package. :class:`~prefmover.model.KNNRecommender` is the model of the paper.
 
     Parameters
@@ -139,7 +139,7 @@ class Recommender(BaseRecommender):
         if not isinstance(settings["covariance"], Covariance):
             raise InputError(f"covariance is {settings['covariance']!r}; give a prefmover.predict.Covariance")
         if not isinstance(settings["ranking"], RankingSettings | None):
-            raise InputError(f"ranking is {settings['ranking']!r}; give a prefmover.predict.RankingSettings")
+            raise InputError(f"ranking is {settings['ranking']!r}; give a prefmover.rank.RankingSettings")
 
     def _check_size(self, data: Dataset) -> None:
         if not data.ratings.implicit:

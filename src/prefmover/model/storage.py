@@ -18,13 +18,13 @@ from prefmover.items.contribution import Contribution
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.model.folder import StoredModel, read, write
-from prefmover.predict.ranking import RankingSettings
-from prefmover.predict.regression import Covariance
+from prefmover.predict.gaussian_process import Covariance
+from prefmover.predict.low_rank import check_array, quick_checks
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.user_kernel import check_array, quick_checks
+from prefmover.rank.two_sided import RankingSettings
 
 if TYPE_CHECKING:
-    from prefmover.model.base import BaseRecommender
+    from prefmover.model.base_recommender import BaseRecommender
 
 __all__ = ["load", "save"]
 

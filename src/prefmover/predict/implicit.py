@@ -8,7 +8,7 @@ from typing import Self
 from prefmover._typing import Ints, Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.predict.base import Baseline, Contribution, Predictor, Scores, UserState
+from prefmover.predict.predictor import Baseline, Contribution, Predictor, Scores, UserState
 
 __all__ = ["ImplicitPredictor"]
 

@@ -1,7 +1,7 @@
 """ItemKernel: the covariance of items in low rank, from their distances to landmarks.
 
 k_I(i, j) = exp(-η d(i, j)) is stored in factors, ΨΨᵀ + diag(χ), as the covariance of users is
-(:mod:`prefmover.predict.user_kernel`). So nothing is as large as all pairs of items, neither while fitting
+(:mod:`prefmover.predict.low_rank`). So nothing is as large as all pairs of items, neither while fitting
 nor afterward. Up to :data:`MAX_EXACT` items, all are landmarks, and nothing is approximated. Beyond that,
 items with more ratings are more likely to be landmarks. On MovieLens-100K, where all 1,682 items could be
 landmarks, 512 of them cost .0003 of MAE.
@@ -16,7 +16,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.user_kernel import Singles, UserKernel
+from prefmover.predict.low_rank import Singles, UserKernel
 
 __all__ = ["LANDMARKS", "MAX_EXACT", "ItemKernel"]
 

@@ -27,8 +27,8 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.threads import run, slices
-from prefmover.predict.base import Baseline, Contribution, Predictor, Scores, UserState
 from prefmover.predict.centering import Centering
+from prefmover.predict.predictor import Baseline, Contribution, Predictor, Scores, UserState
 
 __all__ = ["AllK", "KNNPredictor", "Neighborhood"]
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
@@ -27,7 +28,7 @@ from prefmover.measures.calibration import (
     estimate_to_landmarks,
     nearest_items,
 )
-from prefmover.measures.pairs import Pairs, compute, entries_of_rows
+from prefmover.measures.pairs import Pairs, compute
 from prefmover.measures.pairwise import value_blocks, values
 from prefmover.measures.pmd import distances_from
 from prefmover.measures.space import item_space

@@ -13,8 +13,8 @@ from prefmover._greedy import is_better
 from prefmover._typing import Progress
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError
-from prefmover.predict.base import Predictor, clip
-from prefmover.predict.regression import Covariance
+from prefmover.predict.gaussian_process import Covariance
+from prefmover.predict.predictor import Predictor, clip
 from prefmover.predict.similarity import UserSimilarity
 
 __all__ = ["Settings", "tuned"]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from cachetools import LRUCache
 
-from prefmover.predict.base import UserState
+from prefmover.predict.predictor import UserState
 
 __all__ = ["GuestKey", "GuestStates"]
 

@@ -24,10 +24,10 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairwise import values
-from prefmover.model.base import BaseRecommender
-from prefmover.predict.base import UserState
-from prefmover.predict.recommendations import RECOMMENDATION_FIELDS, Recommendation
+from prefmover.model.base_recommender import BaseRecommender
+from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendation
 from prefmover.server import schemas
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.guests import GuestKey, GuestStates

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.model.base import BaseRecommender
+from prefmover.model.base_recommender import BaseRecommender
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.handlers import Handlers

@@ -1,0 +1,96 @@
+"""Pairs and guests' ratings in every form that the public methods take, checked and turned into positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prefmover._typing import Ints
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import Split
+from prefmover.errors import InputError
+from prefmover.predict.predictor import UserState
+
+__all__ = ["guest_ratings", "pair_columns", "user_ratings"]
+
+
+def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints, Ints]:
+    """Return the user and item ids of pairs, and their positions in the known ratings; -1 if unknown.
+
+    The pairs have one of the forms of :meth:`prefmover.model.Recommender.predict`.
+    """
+    if not isinstance(pairs, Ratings | Split):
+        user_ids, item_ids = _id_columns(pairs)
+        users, items = known.find_users(user_ids), known.find_items(item_ids)
+        for k in np.flatnonzero(users < 0).tolist():
+            known.check_mistaken(user=None if isinstance(user_ids[k], UserState) else user_ids[k])
+        for k in np.flatnonzero(items < 0).tolist():
+            known.check_mistaken(item=item_ids[k])
+        return user_ids, item_ids, users, items
+    if isinstance(pairs, Split):
+        table, users, items = pairs.train, pairs.users, pairs.items
+    else:
+        table, users, items = pairs, pairs.rows(), pairs.matrix.indices.astype(np.int64)
+    user_positions, item_positions = known.find_users(table.users), known.find_items(table.items)
+    ids = table.users[users].tolist(), table.items[items].tolist()
+    return *ids, user_positions[users], item_positions[items]
+
+
+def _id_columns(pairs: Any) -> tuple[list[Any], list[Any]]:
+    if isinstance(pairs, np.ndarray):
+        pairs = pairs.tolist()
+    if isinstance(pairs, list | tuple):
+        try:
+            both = [(user, item) for user, item in pairs]
+        except (TypeError, ValueError):
+            raise InputError("expected a list of (user, item) pairs") from None
+        return [user for user, _ in both], [item for _, item in both]
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(pairs, eager_only=True)
+    except TypeError:
+        raise InputError(
+            "expected a list of (user, item) pairs, a frame with columns user and item, Ratings or a Split, "
+            f"got {type(pairs).__name__}"
+        ) from None
+    for name in ("user", "item"):
+        if name not in frame.columns:
+            raise InputError(f"the frame has no column {name!r}; it has {', '.join(frame.columns)}")
+    return frame["user"].to_list(), frame["item"].to_list()
+
+
+def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
+    """Return ``{item: rating}`` as the ratings of one user over the known items, on the known scale.
+
+    For implicit feedback it is ``{item: count}``.
+    """
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+        raise InputError(f"name is {name!r}; give a text or a whole number")
+    if isinstance(ratings, Mapping) and ratings and name in known:
+        raise InputError(f"there is a user {name!r} already; pass another name=")
+    return user_ratings(known, ratings, name)
+
+
+def user_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
+    """Return ``{item: rating}`` as the ratings of a user, known or not, checked as those of a guest are."""
+    if not isinstance(ratings, Mapping):
+        raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
+    if not ratings:
+        raise InputError(f"{name!r} has no ratings; give at least one, as {{item: rating}}")
+    scale = known.scale
+    items = np.array([known.item_position(item) for item in ratings], dtype=np.int64)
+    try:
+        values = np.array([float(value) for value in ratings.values()])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"ratings must be numbers: {error}") from None
+    if scale.implicit:
+        return known.one_user(name, items, scale.strengths(values))
+    for item, value in zip(ratings, values.tolist(), strict=True):
+        if not scale.lowest <= value <= scale.highest:
+            raise InputError(
+                f"the rating of {item!r} is {value:g}; the scale is {scale.lowest:g} to {scale.highest:g}"
+            )
+    return known.one_user(name, items, values)

@@ -1,0 +1,316 @@
+r"""The item side of a ranking: what a user's own likes say about other items (EASE).
+
+Each column of the likes Y (users x items) is predicted from the other columns by ridge regression, all at
+once and in closed form (Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", 2019):
+
+.. math:: P = (Y^T Y + \lambda I)^{-1}, \qquad B_{ij} = -P_{ij} / P_{jj}\;(i \ne j), \qquad B_{jj} = 0.
+
+The score of item j for a user with likes y is Σ_i y_i B_ij: a sum over the items that the user has rated,
+which is the reason to recommend j. With fewer users than items the same numbers come from a smaller inverse,
+G = (YYᵀ + λI)⁻¹ over users:
+
+.. math:: B = Y^T M - \mathrm{diag}(c), \qquad M_{uj} = (GY)_{uj} / (1 - c'_j), \qquad
+          c'_j = \sum_u Y_{uj} (GY)_{uj}, \qquad c_j = c'_j / (1 - c'_j).
+
+With more than :data:`MAX_DENSE` users and more items than that, the inverse is over the items that are rated
+most, the *head*. Each other item, of the *tail*, is predicted from the :data:`NEAR` items of the head that it
+has most in common with, H, by a ridge regression of its own:
+
+.. math:: B_{Hj} = (Y_H^T Y_H + \lambda I)^{-1} Y_H^T Y_j, \qquad j \text{ in the tail}.
+
+So every item with ratings has a score. Ratings of items of the tail predict nothing here; the user side knows
+them. Weights of similar content (:mod:`prefmover.rank.content`) are added to B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints
+from prefmover.errors import InputError
+from prefmover.execution.memory import require
+from prefmover.execution.threads import slices
+from prefmover.predict.low_rank import Singles, check_array
+from prefmover.predict.sparse_sums import sum_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
+
+__all__ = ["MAX_DENSE", "ItemSide"]
+
+MAX_DENSE = 12_000
+"""The largest matrix to invert. With more users and more items, the items rated most are the head."""
+
+NEAR = 20
+"""Items of the head from which an item of the tail is predicted."""
+
+BLOCK_COLUMNS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSide:
+    """B = L R - diag(c) over the items that take part, in one of two forms.
+
+    Attributes
+    ----------
+    n_items
+        The number of all items; the scores of those that take no part are 0.
+    items
+        Positions of the items that take part: those with ratings, at most :data:`MAX_DENSE` if B is dense
+        (the head).
+    likes
+        (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B.
+    right
+        R: (items, items) or (n_users, items).
+    diagonal
+        (items,) c.
+    sparse
+        (n_items, n_items) weights that are added to those above: similar content, and the columns of the
+        tail. None if there are none.
+
+    Examples
+    --------
+    Two users like a and b, one likes c:
+
+    >>> from scipy.sparse import csr_array
+    >>> side = ItemSide.fit(csr_array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]]), penalty=1.0)
+    >>> side.weights(np.arange(3), np.arange(3)).round(4) + 0.0
+    array([[0.    , 0.6667, 0.    ],
+           [0.6667, 0.    , 0.    ],
+           [0.    , 0.    , 0.    ]], dtype=float32)
+    """
+
+    n_items: int
+    items: Ints
+    likes: Likes | None
+    right: Singles
+    diagonal: Singles
+    sparse: Likes | None = None
+
+    @classmethod
+    def fit(cls, likes: Likes, penalty: float, content: Likes | None = None) -> Self:
+        """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0.
+
+        ``content`` are weights of similar content, (n_items, n_items), which are added.
+        """
+        if not 0 < penalty < np.inf:
+            raise InputError(f"the penalty of the item side is {penalty!r}; give a number above 0")
+        n_users, n_items = likes.shape
+        n_rated = np.bincount(likes.indices, minlength=n_items)
+        items = np.flatnonzero(n_rated)
+        if n_users < len(items) and n_users <= MAX_DENSE:
+            some = likes if len(items) == n_items else likes[:, items]
+            return cls(n_items, items, *_over_users(some, penalty), content)
+        if len(items) > MAX_DENSE:
+            items = np.sort(np.argsort(-n_rated, kind="stable")[:MAX_DENSE])
+        some = likes if len(items) == n_items else likes[:, items]
+        gram = _gram(some)
+        if len(items) < np.count_nonzero(n_rated):
+            rest = np.setdiff1d(np.flatnonzero(n_rated), items)
+            tail = _tail(likes, some, gram, items, rest, penalty)
+            added = tail if content is None else (tail + content).tocsr()
+            return cls(n_items, items, None, *_over_items(gram, penalty), added)
+        weights, diagonal = _over_items(gram, penalty)
+        if content is not None:
+            weights += content[items][:, items].toarray()
+        return cls(n_items, items, None, weights, diagonal)
+
+    def with_items(self, n_items: int) -> Self:
+        """Return the item side with more items, the last, which take no part."""
+        from scipy.sparse import csr_array
+
+        sparse = self.sparse
+        if sparse is not None:
+            more = np.full(n_items - self.n_items, sparse.indptr[-1])
+            indptr = np.concatenate([sparse.indptr, more]).astype(sparse.indptr.dtype)
+            sparse = csr_array((sparse.data, sparse.indices, indptr), shape=(n_items, n_items))
+        return replace(self, n_items=n_items, sparse=sparse)
+
+    def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
+        """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
+        all_take_part = len(self.items) == self.n_items
+        some = self._taking_part(rows)
+        # Most users have some item in common: dense products of them are faster than sparse ones.
+        left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
+        at = None if items is None else self._at(items)
+        part = np.asarray(left @ (self.right if at is None else self.right[:, at]))
+        if self.likes is not None:
+            own = some.multiply(self.diagonal[None, :]).tocsr()
+            part -= (own if at is None else own[:, at]).toarray()
+        if at is not None:
+            part[:, at < 0] = 0.0
+        elif not all_take_part:
+            whole = np.zeros((rows.shape[0], self.n_items), np.float32)
+            whole[:, self.items] = part
+            part = whole
+        if self.sparse is not None:
+            columns: Any = items
+            sparse = self.sparse if items is None else self.sparse[:, columns]
+            part += (rows.astype(np.float32) @ sparse).toarray()
+        return part
+
+    def mixed(self, columns: Singles, n_threads: int | None = None) -> Singles:
+        """Return Bᵀ times dense columns (n_items, n): rows times B, all transposed."""
+        all_take_part = len(self.items) == self.n_items
+        some, likes = columns if all_take_part else columns[self.items], self.likes
+        left = some
+        if likes is not None:
+            left = sum_rows(likes, some, n_threads=n_threads)
+        part: Singles = self.right.T @ left
+        part -= some * self.diagonal[:, None]
+        out = part
+        if not all_take_part:
+            out = np.zeros(columns.shape, np.float32)
+            out[self.items] = part
+        if self.sparse is not None:
+            sum_rows(self.sparse.tocsc(), columns, out, n_threads)
+        return out
+
+    def weights(self, rated: Ints, items: Ints) -> Singles:
+        """Return B between rated items and items, (rated, items)."""
+        out = np.zeros((len(rated), len(items)), np.float32)
+        at_rated, at_items = (self._at(positions) for positions in (rated, items))
+        a, b = np.flatnonzero(at_rated >= 0), np.flatnonzero(at_items >= 0)
+        if self.likes is None:
+            out[np.ix_(a, b)] = self.right[np.ix_(at_rated[a], at_items[b])]
+        else:
+            left = self.likes[:, at_rated[a]].T.astype(np.float32)
+            out[np.ix_(a, b)] = left @ self.right[:, at_items[b]]
+            out[rated[:, None] == items[None, :]] = 0.0
+        if self.sparse is not None:
+            out += self.sparse[rated][:, items].toarray()
+        return out
+
+    def _taking_part(self, rows: Likes) -> Likes:
+        """Return rows of likes of the items that take part, in single precision: (n, items)."""
+        from scipy.sparse import csr_array
+
+        if len(self.items) == self.n_items:
+            return rows.astype(np.float32)
+        columns = self._columns[rows.indices]
+        if len(columns) and columns.min() < 0:
+            return rows[:, self.items].astype(np.float32)
+        # Nothing is left out: the same entries under other numbers.
+        shape = (rows.shape[0], len(self.items))
+        return csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=shape)
+
+    @cached_property
+    def _columns(self) -> npt.NDArray[np.int32]:
+        """(n_items,) where each item is among those that take part; -1 for others."""
+        return self._at(np.arange(self.n_items)).astype(np.int32)
+
+    def _at(self, positions: Ints) -> Ints:
+        """Return where items are among those that take part; -1 for others."""
+        at = np.searchsorted(self.items, positions)
+        at[at == len(self.items)] = 0
+        return (
+            np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
+        )
+
+    def check(self, n_items: int) -> None:
+        """Raise an error unless the arrays fit each other; for models from files."""
+        m = len(self.items)
+        check_array("item side: items", self.items, np.int64, (m,))
+        ascending = bool((np.diff(self.items) > 0).all())
+        if self.n_items != n_items or (
+            m and not (ascending and 0 <= self.items[0] <= self.items[-1] < n_items)
+        ):
+            raise InputError(f"item side is damaged: its items are not among the {n_items:,} of the data")
+        check_array(
+            "item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m)
+        )
+        check_array("item side: diagonal", self.diagonal, np.float32, (m,))
+        if self.sparse is not None and self.sparse.shape != (n_items, n_items):
+            raise InputError("item side is damaged: the sparse weights are not of all items")
+        if self.likes is not None and self.likes.shape != self.right.shape:
+            raise InputError("item side is damaged: likes and weights are of different shapes")
+
+
+def _gram(likes: Likes) -> Floats:
+    """Return YᵀY."""
+    from prefmover.rank._ease import add_gram
+
+    m = likes.shape[1]
+    require(16 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
+    out = np.zeros((m, m))
+    add_gram(likes.indptr, likes.indices, likes.data, out)
+    _mirror(out)
+    return out
+
+
+def _over_items(gram: Floats, penalty: float) -> tuple[Singles, Singles]:
+    """Return the form with an inverse over items; YᵀY is overwritten."""
+    m = len(gram)
+    weights = _inverse(gram, penalty)
+    weights /= -np.diagonal(weights).copy()
+    np.fill_diagonal(weights, 0.0)
+    return weights.astype(np.float32), np.zeros(m, np.float32)
+
+
+def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, penalty: float) -> Likes:
+    """Return the columns of B of the items ``rest``, which are not in the head, (n_items, n_items)."""
+    from scipy.sparse import csr_array
+
+    n_items, scale = likes.shape[1], np.sqrt(np.maximum(np.diagonal(gram), 1e-12))
+    columns = likes[:, rest].tocsc()
+    rows, values = np.full((len(rest), NEAR), -1, np.int64), np.zeros((len(rest), NEAR), np.float32)
+    for block in slices(len(rest), BLOCK_COLUMNS):
+        common = (columns[:, block].T.tocsr() @ head).tocsr()  # (block, head), sparse
+        for k, row in enumerate(range(block.start, block.stop)):
+            entries = slice(*common.indptr[k : k + 2])
+            at, value = common.indices[entries], common.data[entries]
+            if len(at) > NEAR:
+                near = np.argpartition(-np.abs(value) / scale[at], NEAR)[:NEAR]
+                at, value = at[near], value[near]
+            block_gram = gram[np.ix_(at, at)]
+            block_gram[np.diag_indices_from(block_gram)] += penalty
+            rows[row, : len(at)] = at
+            values[row, : len(at)] = np.linalg.solve(block_gram, value)
+    there = rows >= 0
+    to = np.repeat(rest, NEAR).reshape(rows.shape)[there]
+    return csr_array((values[there], (items[rows[there]], to)), shape=(n_items, n_items))
+
+
+def _over_users(likes: Likes, penalty: float) -> tuple[Likes, Singles, Singles]:
+    """Return the form with an inverse over users."""
+    n, m = likes.shape
+    require(4 * n * (m + 5 * n), f"the item side of {n:,} users and {m:,} items", "leave out users")
+    G = _inverse((likes @ likes.T).toarray(), penalty)
+    right, captured, columns = np.empty((n, m), np.float32), np.empty(m), likes.tocsc()
+    for block in slices(m, BLOCK_COLUMNS):
+        some = columns[:, block]
+        part = np.asarray(some.T @ G).T  # G is symmetric
+        captured[block] = np.asarray(some.multiply(part).sum(axis=0)).ravel()
+        right[:, block] = part / (1.0 - captured[block])
+    return likes, right, (captured / (1.0 - captured)).astype(np.float32)
+
+
+def _inverse(matrix: Floats, penalty: float) -> Floats:
+    """Return (matrix + λI)⁻¹ of a symmetric matrix, which is overwritten."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    if not len(matrix):
+        return matrix
+    matrix[np.diag_indices_from(matrix)] += penalty
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # its transpose is in Fortran's order
+    if not failed:
+        factor, failed = dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        raise InputError(f"the likes cannot be inverted with a penalty of {penalty:g}; raise it")
+    _mirror(factor)
+    return np.asarray(factor.T)
+
+
+def _mirror(lower: Floats) -> None:
+    """Fill the upper triangle with the lower one, in blocks: no large index arrays."""
+    for block in slices(len(lower), BLOCK_COLUMNS):
+        corner = lower[block, block]
+        lower[block, block] = np.tril(corner) + np.tril(corner, -1).T
+        lower[block, block.stop :] = lower[block.stop :, block].T

@@ -1,0 +1,185 @@
+"""Recommended items: for one user, and for many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from prefmover._typing import Floats, Ints
+from prefmover.dataset import Dataset
+from prefmover.execution.format import counted
+from prefmover.predict.predictor import HOW, How, id_column
+
+__all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A recommended item.
+
+    Attributes
+    ----------
+    item
+        Id.
+    title
+        Title and year; the id where there is no title.
+    score
+        The number that items are ranked by.
+    rating
+        The predicted rating, within the scale; None for implicit feedback.
+    n_ratings
+        How many users have rated the item.
+    how
+        How the rating was predicted: see :class:`~prefmover.predict.predictor.Prediction`.
+    why
+        The parts of the score and the reasons to see the item, an
+        :class:`~prefmover.explain.RecommendationExplanation`; None in lists that were made without reasons.
+    """
+
+    item: Any
+    title: str
+    score: float
+    rating: float | None
+    n_ratings: int
+    how: How = "neighbors"
+    why: Any = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The strongest reasons as sentences; none in lists that were made without them."""
+        return () if self.why is None else self.why.reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, ready for JSON, with the reasons as sentences."""
+        return {name: getattr(self, name) for name in RECOMMENDATION_FIELDS} | {"reasons": list(self.reasons)}
+
+
+RECOMMENDATION_FIELDS = [one.name for one in fields(Recommendation) if one.name != "why"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recommendations(Sequence[Recommendation]):
+    """Recommended items for a user (an id, or the name of a guest), the best first."""
+
+    user: Any
+    _items: tuple[Recommendation, ...]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, k: int) -> Recommendation: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Recommendations: ...
+
+    def __getitem__(self, k: int | slice) -> Recommendation | Recommendations:
+        return Recommendations(self.user, self._items[k]) if isinstance(k, slice) else self._items[k]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the user and the recommendations, ready for JSON."""
+        return {"user": self.user, "recommendations": [one.to_dict() for one in self._items]}
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table`: rank (from 1), item, title, score, rating, n_ratings, how."""
+        import pyarrow as pa
+
+        types = {"title": pa.string(), "score": pa.float64(), "rating": pa.float64(), "n_ratings": pa.int64()}
+        columns = {"rank": pa.array(range(1, len(self) + 1), pa.int64()), "item": [one.item for one in self]}
+        for name, kind in (*types.items(), ("how", pa.string())):
+            columns[name] = pa.array([getattr(one, name) for one in self], kind)
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        items = ", ".join(one.title for one in self._items[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"Recommendations({self.user!r}, {counted(len(self), 'item')}: {items}{more})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecommendationTable(Sequence[Recommendations]):
+    """Recommended items for many users: a table, each row of which is the list of one user.
+
+    Attributes
+    ----------
+    users
+        Ids, or names of guests.
+    positions
+        (n_users, n) positions of the items, the best first; -1 where a list is shorter.
+    scores, ratings
+        (n_users, n) as in :class:`Recommendation`; NaN where there is none.
+    why
+        For each user, the explanations of the items of the list; None in a table without reasons.
+    """
+
+    users: list[Any]
+    positions: Ints
+    scores: Floats
+    ratings: Floats
+    how: npt.NDArray[np.int8]
+    _data: Dataset
+    _n_ratings: Ints
+    why: Sequence[Sequence[Any]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    @overload
+    def __getitem__(self, k: int) -> Recommendations: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Sequence[Recommendations]: ...
+
+    def __getitem__(self, k: int | slice) -> Recommendations | Sequence[Recommendations]:
+        if isinstance(k, slice):
+            return [self[row] for row in range(len(self))[k]]
+        row = range(len(self))[k]
+        there = self.positions[row] >= 0
+        positions = self.positions[row][there]
+        ratings = [None if r != r else r for r in self.ratings[row][there].tolist()]
+        columns = (
+            self._data.ratings.items[positions].tolist(),
+            [self._data.items.label(position) for position in positions.tolist()],
+            self.scores[row][there].tolist(),
+            ratings,
+            self._n_ratings[positions].tolist(),
+            [HOW[code] for code in self.how[row][there].tolist()],
+            [None] * len(positions) if self.why is None else self.why[row],
+        )
+        rows = (Recommendation(*values) for values in zip(*columns, strict=True))
+        return Recommendations(self.users[row], tuple(rows))
+
+    def __iter__(self) -> Iterator[Recommendations]:
+        return (self[k] for k in range(len(self)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a list of users with their recommendations, ready for JSON."""
+        return {"users": [one.to_dict() for one in self]}
+
+    def to_frame(self) -> Any:
+        """Return a `pyarrow.Table`, one row for each recommendation: user, rank, item, title, score, ..."""
+        import pyarrow as pa
+
+        there = self.positions >= 0
+        positions, (row, column) = self.positions[there], np.nonzero(there)
+        ratings = self.ratings[there]
+        titles = self._data.items.labels
+        return pa.table(
+            {
+                "user": id_column(self.users).take(pa.array(row)),
+                "rank": pa.array(column + 1),
+                "item": pa.array(self._data.ratings.items[positions].tolist()),
+                "title": pa.array([titles[k] for k in positions.tolist()], pa.string()),
+                "score": pa.array(self.scores[there]),
+                "rating": pa.array(ratings, mask=np.isnan(ratings)),
+                "n_ratings": pa.array(self._n_ratings[positions]),
+                "how": pa.array([HOW[code] for code in self.how[there].tolist()], pa.string()),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"RecommendationTable({counted(len(self), 'user')} x {self.positions.shape[1]} items)"

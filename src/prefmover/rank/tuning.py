@@ -1,0 +1,253 @@
+"""The settings of a ranking, chosen on held-out training ratings.
+
+A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. One
+setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin
+(:mod:`prefmover._greedy`). Penalties of ridge regressions do not grow with the number of users, so a
+sample of the users is enough. Small data are split several times, and judged by nDCG@50, which is less a
+matter of chance.
+
+Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
+rounding stay in the order of their positions, and another processor finds the same nDCG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from prefmover._greedy import is_better
+from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import random_split
+from prefmover.execution.threads import slices
+from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.low_rank import Singles
+from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.sparse_sums import sum_rows
+from prefmover.rank.content import content_weights
+from prefmover.rank.ndcg import ndcg
+from prefmover.rank.two_sided import (
+    RankingSettings,
+    likes_of,
+    mean_squared_like,
+    row_angles,
+    user_weights,
+)
+
+__all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
+
+SAMPLE = 1500  # users
+ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
+TRAIN_SHARE = 0.8
+MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
+ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
+MAX_SPLITS = 3
+N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
+BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # users, or items, whose scores are in memory at once
+RANK = 320  # directions of the kernel of users that are kept apart
+STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the error of single precision
+
+CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
+    ("weight", (1.5, 4.0, 6.0)),
+    ("content", (0.0, 0.1, 1.0, 3.0)),
+    ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
+    ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)),
+    ("overlap", (1.0,)),
+    ("item_penalty", (250.0, 750.0, 2500.0)),
+    ("content", (0.1, 0.3, 1.0)),
+)
+"""The changes to try, in this order. For the weight, rates of an exponential."""
+
+
+def relevant(ratings: Floats, scale: Any) -> Bools:
+    """Return which ratings are likes: those three quarters up the scale or higher; all implicit feedback."""
+    return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
+
+
+def choose_settings(
+    similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
+) -> tuple[RankingSettings, list[dict[str, Any]]]:
+    """Return the best settings, and all trials with their nDCG; ``start`` itself if data are few."""
+    ratings = sample_users(similarity.data.ratings, seed)
+    trials: list[dict[str, Any]] = []
+    expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
+    if expected < MIN_HELD_OUT:
+        return start, trials
+    n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
+    n = N if expected >= ENOUGH_HELD_OUT else N_FEW
+    parts: list[_HeldOut] = []
+    for k in range(n_splits):
+        parts.append(_HeldOut(similarity, ratings, seed + k, parts[0].content if parts else None))
+    total = 1 + sum(len(changes) for _, changes in CHANGES)
+    done: dict[RankingSettings, float] = {}
+
+    def mean(candidate: RankingSettings) -> float:
+        if candidate not in done:
+            done[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
+            trials.append({**asdict(candidate), "ndcg": done[candidate]})
+        if progress is not None:
+            progress(len(done), total)
+        return done[candidate]
+
+    best = start
+    mean(best)
+    for name, changes in CHANGES:
+        if name == "weight" and not best.weight.startswith("exponential"):
+            continue
+        if name == "content" and parts[0].content.weights is None:
+            continue
+        for change in changes:
+            value: Any = f"exponential({change:g})" if name == "weight" else change
+            candidate = replace(best, **{name: value})
+            if is_better(mean(candidate), mean(best)):
+                best = candidate
+    if progress is not None:
+        progress(total, total)
+    return best, trials
+
+
+def sample_users(ratings: Ratings, seed: int) -> Ratings:
+    """Return the ratings of some users, or of all if they are few.
+
+    A sample is of users with two ratings or more, one to rank with and one to hold out, if there are any.
+    """
+    everybody = np.arange(ratings.n_users)
+    if ratings.n_users > SAMPLE:
+        several = np.flatnonzero(np.diff(ratings.matrix.indptr) >= 2)
+        everybody = several if len(several) else everybody
+    n = min(SAMPLE, len(everybody))
+    chosen = np.random.default_rng(seed).choice(everybody, n, replace=False)
+    some = ratings if n == ratings.n_users else ratings.take(users=np.sort(chosen))
+    n_rated = len(np.unique(some.matrix.indices))
+    if n * n_rated <= ENTRIES:
+        return some
+    return ratings.take(users=np.sort(chosen[: max(1, ENTRIES // n_rated)]))
+
+
+class _Content(NamedTuple):
+    """A geometry, and the weights of similar content between the items of a sample."""
+
+    geometry: ItemGeometry | None
+    weights: Any
+
+    @classmethod
+    def of(cls, geometry: ItemGeometry | None, rated: Ints, n_threads: int | None) -> Self:
+        if geometry is None:
+            return cls(None, None)
+        weights = content_weights(geometry, rated, n_threads)
+        return cls(geometry, weights if len(rated) == geometry.n_items else weights[rated][:, rated])
+
+
+class _HeldOut:
+    """A split of the ratings, with everything about it that settings share."""
+
+    def __init__(
+        self, similarity: UserSimilarity, ratings: Ratings, seed: int, content: _Content | None = None
+    ) -> None:
+        split = random_split(ratings, TRAIN_SHARE, seed)
+        train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
+        everyone, liked = np.arange(ratings.n_users), relevant(split.ratings, ratings.scale)
+        rated = np.unique(ratings.matrix.indices)  # other items have no likes and are never relevant
+        hits = np.zeros((ratings.n_users, len(rated)), bool)
+        hits[split.users[liked], np.searchsorted(rated, split.items[liked])] = True
+        self.scored = np.flatnonzero(hits.any(axis=1))
+        self.relevant = hits[self.scored]
+        self.likes = likes_of(train.data.ratings)[:, rated]
+        self.mean_square = mean_squared_like(self.likes)
+        self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
+        self.angles = row_angles(self.likes, self.likes)
+        geometry = train.data.geometry
+        if content is None or content.geometry is not geometry:  # unless another split has the same
+            content = _Content.of(geometry, rated.astype(np.int64), train.n_threads)
+        self.content = content
+        self.similar = np.zeros(self.likes.shape, np.float32)
+        if content.weights is not None:
+            singles = self.likes.astype(np.float32)
+            for block in slices(len(self.similar), BLOCK_USERS):
+                self.similar[block] = (singles[block] @ content.weights).toarray()
+            # A fitted ranking has similar content of rated items only, and means over rated items. The others
+            # are all held-out items here, so similar content would seem to find them.
+            seen = (np.bincount(self.likes.indices, minlength=len(rated)) > 0).astype(np.float32)
+            covered = seen @ content.weights
+            self.similar *= np.divide(seen, covered, out=np.zeros_like(seen), where=covered > 0)
+        # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
+        spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray())
+        self.spectrum = np.maximum(spectrum, 0.0)
+        self.by_item = self.likes.astype(np.float32).tocsc()
+        self.n_threads = train.n_threads
+        self.cache: dict[str, tuple[Any, Any]] = {}
+
+    def ndcg(self, s: RankingSettings, n: int = N) -> float:
+        """Return the mean nDCG@n of the users with relevant held-out ratings."""
+        bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
+        left = self._last(self._left, s.item_penalty)
+        projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)
+        if s.content:
+            projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
+        kept = bulk / (bulk + s.user_penalty)
+        shrink = spectrum / (spectrum + s.user_penalty) - kept
+        values, step = [], np.float32(STEP * self.mean_square**0.5)
+        for block in slices(len(self.scored), BLOCK_USERS):
+            users = self.scored[block]
+            scores = (vectors[users] * shrink) @ projected
+            own = left[users]  # less the item side where a user has no rating; others are never in the list
+            if s.content:
+                own -= s.content * self.similar[users]
+            own *= 1 - kept
+            scores -= own
+            rows = self.likes[users]  # a stored like may be 0, so no nonzero()
+            scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
+            values.append(ndcg(np.rint(scores / step), self.relevant[block], n))
+        return float(np.concatenate(values).mean())
+
+    def _last(self, make: Callable[..., Any], *key: Any) -> Any:
+        """Return a function's value, which is computed unless it is that of the last call."""
+        name = make.__name__
+        if name not in self.cache or self.cache[name][0] != key:
+            self.cache.pop(name, None)  # before the next one takes memory
+            self.cache[name] = key, make(*key)
+        return self.cache[name][1]
+
+    def _kernel(self, weight: str, overlap: float) -> tuple[np.float32, Singles, Singles]:
+        """Return the kernel of all users: its largest eigenvalues, their vectors, and the mean of the others.
+
+        Small eigenvalues are close to each other: all but the largest :data:`RANK` become their mean.
+        """
+        settings = RankingSettings(weight=weight, overlap=overlap)
+        K = user_weights(self.values, self.self_values, self.self_values, self.angles, settings)
+        np.fill_diagonal(K, 1.0)
+        spectrum, vectors = np.linalg.eigh((K + K.T) / 2)
+        spectrum, first = np.maximum(spectrum, 0.0).astype(np.float32), max(0, len(spectrum) - RANK)
+        bulk = spectrum[:first].mean() if first else np.float32(0.0)
+        return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:], np.float32)
+
+    def _left(self, item_penalty: float) -> Singles:
+        """Return Y - YB, what the item side (:mod:`prefmover.rank.ease`) leaves of the likes.
+
+        With G = (YYᵀ + λI)⁻¹ it is λ GY / (1 - c'), c'_j = Σ_u Y_uj (GY)_uj.
+        """
+        penalty, by_item = item_penalty * self.mean_square, self.by_item
+        G = ((self.basis / (self.spectrum + penalty)) @ self.basis.T).astype(np.float32)
+        out = np.empty(self.likes.shape, np.float32)
+        for block in slices(out.shape[1], BLOCK_ITEMS):
+            some = by_item[:, block]
+            part = sum_rows(some, G, n_threads=self.n_threads)  # (items, users)
+            items = np.repeat(np.arange(len(part)), np.diff(some.indptr))
+            captured = np.bincount(items, some.data * part[items, some.indices], len(part))
+            part *= (penalty / (1 - captured)).astype(np.float32)[:, None]
+            out[:, block] = part.T
+        return out
+
+    def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
+        """Return what the item side leaves, in the basis of the eigenvectors."""
+        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
+        return np.asarray(vectors.T @ self._last(self._left, item_penalty))
+
+    def _projected_content(self, weight: str, overlap: float) -> Singles:
+        """Return what similar content says, in the basis of the eigenvectors."""
+        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
+        return np.asarray(vectors.T @ self.similar)

@@ -1,0 +1,3 @@
+from tests.predict.conftest import data
+
+__all__ = ["data"]

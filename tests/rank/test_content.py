@@ -1,0 +1,80 @@
+"""Weights of similar content: against a slow twin, and where items have nothing in common."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from prefmover import ItemGeometry
+from prefmover.rank import content
+from prefmover.rank.content import content_weights
+from prefmover.rank.ease import ItemSide
+from tests.oracles import ranking as oracle
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 12))
+def test_the_weights_are_those_of_the_twin(seed, n_nearest, n_items):
+    rng = np.random.default_rng(seed)
+    vectors = np.abs(rng.normal(size=(n_items, 2))).round(1)
+    geometry = ItemGeometry.from_vectors(range(n_items), vectors, zero="far")
+    rated = np.sort(rng.choice(n_items, rng.integers(1, n_items + 1), replace=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content, "N_NEAREST", n_nearest)
+        found = content_weights(geometry, rated)
+    twin = oracle.content_weights(geometry.block(), rated.tolist(), n_nearest)
+    # Equal distances may change places at the end of the list: the item itself is at distance 0, too.
+    if len(np.unique(geometry.block())) == n_items * (n_items - 1) // 2 + 1:
+        assert found.toarray() == pytest.approx(twin, abs=1e-6)
+    sums = np.asarray(found.sum(axis=0)).ravel()
+    assert sums == pytest.approx(twin.sum(axis=0), abs=1e-5)
+    assert (found.diagonal() == 0).all()
+
+
+def test_items_at_a_right_angle_say_nothing_about_each_other():
+    geometry = ItemGeometry.from_vectors(range(4), [[1, 0], [1, 0], [0, 1], [0, 0]], zero="far")
+    assert content_weights(geometry, np.arange(4)).toarray().tolist() == [
+        [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_users", [3, 30])
+def test_both_forms_of_the_item_side_add_content(n_users):
+    rng = np.random.default_rng(0)
+    Y = csr_array(rng.integers(0, 3, (n_users, 8)) * rng.integers(0, 2, (n_users, 8)).astype(float))
+    geometry = ItemGeometry.from_vectors(range(8), np.abs(rng.normal(size=(8, 3))))
+    rated, everything = np.unique(Y.indices).astype(np.int64), np.arange(8)
+    c = 0.7 * content_weights(geometry, rated)
+    plain, side = ItemSide.fit(Y, 2.0), ItemSide.fit(Y, 2.0, c)
+    weights = plain.weights(everything, everything) + c.toarray()
+    assert side.weights(everything, everything) == pytest.approx(weights, abs=1e-6)
+    assert side.scores(Y) == pytest.approx(Y.toarray() @ weights, abs=1e-4)
+    assert side.scores(Y, rated[:2]) == pytest.approx((Y.toarray() @ weights)[:, rated[:2]], abs=1e-4)
+    mixed = side.mixed(Y.toarray().astype(np.float32).T).T
+    assert mixed == pytest.approx(Y.toarray() @ weights, abs=1e-4)
+    more = side.with_items(10).scores(csr_array(np.pad(Y.toarray(), ((0, 0), (0, 2)))))
+    assert more[:, :8] == pytest.approx(side.scores(Y))
+    assert not more[:, 8:].any()
+
+
+def test_one_fit_computes_the_weights_once():
+    geometry = ItemGeometry.from_vectors(range(6), np.random.default_rng(0).random((6, 2)))
+    rated = np.array([0, 2, 3, 5])
+    alone = content_weights(geometry, rated)
+    with content.shared_content():
+        first = content_weights(geometry, rated)
+        assert content_weights(geometry, rated.copy()) is first
+        assert (first != alone).nnz == 0
+        fewer = content_weights(geometry, rated[:3])
+        assert fewer[[5]].nnz == 0
+        other = ItemGeometry.from_vectors(range(6), np.random.default_rng(1).random((6, 2)))
+        assert (content_weights(other, rated) != alone).nnz
+    assert content_weights(geometry, rated) is not first
+
+
+def test_the_unit_of_given_distances_does_not_matter():
+    d = np.array([[0, 0.4, 1], [0.4, 0, 0.9], [1, 0.9, 0]])
+    one, other = (ItemGeometry.from_distance(range(3), x * d) for x in (1.0, 50.0))
+    first, second = (content_weights(geometry, np.arange(3)).toarray() for geometry in (one, other))
+    assert first == pytest.approx(second, abs=1e-6)
+    assert first[0, 1] > first[2, 1] > 0

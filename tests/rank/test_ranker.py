@@ -1,0 +1,326 @@
+"""Rankers: scores against slow twins with every measure, parts, guests, changed data and storage."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from prefmover import datasets
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.measures import MEASURES, weight
+from prefmover.model import KNNRecommender, Recommender
+from prefmover.rank.ranker import TwoSidedRanker
+from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights
+from prefmover.rank.user_ridge import UserSide
+from tests.oracles import ranking as oracle
+
+SETTINGS = RankingSettings(item_penalty=3.0, user_penalty=0.5)
+
+
+def fitted(data, measure="pmd", **options):
+    rule = SETTINGS.weight if measure == "pmd" else str(MEASURES[measure].weight)
+    settings = RankingSettings(
+        SETTINGS.item_penalty, rule, options.pop("overlap", 0.0), SETTINGS.user_penalty
+    )
+    return Recommender(measure, ranking=settings, **options).fit(data)
+
+
+def content_of(data):
+    distance, rated = data.geometry.block(), np.unique(data.ratings.matrix.indices)
+    return SETTINGS.content * oracle.content_weights(distance, rated)
+
+
+def scores(model, user):
+    return model.ranker_.scores(model._state(user))
+
+
+@pytest.fixture(scope="module")
+def sparse(data):
+    """Data with a user and two items without ratings."""
+    dense = data.ratings.matrix.toarray()
+    dense[4], dense[:, [2, 9]] = 0.0, 0.0
+    old = data.ratings
+    return data.with_ratings(
+        Ratings.from_csr(csr_array(dense), users=old.users, items=old.items, scale=old.scale)
+    )
+
+
+@pytest.fixture(scope="module")
+def played(data):
+    counts = data.ratings.matrix.copy()
+    counts.data = np.exp2(counts.data)
+    r = data.ratings
+    return data.with_ratings(Ratings.from_csr(counts, users=r.users, items=r.items, feedback="implicit"))
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1.5])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_makes_the_kernel(data, measure, overlap):
+    """The kernel is that of Nyström, W K⁻¹Wᵀ with all users as landmarks; the rest is as in the twin."""
+    ranker = fitted(data, measure, overlap=overlap).ranker_
+    similarity, everyone = ranker.similarity, np.arange(data.n_users)
+    self_values = similarity.self_values(everyone)
+    angles = row_angles(ranker.likes, ranker.likes)
+    values = similarity.values(everyone, everyone)
+    W = user_weights(values, self_values, self_values, angles, ranker.ranking.settings)
+    np.fill_diagonal(W, 1.0)
+    spectrum, vectors = np.linalg.eigh((W + W.T) / 2)  # W is symmetric but for (N-)HUSM
+    large = spectrum > 1e-4
+    K = W @ (vectors[:, large] / spectrum[large]) @ vectors[:, large].T @ W.T
+    size = np.sqrt(np.maximum(np.diagonal(K), 1.0))
+    K = K / size / size[:, None]
+    Y = oracle.likes(data.ratings)
+    items, users = oracle.two_sides(Y, K, 3.0 * mean_squared_like(ranker.likes), 0.5, content_of(data))
+    found = ranker.block(everyone)
+    assert found.items == pytest.approx(items, abs=1e-4)
+    assert found.users == pytest.approx(users, abs=2e-3 * max(1.0, np.abs(users).max()))
+
+
+def test_overlap_multiplies_the_kernel():
+    settings = RankingSettings(weight="exponential(2)", overlap=3.0)
+    values, angles, zeros = np.array([[0.0, 0.4]]), np.array([[0.0, 0.7]]), np.zeros(2)
+    found = user_weights(values, zeros[:1], zeros, angles, settings)
+    assert found == pytest.approx(np.exp([[0.0, -2 * 0.4 - 3 * 0.7]]))
+
+
+class RankerContract:
+    """Subclasses have a fixture ``model``, fitted to the fixture ``sparse``."""
+
+    def test_parts_sum_to_the_scores(self, model, sparse):
+        everything = np.arange(sparse.n_items)
+        guest = model.guest(dict(zip(sparse.ratings.items[:3].tolist(), [5, 1, 4], strict=True)))
+        for user in [*sparse.ratings.users.tolist(), guest]:
+            state, (items, users) = model._state(user), scores(model, user)
+            parts = model.ranker_.parts(state, everything)
+            assert parts.items.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
+            assert parts.users.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
+            assert len(parts.likes) == len(parts.items) == len(state.items)
+            assert parts.users.shape == (sparse.n_users, sparse.n_items)
+            some = everything[[7, 2, 0]]
+            assert model.ranker_.parts(state, some).users == pytest.approx(parts.users[:, some], abs=1e-5)
+            if state.position >= 0 and len(state.items):
+                assert parts.weights[state.position] == 0
+                assert (parts.users[state.position] == 0).all()
+
+    def test_a_user_without_ratings_and_an_unknown_one_get_mean_likes(self, model, sparse):
+        mean = oracle.likes(sparse.ratings).mean(axis=0)
+        assert scores(model, sparse.ratings.users[4]).total[0] == pytest.approx(mean, abs=1e-5)
+        assert scores(model, "nobody").total[0] == pytest.approx(mean, abs=1e-5)
+        with pytest.raises(InputError, match="nobody"):
+            model.ranker_.parts(model._state("nobody"), np.arange(3))
+        best = sparse.ratings.items[np.argmax(mean)]
+        assert model.recommend(None, 1)[0].item == model.recommend(sparse.ratings.users[4], 1)[0].item == best
+
+    def test_blocks_are_one_by_one(self, model, sparse):
+        users = np.array([7, 4, 0, 7])
+        block = model.ranker_.block(users)
+        for row, user in enumerate(users):
+            one = model.ranker_.block(np.array([user]))
+            assert block.total[row] == pytest.approx(one.total[0], abs=1e-5)
+
+    def test_fits_are_deterministic(self, model, sparse):
+        again = type(model)(**model.get_params()).fit(sparse)
+        users = np.arange(sparse.n_users)
+        assert np.array_equal(again.ranker_.block(users).total, model.ranker_.block(users).total)
+
+    def test_storage(self, model, sparse, tmp_path):
+        model.save(tmp_path / "model")
+        again, users = type(model).load(tmp_path / "model"), np.arange(sparse.n_users)
+        for a, b in zip(again.ranker_.block(users), model.ranker_.block(users), strict=True):
+            assert np.array_equal(a, b)
+        guest = {sparse.ratings.items[0]: 5, sparse.ratings.items[5]: 2}
+        one, other = (scores(some, some.guest(guest)).total for some in (again, model))
+        assert np.array_equal(one, other)
+
+    def test_new_users_are_guests(self, model, sparse):
+        items = sparse.ratings.items
+        new = {"new": dict(zip(items[[1, 6, 8]].tolist(), [5.0, 2.0, 4.0], strict=True))}
+        more = Ratings.from_arrays(
+            ["new"] * 3, list(new["new"]), list(new["new"].values()), scale=Scale(1, 5, 1)
+        )
+        guest = scores(model, model.guest(new["new"])).total[0]
+        extended = type(model)(**model.get_params()).fit(sparse).add_users(more)
+        assert scores(extended, "new").total[0] == pytest.approx(guest, abs=2e-3)
+
+
+class TestTwoSides(RankerContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, sparse):
+        return fitted(sparse, overlap=0.5)
+
+
+class TestFewLandmarks(RankerContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, sparse):
+        return fitted(sparse, landmarks=6)
+
+
+class TestSimilarities(RankerContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, sparse):
+        return fitted(sparse, "pcc")
+
+
+class TestVotes(RankerContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, sparse):
+        return KNNRecommender(k=5).fit(sparse)
+
+
+@pytest.mark.parametrize("feedback", ["data", "played"])
+def test_votes_are_weighted_mean_likes(feedback, request):
+    data = request.getfixturevalue(feedback)
+    ranker = KNNRecommender(k=5, weight="exponential(2)").fit(data).ranker_
+    Y, rule = oracle.likes(data.ratings), weight("exponential(2)")
+    everyone = np.arange(data.n_users)
+    D, found = ranker.similarity.values(everyone, everyone), ranker.block(everyone)
+    for u in everyone:
+        nearest = sorted((v for v in everyone if v != u), key=lambda v: (D[u, v], v))[:5]
+        w = rule(D[u, nearest])
+        assert found.users[u] == pytest.approx(w @ Y[nearest] / w.sum(), abs=1e-5)
+    assert (found.items == 0).all()
+
+
+def test_one_rating_is_not_the_best_of_the_world():
+    """An item that one neighbor loves is below one that all like: votes are not divided by voters."""
+    rows = [("me", "a", 5), *((f"u{k}", item, r) for k in range(4) for item, r in (("a", 5), ("b", 4)))]
+    rows.append(("u0", "rare", 5))
+    users, items, values = zip(*rows, strict=True)
+    ratings = Ratings.from_arrays(users, items, values, scale=Scale(1, 5, 1))
+    top = KNNRecommender("jaccard", k=4).fit(Dataset(ratings)).recommend("me")
+    assert [one.item for one in top] == ["b", "rare"]
+
+
+def test_landmarks_that_are_all_users_approximate_nothing(data):
+    """Nyström features reproduce the whole kernel, and a sample of the users nearly does."""
+    everyone = np.arange(data.n_users)
+    whole = fitted(data, landmarks=data.n_users).ranker_
+    phi = whole.ranking.user_side.kernel.features.astype(float)
+    D = whole.similarity.values(everyone, everyone)
+    assert phi @ phi.T == pytest.approx(np.exp(-2.5 * D), abs=1e-3)
+    half = fitted(data, landmarks=data.n_users // 2).ranker_  # up to twice as many are landmarks, too
+    assert np.array_equal(half.block(everyone).total, whole.block(everyone).total)
+    some = fitted(data, landmarks=8).ranker_
+    assert some.ranking.user_side.kernel.rank <= 8
+    a, b = some.block(everyone).total.ravel(), whole.block(everyone).total.ravel()
+    assert np.corrcoef(a, b)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("landmarks", [6, 24])
+@pytest.mark.parametrize("overlap", [0.0, 1.0])
+def test_changed_and_new_users_are_those_of_a_new_user_side(sparse, landmarks, overlap):
+    """The item side and the places of other users stay; everything else is as in a fit of the new data."""
+    old, rng = fitted(sparse, landmarks=landmarks, overlap=overlap).ranker_, np.random.default_rng(0)
+    r = sparse.ratings
+    dense = r.matrix.toarray()
+    changed = np.array([1, 4, 10])  # 4 had no ratings
+    dense[changed] = rng.integers(0, 6, (3, sparse.n_items))
+    new = rng.integers(0, 6, (2, sparse.n_items))
+    ratings = Ratings.from_csr(
+        csr_array(np.concatenate([dense, new])), users=[*r.users, "v1", "v2"], items=r.items, scale=r.scale
+    )
+    data = sparse.with_ratings(ratings)
+    found, side = old.with_data(data, changed), old.ranking.item_side
+    kernel = found.ranking.user_side.kernel
+    untouched = np.setdiff1d(np.arange(sparse.n_users), changed)
+    before = old.ranking.user_side.kernel.features
+    assert np.array_equal(kernel.features[untouched], before[untouched])
+    for u in changed.tolist():  # placed as a guest with these ratings would be, also if a landmark
+        assert kernel.features[u] == pytest.approx(old.guest(ratings.take(users=[u])), abs=1e-5)
+    rest = found.likes.toarray() - side.scores(found.likes)
+    again = UserSide.fit(kernel, kernel.features.T @ rest.astype(np.float32), SETTINGS.user_penalty)
+    assert found.ranking.user_side.weights == pytest.approx(again.weights, abs=1e-4)
+    assert found.likes.toarray() == pytest.approx(oracle.likes(ratings))
+    assert np.isfinite(found.block(np.arange(data.n_users)).total).all()
+
+
+def test_parts_sum_to_the_scores_after_an_item_got_its_first_rating(sparse):
+    r = sparse.ratings
+    dense = r.matrix.toarray()
+    dense[0, 2] = 5.0  # nobody had rated it
+    ratings = Ratings.from_csr(csr_array(dense), users=r.users, items=r.items, scale=r.scale)
+    model = fitted(sparse)
+    ranker = model.ranker_.with_data(sparse.with_ratings(ratings), np.array([0]))
+    state, everything = model._state(r.users[1]), np.arange(sparse.n_items)
+    parts, (items, users) = ranker.parts(state, everything), ranker.block(np.array([1]))
+    assert parts.items.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
+    assert parts.users.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
+
+
+def test_implicit_feedback(played):
+    model = fitted(played)
+    ranker, everyone = model.ranker_, np.arange(played.n_users)
+    Y = oracle.likes(played.ratings)
+    D = ranker.similarity.values(everyone, everyone)
+    K, penalty = np.exp(-2.5 * D), 3.0 * mean_squared_like(ranker.likes)
+    items, users = oracle.two_sides(Y, K, penalty, 0.5, content_of(played))
+    found = ranker.block(everyone)
+    assert found.items == pytest.approx(items, abs=1e-4)
+    assert found.users == pytest.approx(users, abs=2e-3)
+    top = model.recommend(played.ratings.users[0], 3)
+    assert [one.rating for one in top] == [None] * 3
+    guest = model.guest({played.ratings.items[0]: 7})
+    assert len(model.recommend(guest, 3)) == 3
+    pair = played.ratings.users[0], played.ratings.items[0]
+    with pytest.raises(InputError, match="implicit"):
+        model.predict_one(*pair)
+    with pytest.raises(InputError, match="implicit"):
+        model.explain_recommendation(*pair, by="rating")
+
+
+@pytest.mark.parametrize("damping", ["log", "none"])
+def test_counts_that_are_all_equal(data, damping):
+    """Clicks without counts: each is 1, whatever the damping."""
+    r = data.ratings
+    ratings = Ratings.from_arrays(
+        r.users[r.rows()].tolist(), r.items[r.matrix.indices].tolist(), feedback="implicit", damping=damping
+    )
+    model = fitted(data.with_ratings(ratings))
+    assert (model.ranker_.likes.data == 1).all()
+    assert len(model.recommend(r.users[0], 5)) == 5
+
+
+@pytest.mark.parametrize(
+    "name", ["ranking.user_weights", "ranking.right", "ranking.similar.indices", "ranking.inverse"]
+)
+def test_damaged_arrays(sparse, name):
+    ranker = fitted(sparse).ranker_
+    arrays = {key: np.array(array) for key, array in ranker.to_arrays().items()}
+    TwoSidedRanker.from_arrays(ranker.similarity, ranker.to_facts(), arrays)
+    arrays[name] = arrays[name][:-1]
+    with pytest.raises(InputError, match="damaged"):
+        TwoSidedRanker.from_arrays(ranker.similarity, ranker.to_facts(), arrays)
+
+
+def test_estimated_distances_rank_nearly_as_exact_ones():
+    cinema = datasets.load("cinema")
+    cinema = cinema.with_ratings(cinema.ratings.take(users=range(150)))
+    model = fitted(cinema)
+    assert model.calibration_ is not None
+    everyone = np.arange(cinema.n_users)
+    exact = TwoSidedRanker.fit(
+        model.ranker_.similarity, SETTINGS, everyone, model.ranker_.similarity.values(everyone, everyone)
+    )
+    a, b = model.ranker_.block(everyone).total, exact.block(everyone).total
+    assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.99
+
+
+def test_content_of_a_numpy_number_is_saved(data, tmp_path):
+    few = data.with_ratings(data.ratings.take(users=range(5)))  # fewer users than items
+    settings = RankingSettings(item_penalty=3.0, content=np.float64(0.5))
+    model = Recommender(ranking=settings).fit(few)
+    model.save(tmp_path / "model")
+    user = few.ratings.users[0]
+    assert Recommender.load(tmp_path / "model").recommend(user).to_dict() == model.recommend(user).to_dict()
+
+
+def test_without_distances_there_is_no_content(data):
+    for ranking in (None, RankingSettings()):
+        model = Recommender("jmsd", ranking=ranking).fit(Dataset(data.ratings))
+        assert model.settings_["ranking"].content == 0.0

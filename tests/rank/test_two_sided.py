@@ -1,0 +1,167 @@
+"""The ranking: likes, the two sides against slow twins, a worked example, items and users without ratings."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.items.geometry import ItemGeometry
+from prefmover.model import Recommender
+from prefmover.predict.low_rank import UserKernel
+from prefmover.rank.similar_items import SimilarItems
+from prefmover.rank.two_sided import (
+    Ranking,
+    RankingSettings,
+    likes_of,
+    mean_likes,
+    mean_squared_like,
+    row_angles,
+)
+from tests.oracles import ranking as oracle
+from tests.rank.test_ease import random_likes
+from tests.rank.test_user_ridge import kernel_of
+
+
+def worked_example():
+    """The example of docs/explanation/ranking.md: three films about space, one about love."""
+    rows = {"ann": ["Alien", "Aliens"], "bob": ["Alien", "Aliens", "Dune"], "cid": ["Emma"]}
+    users = [user for user, items in rows.items() for _ in items]
+    items = [item for some in rows.values() for item in some]
+    distance = np.full((4, 4), 0.5)
+    distance[3, :] = distance[:, 3] = 1.5
+    np.fill_diagonal(distance, 0.0)
+    geometry = ItemGeometry.from_distance(["Alien", "Aliens", "Dune", "Emma"], distance)
+    return Dataset(Ratings.from_arrays(users, items, [4] * 6, scale=Scale(1, 5, 1)), geometry)
+
+
+def test_the_worked_example():
+    settings = RankingSettings(item_penalty=1, weight="exponential(2)", user_penalty=1, content=0)
+    model = Recommender(ranking=settings).fit(worked_example())
+    # The item side: P = 1/32 [[5, -3, -1], [-3, 5, -1], [-1, -1, 5]] for the films about space.
+    everything = np.arange(4)
+    assert model.ranker_.ranking.item_side.weights(everything, everything) == pytest.approx(
+        np.array([[0, 0.6, 0.2, 0], [0.6, 0, 0.2, 0], [0.2, 0.2, 0, 0], [0, 0, 0, 0]]), abs=1e-6
+    )
+    scores = model.ranker_.block(np.array([0]))
+    assert scores.items[0] == pytest.approx([1.2, 1.2, 0.8, 0.0], abs=1e-6)
+    # The user side: bob is e^(-1/3) near, cid e^-3, and a regression of two users is solved by hand.
+    b, c = np.exp(-1 / 3), np.exp(-3)
+    down = 4 - c**2
+    dune, emma = [b * 2 * 1.2, -c * c * 1.2], [-b * c * 2, c * 2 * 2]
+    assert scores.users[0, 2:] == pytest.approx([sum(dune) / down, sum(emma) / down], abs=1e-5)
+    assert scores.total[0, 2:] == pytest.approx([1.2295, 0.0320], abs=1e-4)
+    parts = model.ranker_.parts(model._state("ann"), np.array([2, 3]))
+    assert parts.items == pytest.approx(np.array([[0.4, 0], [0.4, 0]]), abs=1e-6)
+    assert parts.users[1:] == pytest.approx(np.array([dune, emma]).T / down, abs=1e-5)
+    assert parts.weights == pytest.approx([0, b, c], abs=1e-6)
+    assert [one.item for one in model.recommend("ann")] == ["Dune", "Emma"]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9), st.sampled_from([0.5, 3.0, 30.0]))
+def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
+    rng = np.random.default_rng(seed)
+    Y, (K, kernel) = random_likes(seed, n_users, n_items, 0.6), kernel_of(rng, n_users)
+    likes = csr_array(Y)
+    settings = RankingSettings(item_penalty=2.0, user_penalty=penalty)
+    found = Ranking.fit(likes, None, kernel, settings).scores(slice(None))
+    items, users = oracle.two_sides(Y, K, 2.0 * mean_squared_like(likes), penalty)
+    assert found.items == pytest.approx(items, abs=1e-3)
+    assert found.users == pytest.approx(users, abs=5e-3)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(3, 9))
+def test_leaving_out_the_own_row_keeps_the_order_of_unrated_items(seed, n_users, n_items):
+    """The score is 1 / (1 - h) times that of the whole fit, where the user has no rating."""
+    Y, (K, kernel) = random_likes(seed, n_users, n_items), kernel_of(np.random.default_rng(seed), n_users)
+    ranking = Ranking.fit(csr_array(Y), None, kernel, RankingSettings(item_penalty=5.0, user_penalty=2.0))
+    items, total = ranking.item_side.scores(csr_array(Y)), ranking.scores(slice(None)).total
+    whole = items + oracle.kernel_ridge(K, Y - items, 2.0)
+    h = ranking.user_side.leverage(np.arange(n_users))
+    unrated = Y == 0
+    assert (total * (1 - h)[:, None])[unrated] == pytest.approx(whole[unrated], abs=5e-3)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_likes(seed, implicit):
+    rng = np.random.default_rng(seed)
+    dense = rng.integers(0, 6, (5, 7)) * 1.0
+    ratings = Ratings.from_csr(csr_array(dense), feedback="implicit" if implicit else None)
+    assert likes_of(ratings).toarray() == pytest.approx(oracle.likes(ratings))
+    assert mean_likes(likes_of(ratings)) == pytest.approx(oracle.likes(ratings).mean(axis=0))
+
+
+def test_the_likes_of_counts_are_their_strengths():
+    ratings = Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 3, 7], feedback="implicit")
+    assert likes_of(ratings).toarray() == pytest.approx(np.array([[1.0, 2.0], [3.0, 0.0]]))  # log2(1 + c)
+
+
+def test_a_rating_below_half_of_the_mean_counts_against():
+    likes = likes_of(Ratings.from_arrays([1, 1, 1], list("abc"), [5, 5, 1]))
+    assert (likes.toarray()[0] > 0).tolist() == [True, True, False]
+
+
+@given(st.integers(0, 10**6))
+def test_angles_of_rows(seed):
+    Y, other = random_likes(seed, 4, 5), random_likes(seed + 1, 3, 5)
+    angles = row_angles(csr_array(Y), csr_array(other))
+    for a, row in enumerate(Y):
+        for b, column in enumerate(other):
+            lengths = np.linalg.norm(row) * np.linalg.norm(column)
+            expected = np.arccos(np.clip(row @ column / lengths, -1, 1)) if lengths else np.pi / 2
+            assert angles[a, b] == pytest.approx(expected, abs=1e-6)
+
+
+def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
+    rng = np.random.default_rng(5)
+    Y, (_, kernel) = random_likes(5, 9, 16, 0.8), kernel_of(rng, 9)
+    Y[:, [3, 15]] = 0.0
+    geometry = ItemGeometry.from_vectors(range(16), np.abs(rng.normal(size=(16, 3))))
+    ranking = Ranking.fit(csr_array(Y), geometry, kernel, RankingSettings(item_penalty=1.0))
+    scores = ranking.scores(np.arange(9))
+    rated = [i for i in range(16) if i not in (3, 15)]
+    for unrated in (3, 15):
+        d = geometry.block([unrated], rated)[0]
+        nearest = sorted(range(len(rated)), key=lambda k: d[k])[:10]
+        w = np.exp(-3 * d[nearest])
+        for part in scores:
+            mean = (part[:, [rated[k] for k in nearest]] * w).sum(axis=1) / w.sum()
+            assert part[:, unrated] == pytest.approx(mean / 2, abs=1e-5)
+    no_content = RankingSettings(item_penalty=1.0, content=0.0)
+    scores = Ranking.fit(csr_array(Y), geometry, kernel, no_content).scores(np.arange(9))
+    without = Ranking.fit(csr_array(Y), None, kernel, RankingSettings(item_penalty=1.0))
+    assert (without.similar, without.settings.content) == (None, 0.0)
+    assert without.scores(np.arange(9)).total[:, rated] == pytest.approx(scores.total[:, rated])
+
+
+def test_no_item_is_similar_to_items_without_ratings_if_there_is_none():
+    geometry = ItemGeometry.from_vectors(range(3), np.eye(3))
+    assert SimilarItems.of_likes(csr_array((2, 3)), geometry) is None
+    assert SimilarItems.of_likes(csr_array(np.ones((2, 3))), geometry) is None
+    far = SimilarItems.of_likes(csr_array(np.array([[1.0, 0, 0]])), geometry)
+    assert far.filled(np.array([[4.0, 0, 0]], np.float32)).tolist() == [[4.0, 2.0, 2.0]]
+
+
+def test_nobody_has_ratings():
+    kernel = UserKernel.from_weights(np.eye(2), np.arange(2))
+    assert (Ranking.fit(csr_array((2, 3)), None, kernel, RankingSettings()).scores([0, 1]).total == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("item_penalty", 0),
+        ("item_penalty", np.inf),
+        ("user_penalty", -1),
+        ("user_penalty", np.nan),
+        ("overlap", -0.1),
+        ("weight", "exp(2)"),
+    ],
+)
+def test_bad_settings(name, value):
+    with pytest.raises(InputError, match=str(value).replace("(", r"\(").replace(")", r"\)")):
+        RankingSettings(**{name: value})
