@@ -6,7 +6,7 @@ import pytest
 from prefmover import datasets, distances
 from prefmover.errors import InputError
 from prefmover.evaluation import evaluate
-from prefmover.evaluation.kernel_ridge import DISTANCES, KernelRidge, user_distances
+from prefmover.evaluation.baselines.kernel_ridge import DISTANCES, KernelRidge, user_distances
 from prefmover.evaluation.recommenders import KERNELS
 from tests.messages import names
 
@@ -90,7 +90,7 @@ def test_users_without_ratings_are_as_far_as_can_be(data):
 
 
 def test_every_kernel_runs_and_its_search_may_see_a_sample(data, monkeypatch):
-    from prefmover.evaluation import search
+    from prefmover.evaluation import validation as search
 
     assert set(KERNELS) == set(DISTANCES)
     monkeypatch.setattr(search, "MAX_USERS", 10)

@@ -12,7 +12,7 @@ import pytest
 
 from prefmover import datasets
 from prefmover.data.splits import random_split
-from prefmover.evaluation.lists import group_of
+from prefmover.evaluation.ranking_task import group_of
 from prefmover.measures import MEASURES
 from tests.oracles.measures import Twin
 from tests.oracles.prediction import ridge_biases

@@ -16,7 +16,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.lists import N_GROUPS, Question, check_lists, group_of, summarize
+from prefmover.evaluation.ranking_task import N_GROUPS, Question, check_lists, group_of, summarize
 from prefmover.evaluation.recommenders import AnyRecommender, Method, create
 from prefmover.evaluation.record import (
     AnyRecord,
@@ -29,7 +29,7 @@ from prefmover.evaluation.record import (
     Tuning,
     versions,
 )
-from prefmover.evaluation.search import search_lists, search_ratings
+from prefmover.evaluation.validation import search_lists, search_ratings
 from prefmover.measures import find_measure
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.base_recommender import BaseRecommender

@@ -8,20 +8,20 @@ knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neig
                             ``all`` stands for every measure of the paper, or for every
                             convention that differs. Ratings are predicted for every K
 kernel:DISTANCE             kernel ridge regression over users, the same for each distance         ranking
-                            (:mod:`prefmover.evaluation.kernel_ridge`); ``kernels`` for all six
+                            (:mod:`prefmover.evaluation.baselines.kernel_ridge`); ``kernels`` for all six
 kernel:MEASURE              ``Recommender(MEASURE)``, for the measures that are not such a         both
                             distance
-popularity, random,         controls, see :mod:`prefmover.evaluation.list_peers`; ``simple`` for   ranking
+popularity, random,         controls; ``simple`` for   ranking
 liked-popularity            these and bias
 bias                        a control: the biases of users and items                               both
-uniform, mean-vector,       controls, see :mod:`prefmover.evaluation.controls`; ``controls`` for   rating
+uniform, mean-vector,       controls; ``controls`` for   rating
 user-mean                   these and bias
 agreement                   a control: PMD-agreement without its transport; ``extensions`` for     rating
                             this and the measures that are extensions
 estimated:MEASURE           a control: the neighbor average by estimated instead of exact          rating
                             distances, for ``pmd`` and ``pmd-agreement``
-ease, item-knn, user-knn    peers, see :mod:`prefmover.evaluation.list_peers`                      ranking
-implicit:als, implicit:bpr  peers of another package, see :mod:`prefmover.evaluation.peers`;        ranking
+ease, item-knn, user-knn    peers                      ranking
+implicit:als, implicit:bpr  peers of another package;        ranking
                             ``peers`` for these and the three above
 surprise:MODEL              a model of scikit-surprise; ``surprise`` for all                       rating
 ==========================  =====================================================================  =======
@@ -204,7 +204,7 @@ def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> li
 
 def check_packages(names: Iterable[str]) -> None:
     """Raise an error if a recommender needs a package that is not installed."""
-    from prefmover.evaluation.peers import require
+    from prefmover.evaluation.baselines.packages import require
 
     for name in names:
         if (family := Method.parse(name).family) in ("surprise", "implicit"):
@@ -305,7 +305,10 @@ def create(
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
-    from prefmover.evaluation import controls, kernel_ridge, list_peers, peers
+    from prefmover.evaluation.baselines import kernel_ridge
+    from prefmover.evaluation.baselines import packages as peers
+    from prefmover.evaluation.baselines import rating_controls as controls
+    from prefmover.evaluation.baselines import simple_rankers as list_peers
     from prefmover.model import KNNRecommender, Recommender
     from prefmover.rank import RankingSettings
 

@@ -26,15 +26,15 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.evaluation.baselines.by_scores import relevant_from
 from prefmover.evaluation.compute import TrainTest, compute_record
 from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table
 from prefmover.evaluation.grids import grid
-from prefmover.evaluation.lists import Question
+from prefmover.evaluation.ranking_task import Question
 from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
 from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
-from prefmover.evaluation.scoring import relevant_from
-from prefmover.evaluation.search import validation_part, validation_question
+from prefmover.evaluation.validation import validation_part, validation_question
 from prefmover.execution import Executor, opened
 from prefmover.execution import Task as Job
 from prefmover.execution.format import duration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefmover.execution.format import counted, duration
 from prefmover.report.lists import Against, ListCell, ListResults, ShareTable
-from prefmover.report.text import p_text
+from prefmover.report.sentences import p_text
 
 __all__ = ["activity_text", "list_summary", "number", "step_rows"]
 

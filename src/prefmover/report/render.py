@@ -22,7 +22,8 @@ from prefmover.execution.format import counted
 from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, rating_title, recommendation_title, user_lines, user_title
-from prefmover.report import figures, list_text, text
+from prefmover.report import figures, list_text
+from prefmover.report import sentences as text
 from prefmover.report.list_text import number
 from prefmover.report.lists import ListResults, ShareTable
 from prefmover.report.results import DIGITS, LEVEL, OURS, PanelTable, Results, deviation

@@ -5,8 +5,8 @@ from prefmover import datasets
 from prefmover.data.splits import random_split, validation_split
 from prefmover.errors import InputError
 from prefmover.evaluation import evaluate
+from prefmover.evaluation.baselines.packages import SurpriseRecommender
 from prefmover.evaluation.grids import RATING_GRIDS, grid
-from prefmover.evaluation.peers import SurpriseRecommender
 from prefmover.evaluation.recommenders import Method
 from tests.messages import names
 

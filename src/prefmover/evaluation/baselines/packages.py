@@ -18,8 +18,8 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, MissingExtraError
+from prefmover.evaluation.baselines.by_scores import Scores, ScoringRecommender, interactions
 from prefmover.evaluation.recommenders import PEERS
-from prefmover.evaluation.scoring import Scores, ScoringRecommender, interactions
 
 __all__ = ["ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
 

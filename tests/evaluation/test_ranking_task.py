@@ -9,7 +9,7 @@ from prefmover import Dataset, Ratings, datasets
 from prefmover.data.splits import by_time, leave_last_out, random_split, validation_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
-from prefmover.evaluation.lists import Question, check_lists
+from prefmover.evaluation.ranking_task import Question, check_lists
 from prefmover.evaluation.record import ListRecord
 from tests.evaluation.killed import killed_run
 from tests.messages import names, unnamed
@@ -110,7 +110,7 @@ def test_nothing_of_the_test_part_reaches_a_recommender(few):
 
 def test_a_search_sees_a_part_of_the_training_part_only(few, monkeypatch):
     """Each trial is fitted to the inner training part, and judged on the rest of the training part."""
-    from prefmover.evaluation import list_peers
+    from prefmover.evaluation.baselines import simple_rankers as list_peers
 
     fitted = []
     learn = list_peers.UserKNN._learn

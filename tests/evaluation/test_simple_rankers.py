@@ -10,11 +10,19 @@ from hypothesis.extra.numpy import arrays
 
 from prefmover import Dataset, Ratings, datasets
 from prefmover.errors import InputError, MissingExtraError
-from prefmover.evaluation import evaluate, peers
+from prefmover.evaluation import evaluate
+from prefmover.evaluation.baselines import packages as peers
+from prefmover.evaluation.baselines.by_scores import interactions, relevant_from, top_positions
+from prefmover.evaluation.baselines.simple_rankers import (
+    EASE,
+    ItemBias,
+    ItemKNN,
+    Popularity,
+    RandomOrder,
+    UserKNN,
+)
 from prefmover.evaluation.grids import GRIDS, RATING_GRIDS, grid
-from prefmover.evaluation.list_peers import EASE, ItemBias, ItemKNN, Popularity, RandomOrder, UserKNN
 from prefmover.evaluation.recommenders import GROUPS, LIST_PEERS, Method, check_packages
-from prefmover.evaluation.scoring import interactions, relevant_from, top_positions
 from tests.messages import names
 
 
@@ -83,7 +91,7 @@ def test_item_knn_by_hand(data):
 
 def test_item_knn_in_blocks(data, monkeypatch):
     whole = scores_of(ItemKNN(k=5), data)
-    monkeypatch.setattr("prefmover.evaluation.list_peers.BLOCK_ITEMS", 7)
+    monkeypatch.setattr("prefmover.evaluation.baselines.simple_rankers.BLOCK_ITEMS", 7)
     assert scores_of(ItemKNN(k=5), data) == pytest.approx(whole, abs=1e-4)
 
 

@@ -1,7 +1,7 @@
 import tomllib
 
 from prefmover.evaluation import Experiment, Panel
-from prefmover.report.text import commands, panel_text, provenance, summary_text, trend, verdict
+from prefmover.report.sentences import commands, panel_text, provenance, summary_text, trend, verdict
 from tests.messages import unnamed
 from tests.report.records import make_record, make_results, only_table
 

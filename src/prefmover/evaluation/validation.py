@@ -22,12 +22,12 @@ from prefmover.data.splits import Split, take_users, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
+from prefmover.evaluation.baselines.by_scores import ScoringRecommender
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.grids import grid
-from prefmover.evaluation.lists import Question, check_lists
+from prefmover.evaluation.ranking_task import Question, check_lists
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.evaluation.record import RatingTrial, RatingTuning, Trial, Tuning
-from prefmover.evaluation.scoring import ScoringRecommender
 from prefmover.predict.predictor import clip
 
 __all__ = ["MAX_USERS", "Found", "search_lists", "search_ratings", "validation_part", "validation_question"]

@@ -17,8 +17,8 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split, hashed
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
+from prefmover.evaluation.baselines.by_scores import relevant_from
 from prefmover.evaluation.record import Activity, ActivityGroup, Events, ListGroups, ListMetrics
-from prefmover.evaluation.scoring import relevant_from
 from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["CheckedLists", "Question", "check_lists", "group_of", "summarize"]

@@ -27,7 +27,13 @@ import numpy.typing as npt
 from prefmover._typing import Ints
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
-from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, Values, interactions
+from prefmover.evaluation.baselines.by_scores import (
+    LEAVE_OUT,
+    Scores,
+    ScoringRecommender,
+    Values,
+    interactions,
+)
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering

@@ -5,7 +5,7 @@ from prefmover import Dataset, datasets, distances
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
-from prefmover.evaluation.controls import ControlRecommender, estimated, mean_vector
+from prefmover.evaluation.baselines.rating_controls import ControlRecommender, estimated, mean_vector
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure, similarities

@@ -29,15 +29,15 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.evaluation.list_peers import _cosines
-from prefmover.evaluation.scoring import LEAVE_OUT, Scores, ScoringRecommender, interactions
+from prefmover.evaluation.baselines.by_scores import LEAVE_OUT, Scores, ScoringRecommender, interactions
+from prefmover.evaluation.baselines.simple_rankers import _cosines
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
-    from prefmover.evaluation.scoring import Matrix
+    from prefmover.evaluation.baselines.by_scores import Matrix
 
 __all__ = ["DISTANCES", "KernelRidge", "user_distances"]
 
