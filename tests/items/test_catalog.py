@@ -32,7 +32,10 @@ def test_find():
         FILMS.find("Alein")
     with pytest.raises(UnknownIdError):
         FILMS.position(77)
-    assert FILMS.search("") == []
+    assert FILMS.search("") == [0, 1, 2, 3]
+    assert FILMS.search("alien 19") == [0]
+    with pytest.raises(UnknownIdError):
+        FILMS.find(" ")
 
 
 def test_lengths_must_agree():

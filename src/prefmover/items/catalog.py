@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import contains, eq
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
 from prefmover.data.names import find_column
 from prefmover.errors import InputError, UnknownIdError, close_names
 
-__all__ = ["Catalog", "parse_year", "plain_title", "split_year"]
+__all__ = ["Catalog", "Names", "parse_year", "plain_text", "plain_title", "split_year"]
 
 YEAR = r"\s*(-?\d{1,9})(?:\.0*)?\s*"
 DATE = r"\s*(?:(\d{4})-\d{1,2}(?:-\d{1,2})?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](\d{4}))\s*"
@@ -30,20 +29,85 @@ TRAILING_ARTICLE = re.compile(rf"^(.*), ({ARTICLES})'?$")
 LEADING_ARTICLE = re.compile(rf"^({ARTICLES}) (?=\S)")
 
 
+def plain_text(text: str) -> str:
+    """Return a text as it is compared: no case, accents or punctuation.
+
+    >>> plain_text("Amélie"), plain_text("ada-b"), plain_text("Fast & Furious"), plain_text("M*A*S*H")
+    ('amelie', 'ada b', 'fast and furious', 'mash')
+    """
+    text = _folded(text).replace("&", " and ")
+    return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"['\u2019`\u00b4*.]", "", text)).split())
+
+
 def plain_title(title: str) -> str:
-    """Return a title as it is compared: no case, accents, punctuation or article.
+    """Return a title as it is compared: a plain text without an article at its beginning or end.
 
     >>> plain_title("Shawshank Redemption, The"), plain_title("The Shawshank Redemption!")
     ('shawshank redemption', 'shawshank redemption')
-    >>> plain_title("Misérables, Les"), plain_title("Fast & Furious"), plain_title("M*A*S*H")
-    ('miserables', 'fast and furious', 'mash')
+    >>> plain_title("Misérables, Les"), plain_title("L'Avventura")
+    ('miserables', 'avventura')
     """
-    text = unicodedata.normalize("NFKD", title).casefold()
-    text = "".join(c for c in text if not unicodedata.combining(c)).replace("&", " and ").strip()
-    text = re.sub(r"^l['\u2019](?=\w)", "", text)
-    text = re.sub(r"['\u2019`\u00b4*.]", "", TRAILING_ARTICLE.sub(r"\2 \1", text))
-    text = " ".join(re.sub(r"[\W_]+", " ", text).split())
-    return LEADING_ARTICLE.sub("", text)
+    return LEADING_ARTICLE.sub("", _with_article(title))
+
+
+def _with_article(title: str) -> str:
+    """Return a plain title with its article in front."""
+    title = re.sub(r"^l['\u2019](?=\w)", "l ", _folded(title).strip())
+    return plain_text(TRAILING_ARTICLE.sub(r"\2 \1", title))
+
+
+def _folded(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(c for c in folded if not unicodedata.combining(c))
+
+
+class Names:
+    """Names that people search for: titles or ids.
+
+    Parameters
+    ----------
+    names
+        One for each entry.
+    years
+        The year of each entry, 0 for none: it may be typed after the name.
+
+    Examples
+    --------
+    >>> names = Names(["Die Hard", "Hard", "Hardware", "M*A*S*H"], [1988, 0, 0, 0])
+    >>> names.ranks("hard"), names.ranks("die"), names.ranks("hard 19"), names.ranks("*")
+    ({0: 1, 1: 0, 2: 2}, {0: 2}, {0: 2}, {3: 3})
+    """
+
+    def __init__(self, names: Sequence[str], years: Iterable[int] | None = None) -> None:
+        self._names, self._plain = names, list[tuple[str, str, str]]()
+        for name, year in zip(names, years or [0] * len(names), strict=True):
+            whole = _with_article(name)
+            tail = f" {year}" if year else ""
+            self._plain.append((whole, LEADING_ARTICLE.sub("", whole), tail))
+
+    def ranks(self, text: str) -> dict[int, int]:
+        """Return the entries that a text may mean, each with a rank, the lower the better.
+
+        0: the name is the text. 1: it is, but for an article. 2: it begins with the text. 3: it contains it.
+        Case, accents and punctuation do not matter, unless there is nothing else in the text.
+        """
+        whole = _with_article(text)
+        if not whole:
+            text = text.strip().casefold()
+            names = [name.casefold() for name in self._names]
+            return {k: 2 if name.startswith(text) else 3 for k, name in enumerate(names) if text in name}
+        short = LEADING_ARTICLE.sub("", whole)
+        ranks = {}
+        for k, (one, other, tail) in enumerate(self._plain):
+            if whole in (one, one + tail):
+                ranks[k] = 0
+            elif short in (other, other + tail):
+                ranks[k] = 1
+            elif (one + tail).startswith(whole) or (other + tail).startswith(short):
+                ranks[k] = 2
+            elif whole in one or short in other:
+                ranks[k] = 3
+        return ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -201,22 +265,22 @@ class Catalog:
 
         return matching(self, where)
 
-    def search(self, text: str) -> list[int]:
-        """Return the positions of titles that equal the text, or else begin with it, or else contain it.
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.titles, self.years.tolist())
 
-        Case, accents, punctuation and articles do not matter; a year in parentheses at the end does.
+    def ranks(self, text: str) -> dict[int, int]:
+        """Return the positions of titles that a text may mean, with ranks (:meth:`Names.ranks`).
+
+        A year in parentheses at the end of the text must be that of the item.
         """
         title, year = split_year(text)
-        query = plain_title(title)
-        if not query:
-            return []
-        tests: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
-        years = self.years.tolist()
-        for test in tests:
-            hits = [k for k, t in enumerate(self.plain_titles) if year in (0, years[k]) and test(t, query)]
-            if hits:
-                return hits
-        return []
+        return {k: rank for k, rank in self._names.ranks(title).items() if year in (0, self.years[k])}
+
+    def search(self, text: str) -> list[int]:
+        """Return the positions of titles that a text may mean, the best first."""
+        ranks = self.ranks(text)
+        return sorted(ranks, key=ranks.__getitem__)
 
     def find(self, text: str) -> int:
         """Return the position of the one item whose title or id matches the text.
@@ -224,7 +288,8 @@ class Catalog:
         :class:`~prefmover.errors.InputError` lists the candidates if there are several, and similar titles
         if there is none.
         """
-        hits = self.search(text)
+        ranks = self.ranks(text) if text.strip() else {}
+        hits = [k for k, rank in ranks.items() if rank == min(ranks.values())]
         if len(hits) == 1:
             return hits[0]
         for id_ in (text, text.strip()):

@@ -8,7 +8,7 @@ import numpy as np
 
 from prefmover.dataset import Dataset
 from prefmover.errors import UnknownIdError
-from prefmover.server.names import Names
+from prefmover.items.catalog import Names
 from prefmover.server.views.profiles import Tastes
 
 __all__ = ["ItemFacts", "UserFacts"]
@@ -36,7 +36,7 @@ class UserFacts:
         self.n_ratings = np.diff(data.ratings.matrix.indptr)
         self.genres = self._tastes.genres
         self._longest = max(map(len, self.texts), default=0)
-        self._names = Names(zip(self.texts, strict=True), range(data.n_users))
+        self._names = Names(self.texts)
 
     def position(self, text: str) -> int:
         """Return the position of a user, given by the text of the id."""
@@ -44,8 +44,9 @@ class UserFacts:
         return self._data.user_position(text)
 
     def search(self, text: str) -> list[int]:
-        """Return the positions of the users whose id contains a text."""
-        return self._names.search(text)
+        """Return the positions of the users whose id contains a text, the best matches first."""
+        ranks = self._names.ranks(text)
+        return sorted(ranks, key=ranks.__getitem__)
 
     def taste(self, position: int) -> list[str]:
         """Return the genres that a user prefers more than others do."""
@@ -79,8 +80,7 @@ class ItemFacts:
         sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
         self._means = sums / np.maximum(self.n_ratings, 1)
         self._longest = max(map(len, self.texts), default=0)
-        titles = zip(data.items.labels, self.texts, strict=True)
-        self._names = Names(titles, np.argsort(-self.n_ratings, kind="stable").tolist())
+        self._names = Names(self.texts)
 
     def position(self, text: str) -> int:
         """Return the position of an item, given by the text of the id."""
@@ -92,8 +92,13 @@ class ItemFacts:
         return self.ids[self.position(text)]
 
     def search(self, text: str) -> list[int]:
-        """Return the positions of the items whose title or id contains a text, most ratings first."""
-        return self._names.search(text)
+        """Return the positions of the items whose title or id contains a text.
+
+        The best matches come first; among equal ones, those with most ratings.
+        """
+        titles, ids = self._data.items.ranks(text), self._names.ranks(text)
+        ranks = {k: min(titles.get(k, 3), ids.get(k, 3)) for k in titles | ids}
+        return sorted(ranks, key=lambda k: (ranks[k], -self.n_ratings[k], k))
 
     def titled(self, position: int) -> dict[str, str]:
         """Return the id and the title of an item."""
