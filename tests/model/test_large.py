@@ -7,7 +7,7 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
-from prefmover.measures import calibration
+from prefmover.measures import estimates
 from prefmover.model import folder
 from prefmover.predict import gaussian_process, low_rank
 from prefmover.rank import RankingSettings, ease
@@ -48,10 +48,10 @@ def test_estimates_from_vectors_are_those_of_the_dense_matrix(data):
     everyone = data.preferences
     few, many = np.arange(3), np.arange(200)
     for users, others in ((few, many), (many, few), (many, many)):
-        a, b = (calibration.UserRows.take(everyone, dense, some) for some in (users, others))
-        expected = calibration._one_sided(a, b, dense, 1)
-        assert calibration._one_sided(a, b, lazy, 2) == pytest.approx(expected, abs=1e-3)
-        assert calibration._one_sided_by_vectors(a, b, lazy, 1) == pytest.approx(expected, abs=1e-3)
+        a, b = (estimates.UserRows.take(everyone, dense, some) for some in (users, others))
+        expected = estimates._one_sided(a, b, dense, 1)
+        assert estimates._one_sided(a, b, lazy, 2) == pytest.approx(expected, abs=1e-3)
+        assert estimates._one_sided_by_vectors(a, b, lazy, 1) == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize("k", [1, 4, 70])

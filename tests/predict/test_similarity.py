@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prefmover.measures import MEASURES, similarities
-from prefmover.measures.calibration import calibrate
+from prefmover.measures.estimates import calibrate
 from prefmover.predict.similarity import UserSimilarity
 
 

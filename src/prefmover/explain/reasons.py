@@ -11,7 +11,7 @@ things:
 
 **People with the user's taste** are the users with the largest weights in the score: :data:`LIKE_MINDED` of
 them, at most a quarter of all. They are near by the distances that the score uses, which are estimated
-between many users (:mod:`prefmover.measures.calibration`); a neighbor average takes the nearest by the exact
+between many users (:mod:`prefmover.measures.estimates`); a neighbor average takes the nearest by the exact
 measure. Those of them who like the item are *for* it, those who rated it and do not like it are *against* it.
 A list names the two who add most to the score (:data:`FOR`) and the one who lowers it most (:data:`AGAINST`);
 the explanation of one item names all of them.

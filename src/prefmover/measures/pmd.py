@@ -32,7 +32,7 @@ from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import Transport, solve
 
 if TYPE_CHECKING:
-    from prefmover.measures.calibration import EstimatedDistances
+    from prefmover.measures.estimates import EstimatedDistances
 
 __all__ = ["UserTransport", "distances", "pmd", "pmd_breakdown", "preference_mover"]
 
@@ -164,8 +164,8 @@ def distances(
         User ids; None means all users. When the two are the same, each pair is solved once.
     method
         ``"exact"``, or ``"calibrated"`` for estimates that cost a hundredth
-        (:mod:`prefmover.measures.calibration`). These come with their error, measured on exact distances:
-        an :class:`~prefmover.measures.calibration.EstimatedDistances`.
+        (:mod:`prefmover.measures.estimates`). These come with their error, measured on exact distances:
+        an :class:`~prefmover.measures.estimates.EstimatedDistances`.
     n_threads, progress
         As in :func:`~prefmover.measures.similarities`. Estimates report no progress.
     dtype
@@ -191,7 +191,7 @@ def distances(
     remedy = "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)"
     require(rows.size * columns.size * np.dtype(dtype).itemsize, what, remedy)
     if method == "calibrated":
-        from prefmover.measures.calibration import estimated_distances
+        from prefmover.measures.estimates import estimated_distances
 
         if progress is not None or np.dtype(dtype) != np.float64:
             raise InputError('progress and dtype are for method="exact"; leave them out')

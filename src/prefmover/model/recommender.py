@@ -27,7 +27,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
-from prefmover.measures.calibration import N_FEATURES, Calibration
+from prefmover.measures.estimates import N_FEATURES, Calibration
 from prefmover.model.base_recommender import Arrays, BaseRecommender
 from prefmover.predict.gaussian_process import Covariance, require_room
 from prefmover.predict.gp_predictor import KernelPredictor, LandmarkValues, compare_with_landmarks

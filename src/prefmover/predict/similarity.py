@@ -17,16 +17,14 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure
-from prefmover.measures.calibration import (
+from prefmover.measures.estimates import (
     Calibration,
     Landmarks,
     Singles,
     UserRows,
     calibrate,
     estimate,
-    estimate_to_few,
     estimate_to_landmarks,
-    nearest_items,
 )
 from prefmover.measures.pairs import Pairs, compute
 from prefmover.measures.pairwise import value_blocks, values
@@ -187,16 +185,14 @@ class UserSimilarity:
             few = self.exact_values(user, guest, others) if len(others) else np.empty(0)
             return self.exact_values(user, guest, landmarks), few
         geometry, prepared = self.data.require_geometry(self.measure.label), self.landmarks(landmarks)
-        few, nearest = np.empty(0), None
+        few = np.empty(0)
         if guest is None:
             one = self._rows(np.array([user]))
-            nearest = nearest_items(one, geometry)
-            found = estimate_to_landmarks(self.calibration, geometry, one, prepared, nearest)[0]
+            found = estimate_to_landmarks(self.calibration, geometry, one, prepared)[0]
         else:
             one, found = self._guest_estimates(self.calibration, guest, landmarks)
         if len(others):
-            rows = self._rows(others)
-            few = estimate_to_few(self.calibration, geometry, one, rows, prepared.largest, nearest)
+            few = estimate(self.calibration, geometry, one, self._rows(others), n_threads=self.n_threads)[0]
         if self.measure.term is not None:
             found = found + self._terms(user, guest, landmarks)
             few = few + self._terms(user, guest, others) if len(others) else few

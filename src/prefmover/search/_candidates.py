@@ -8,7 +8,7 @@ all items, and only their distances to the query's items are laid out.
 import numpy as np
 
 from prefmover.execution.jit import kernel
-from prefmover.measures._calibration import features
+from prefmover.measures._estimates import features
 from prefmover.ot._dual import copy
 from prefmover.search._bounds import COARSE_BITS, LANES, backward_bound, extend, fill_up, priced
 from prefmover.search._cascade import solve_one

@@ -37,7 +37,7 @@ from prefmover.execution.checkpoint import Calls, run_blocks
 from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
-from prefmover.measures.calibration import N_FEATURES
+from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
 from prefmover.search.distributed import NeighborCheckpoint, digest, divide_queries, search_blocks
 from prefmover.search.embedding import embed, nearest_vectors
 from prefmover.search.index import NeighborIndex
@@ -221,7 +221,6 @@ class _CandidateSearch:
 
     def _tune(self, tuned: Ints, truth: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Fit estimates to exact distances of the sample, and set the effort; return the coefficients."""
-        from prefmover.measures._calibration import least_squares, times
         from prefmover.search import _candidates as kernels
 
         embedding, population, geometry = self.population.embedding, self.population, self.index.geometry
@@ -254,10 +253,10 @@ class _CandidateSearch:
         )
         coefficients = np.zeros(N_FEATURES)
         if len(y) >= 4 * N_FEATURES:
-            coefficients = least_squares(X, y)
+            coefficients = fit_polynomial(X, y)
         by_vector, by_estimate = np.concatenate([np.empty(0, np.int64), *ranks]), []
         for a, u in enumerate(tuned.tolist()):
-            values = np.maximum(times(features[a], coefficients), features[a][:, 1])
+            values = evaluate_polynomial(features[a], coefficients)
             order = np.argsort(values, kind="stable")
             place = np.full(self.index.data.n_users, self.index.data.n_users)
             place[chosen[a][order]] = np.arange(order.size)

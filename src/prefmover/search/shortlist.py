@@ -27,7 +27,7 @@ from prefmover.data.preferences import Preferences
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.calibration import N_FEATURES
+from prefmover.measures.estimates import N_FEATURES
 from prefmover.measures.pmd import wide_distance
 from prefmover.search.embedding import Embedding, nearest_vectors
 from prefmover.search.result import NeighborPositions, SearchStats

@@ -12,7 +12,7 @@ mean-vector    neighbors by the cosine of the users' mean item vectors, Σ p(i) 
 agreement      neighbors by what PMD-agreement adds to PMD: agreement on co-rated items and overlap, without
                optimal transport and without item similarity
 estimated:M    neighbors by the measure M, which is pmd or pmd-agreement, with estimated instead of exact
-               distances (:mod:`prefmover.measures.calibration`): the effect of exactness, in seconds where
+               distances (:mod:`prefmover.measures.estimates`): the effect of exactness, in seconds where
                exact neighbors take minutes
 =============  ==========================================================================================
 
@@ -36,7 +36,7 @@ from prefmover.dataset import Dataset
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
-from prefmover.measures.calibration import estimated_distances
+from prefmover.measures.estimates import estimated_distances
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender

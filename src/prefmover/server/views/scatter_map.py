@@ -10,7 +10,7 @@ points, by the scaled distance :math:`\tilde d = 1 + \lVert y_i - y_j \rVert^2`:
 - other pairs repel each other, :math:`1 / (1 + \tilde d)`.
 
 The start is classical multidimensional scaling. Distances between many users are estimates
-(:mod:`~prefmover.measures.calibration`); a map is a picture, and claims no more.
+(:mod:`~prefmover.measures.estimates`); a map is a picture, and claims no more.
 """
 
 from __future__ import annotations

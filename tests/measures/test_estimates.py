@@ -5,9 +5,9 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, datasets, distances
 from prefmover.errors import InputError
-from prefmover.measures import _calibration as kernels
+from prefmover.measures import _estimates as kernels
 from prefmover.measures import find_measure
-from prefmover.measures.calibration import (
+from prefmover.measures.estimates import (
     LENGTH,
     Calibration,
     Landmarks,
@@ -15,7 +15,6 @@ from prefmover.measures.calibration import (
     _one_sided,
     calibrate,
     estimate,
-    estimate_to_few,
     estimate_to_landmarks,
 )
 from prefmover.predict.similarity import UserSimilarity
@@ -122,12 +121,8 @@ def test_nobody_to_compare():
         calibrate(data)
 
 
-@pytest.mark.parametrize("few_items", [0, 128])
 @pytest.mark.parametrize("dense", [True, False])
-def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(
-    cinema, calibration, dense, few_items, monkeypatch
-):
-    monkeypatch.setattr("prefmover.measures.calibration.FEW_ITEMS", few_items)
+def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(cinema, calibration, dense):
     geometry = cinema.geometry
     if not dense:
         geometry = ItemGeometry.from_vectors(geometry.items, geometry.vectors, budget=0)
@@ -137,9 +132,6 @@ def test_estimates_to_prepared_landmarks_are_the_same_to_the_last_bit(
         one = UserRows.take(cinema.preferences, geometry, np.array([u]))
         expected = estimate(calibration, geometry, one, others)
         assert np.array_equal(estimate_to_landmarks(calibration, geometry, one, landmarks), expected)
-        few = estimate_to_few(calibration, geometry, one, others, landmarks.largest)
-        # Without stored distances, cosines of rounded vectors choose the nearest items.
-        assert few == pytest.approx(expected[0], abs=1e-5 if geometry.grid is None else 0)
 
 
 def test_mean_vectors_are_directions_in_whole_numbers(cinema):

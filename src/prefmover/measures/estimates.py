@@ -30,6 +30,7 @@ from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distances_from
@@ -42,18 +43,20 @@ __all__ = [
     "UserRows",
     "calibrate",
     "estimate",
-    "estimate_to_few",
     "estimate_to_landmarks",
     "estimated_distances",
+    "evaluate_polynomial",
+    "fit_polynomial",
     "nearest_items",
 ]
+
+kernels = LazyModule("prefmover.measures._estimates")
 
 N_FEATURES = 15  # terms of the polynomial
 SOURCES = 400  # users that are compared exactly ...
 TARGETS = 10  # ... with this many others each
 HELD_OUT = 100  # the sources whose pairs measure the error
 COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
-FEW_ITEMS = 128  # items of a user up to which distances are looked up where they are stored
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
 LENGTH = 2.0**25  # of a unit vector in whole numbers: |a - b|² of two is at most 2⁵², an exact double
 
@@ -67,7 +70,7 @@ class Calibration:
     Attributes
     ----------
     coefficients
-        (15,) of the features in ``_calibration.py``.
+        (15,) of the features in ``_estimates.py``.
     r
         Correlation of estimated and exact distances.
     mean_error, p99_error
@@ -100,7 +103,7 @@ class EstimatedDistances(NamedTuple):
 class UserRows(NamedTuple):
     """Some users as CSR rows of shares, with their mean vectors and log numbers of ratings.
 
-    ``means`` are unit vectors in whole numbers (see :data:`LENGTH`), (users, d).
+    ``means`` are unit vectors in whole numbers (of length 2²⁵), (users, d).
     """
 
     indptr: Ints
@@ -170,8 +173,6 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     a, b = at[: len(u)], at[len(u) :]
     rows = UserRows.take(everyone, geometry, chosen)
     bound = _one_sided(rows, rows, geometry, n_threads)
-    from prefmover.measures import _calibration as kernels
-
     X = np.empty((len(u), N_FEATURES))
     kernels.design(a, b, bound, rows.means, rows.logs, X)
     held_out = np.repeat(np.arange(SOURCES) >= SOURCES - HELD_OUT, TARGETS)
@@ -181,13 +182,23 @@ def calibrate(data: Dataset, *, seed: int = 0, n_threads: int | None = None) -> 
     other = usable & held_out & ~np.isin(pair, pair[fitted])
     if fitted.sum() < N_FEATURES or not other.any():
         fitted = other = usable if usable.any() else np.ones(len(u), bool)
-    coefficients = kernels.least_squares(X[fitted], y[fitted])
-    guess = np.maximum(kernels.times(X[other], coefficients), np.maximum(bound[a, b], bound[b, a])[other])
+    coefficients = fit_polynomial(X[fitted], y[fitted])
+    guess = evaluate_polynomial(X[other], coefficients)
     error = np.abs(guess - y[other]) / np.where(y[other] > 0, y[other], 1.0)
     spread = guess.std() * y[other].std()
     r = float(np.mean((guess - guess.mean()) * (y[other] - y[other].mean())) / spread) if spread > 0 else 1.0
     p99 = float(np.quantile(error, 0.99))
     return Calibration(coefficients, r, float(error.mean()), p99, int(fitted.sum()), int(other.sum()))
+
+
+def fit_polynomial(X: Floats, y: Floats) -> Floats:
+    """Return the coefficients with the least squared error, for features X (pairs, 15) and distances y."""
+    return np.asarray(kernels.least_squares(X, y))
+
+
+def evaluate_polynomial(X: Floats, coefficients: Floats) -> Floats:
+    """Return the distances of pairs with features X: at least the larger one-sided bound, X[:, 1]."""
+    return np.asarray(np.maximum(kernels.times(X, coefficients), X[:, 1]))
 
 
 def estimate(
@@ -210,7 +221,7 @@ def estimate(
 
 
 class Landmarks(NamedTuple):
-    """Users with whom many others are compared, one at a time: what does not depend on the others.
+    """Landmark users with their precomputed nearest-item distances.
 
     Attributes
     ----------
@@ -247,64 +258,14 @@ class Landmarks(NamedTuple):
 
 
 def estimate_to_landmarks(
-    calibration: Calibration,
-    geometry: ItemGeometry,
-    user: UserRows,
-    landmarks: Landmarks,
-    nearest: Singles | None = None,
+    calibration: Calibration, geometry: ItemGeometry, user: UserRows, landmarks: Landmarks
 ) -> Floats:
-    """Return :func:`estimate` between one user and landmarks, (1, landmarks), to the last bit.
-
-    ``nearest`` is :func:`nearest_items` of the user, if it is there.
-    """
-    from prefmover.measures import _calibration as kernels
-
-    forward, backward = (
-        np.empty((1, len(landmarks.rows)), np.float32),
-        np.empty((len(landmarks.rows), 1), np.float32),
-    )
+    """Return :func:`estimate` between one user and landmarks, (1, landmarks), to the last bit."""
+    rows, nearest = landmarks.rows, nearest_items(user, geometry)
+    forward, backward = np.empty((1, len(rows)), np.float32), np.empty((len(rows), 1), np.float32)
     kernels.expected(user.indptr, user.items, user.share, landmarks.nearest, forward)
-    nearest = nearest_items(user, geometry) if nearest is None else nearest
-    rows = landmarks.rows
     kernels.expected(rows.indptr, rows.items, rows.share, nearest, backward)
-    return _combined(calibration, landmarks.largest, user, landmarks.rows, forward, backward, 1)
-
-
-def estimate_to_few(
-    calibration: Calibration,
-    geometry: ItemGeometry,
-    user: UserRows,
-    others: UserRows,
-    largest: float,
-    nearest: Singles | None = None,
-) -> Floats:
-    """Return :func:`estimate` between one user and a few others, (others,).
-
-    ``largest`` is the largest distance between items, which is known from :class:`Landmarks`, and ``nearest``
-    is :func:`nearest_items` of the user, if it is there.
-    """
-    from prefmover.measures import _calibration as kernels
-
-    forward, backward = (np.empty(shape, np.float32) for shape in ((1, len(others)), (len(others), 1)))
-    at, grid = others.items, geometry.grid
-    if grid is None or len(user.items) > FEW_ITEMS:  # a block of its own, read side by side
-        targets, inverse = np.unique(others.items, return_inverse=True)
-        at = inverse.astype(np.int32)
-        block = geometry.grid_block(user.items, targets)
-        n, turned = len(user.items), np.ascontiguousarray(block.T)
-        table, scratch = np.empty((n, len(others)), np.int32), np.empty(n, np.int32)
-        kernels.nearest(others.indptr, inverse, turned, scratch, table)
-        steps = (table * geometry.unit).astype(np.float32)
-        kernels.expected(user.indptr, np.arange(n, dtype=np.int32), user.share, steps, forward)
-        least = turned.min(axis=1, initial=np.iinfo(np.int32).max, keepdims=True)
-        steps = (least * geometry.unit).astype(np.float32)
-    else:
-        entries = user.items, user.share, others.indptr, others.items
-        kernels.expected_from_one(*entries, grid, geometry.unit, forward)
-        steps = nearest_items(user, geometry) if nearest is None else nearest
-    kernels.expected(others.indptr, at, others.share, steps, backward)
-    row: Floats = _combined(calibration, largest, user, others, forward, backward, 1)[0]
-    return row
+    return _combined(calibration, landmarks.largest, user, rows, forward, backward, 1)
 
 
 def _combined(
@@ -318,8 +279,6 @@ def _combined(
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[Any]:
     """Return the polynomial of the bounds in both directions, (users, others) and (others, users)."""
-    from prefmover.measures import _calibration as kernels
-
     out = np.empty((len(users), len(others)), dtype)
 
     sizes = kernels.squared_lengths(users.means), kernels.squared_lengths(others.means)
@@ -338,8 +297,6 @@ def _combined(
 
 def _one_sided(users: UserRows, others: UserRows, geometry: ItemGeometry, n_threads: int | None) -> Singles:
     """Return R(u, v), (users, others): u's preference goes to the nearest items of v."""
-    from prefmover.measures import _calibration as kernels
-
     if geometry.grid is None and len(others) > STRIP:
         return _one_sided_by_vectors(users, others, geometry, n_threads)
     out = np.empty((len(users), len(others)), np.float32)
@@ -362,8 +319,6 @@ def _one_sided_by_vectors(
     For each strip, the cosines of all items of ``others`` with it are one product of whole numbers. The
     nearest item has the largest cosine.
     """
-    from prefmover.measures import _calibration as kernels
-
     out = np.zeros((len(users), len(others)), np.float32)
     sources, at = np.unique(users.items, return_inverse=True)
     targets, to = np.unique(others.items, return_inverse=True)
@@ -381,7 +336,9 @@ def _one_sided_by_vectors(
 
         def work(block: slice, cosines: Floats = cosines, strip: slice = strip) -> None:
             nearest = np.empty((cosines.shape[1], block.stop - block.start), np.float32)
-            kernels.nearest_by_cosines(others.indptr[block.start : block.stop + 1], to, cosines, nearest)
+            kernels.nearest_by_cosines(
+                others.indptr[block.start : block.stop + 1], to, cosines, LENGTH**2, nearest
+            )
             entries = first[strip.start : strip.stop + 1]
             kernels.spread(entries, owner, share, nearest, block.start, out)
 
@@ -391,8 +348,6 @@ def _one_sided_by_vectors(
 
 def nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the distance from each item to the nearest item of each user, (n_items, users)."""
-    from prefmover.measures import _calibration as kernels
-
     if geometry.grid is None:
         return _nearest_by_vectors(users, geometry)
     table = np.empty((geometry.n_items, len(users)), np.int32)
@@ -403,8 +358,6 @@ def nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
 
 def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the same from vectors: the nearest item has the largest cosine."""
-    from prefmover.measures import _calibration as kernels
-
     out = np.zeros((geometry.n_items, len(users)), np.float32)
     targets, to = np.unique(users.items, return_inverse=True)
     right, to = _whole_vectors(geometry, targets), to.astype(np.int32)
@@ -412,7 +365,7 @@ def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
         cosines = right @ _whole_vectors(geometry, np.arange(strip.start, strip.stop)).T
         known = np.flatnonzero((targets >= strip.start) & (targets < strip.stop))
         cosines[known, targets[known] - strip.start] = LENGTH**2
-        kernels.nearest_by_cosines(users.indptr, to, cosines, out[strip])
+        kernels.nearest_by_cosines(users.indptr, to, cosines, LENGTH**2, out[strip])
     return out
 
 
@@ -426,8 +379,6 @@ def _mean_vectors(
     indptr: Ints, items: npt.NDArray[np.int32], share: Singles, geometry: ItemGeometry
 ) -> Floats:
     """Return the directions of mean item vectors in whole numbers; d is 0 if the geometry has no vectors."""
-    from prefmover.measures import _calibration as kernels
-
     d = 0 if geometry.vectors is None else geometry.vectors.shape[1]
     out = np.zeros((len(indptr) - 1, d))
     if geometry.vectors is not None:

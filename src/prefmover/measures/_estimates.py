@@ -5,11 +5,8 @@ import math
 import numpy as np
 
 from prefmover.execution.jit import kernel
-from prefmover.measures.calibration import LENGTH, N_FEATURES
 
-INDEPENDENT = (
-    1e-16  # a column is a combination of others if its squared length shrinks to less than this share
-)
+INDEPENDENT = 1e-16  # a column whose squared length shrinks to less than this share depends on others
 
 
 @kernel
@@ -52,42 +49,24 @@ def expected(indptr, items, share, nearest, out):
 
 
 @kernel
-def expected_from_one(items, share, indptr, others, grid, unit, out):
-    """Set out[0, k] = Σ_x p(x) min over the items of user k of d(x, j): :func:`expected` of one user.
-
-    A row of ``grid`` stays in the cache while all users look their items up.
-    """
-    for k in range(indptr.size - 1):
-        out[0, k] = 0.0
-    for s in range(items.size):
-        p, row = share[s], grid[items[s]]
-        for k in range(indptr.size - 1):
-            first, last = indptr[k], indptr[k + 1]
-            least = row[others[first]] if last > first else np.int32(0)
-            for t in range(first + 1, last):
-                least = min(least, row[others[t]])
-            out[0, k] += p * np.float32(least * unit)
-
-
-@kernel
-def nearest_by_cosines(indptr, at, cosines, out):
+def nearest_by_cosines(indptr, at, cosines, one, out):
     """Set out[x, k] = the least angle between item x and the items of user k; 0 for a user without items.
 
-    ``cosines`` (items, n) are inner products of unit vectors in whole numbers, ``at`` the rows of each user's
-    items.
+    ``cosines`` (items, n) are inner products of vectors with the squared length ``one``, ``at`` the rows of
+    each user's items.
     """
     n = out.shape[0]
     best = np.empty(n)
     for k in range(indptr.size - 1):
         first, last = indptr[k], indptr[k + 1]
         for x in range(n):
-            best[x] = cosines[at[first], x] if last > first else LENGTH * LENGTH
+            best[x] = cosines[at[first], x] if last > first else one
         for t in range(first + 1, last):
             row = cosines[at[t]]
             for x in range(n):
                 best[x] = max(best[x], row[x])
         for x in range(n):
-            out[x, k] = angle(LENGTH * LENGTH, LENGTH * LENGTH, max(best[x], 0.0))
+            out[x, k] = angle(one, one, max(best[x], 0.0))
 
 
 @kernel
@@ -233,7 +212,7 @@ def estimate(coefficients, largest, forward, backward, inner, size_a, size_b, lo
 
     ``inner``, ``size_a`` and ``size_b`` are the inner products of the users' mean vectors.
     """
-    f = np.empty(N_FEATURES)
+    f = np.empty(coefficients.size)
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):
             there, back = np.float64(forward[a, b]), np.float64(backward[b, a])
