@@ -23,8 +23,8 @@ import numpy as np
 from bench import arguments, dataset, machine, publish, table
 from cost_model import FILE, Constants, estimate
 from prefmover import NeighborIndex, Neighbors, datasets
+from prefmover._format import duration
 from prefmover.execution import Executor, LocalExecutor, RayExecutor
-from prefmover.execution.format import duration
 from prefmover.search.distributed import divide_users, search_blocks
 from prefmover.search.result import NeighborPositions
 from prefmover.search.shard import Shard, nearest_item_table

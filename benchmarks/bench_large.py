@@ -25,7 +25,7 @@ import numpy as np
 
 from bench import arguments, dataset, publish, table
 from prefmover import Dataset, NeighborIndex, datasets, nearest
-from prefmover.execution.format import duration
+from prefmover._format import duration
 from prefmover.search import candidates
 from prefmover.search.embedding import embed, nearest_vectors
 
@@ -131,7 +131,7 @@ def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
         each += (grown - 1) * seconds_of_vectors(data)
         exact *= grown
     whole = exact * sampled + every * each
-    assert found.recall_ is not None
+    assert found.recall is not None
     part = "" if options.share == 1 else f"{options.share:g} of "
     return [
         f"{part}{name}" if grown == 1 else f"{part}{name}, from {made:g} of the users",
@@ -142,7 +142,7 @@ def extrapolated(name: str, options: argparse.Namespace) -> list[str]:
         f"**{duration(whole)}**",
         f"{exact * every / whole:,.0f}x",
         f"{100 * many / every:.2g} %",
-        str(found.recall_),
+        str(found.recall),
     ]
 
 
@@ -160,7 +160,7 @@ def whole(name: str, options: argparse.Namespace) -> str:
     part = "" if len(users) == data.n_users else f", extrapolated from {len(users):,} queries"
     return (
         f"{name}, {k} nearest of all {data.n_users:,} users: exact {exact:,.0f} CPU s{part}; among candidates "
-        f"**{seconds:,.0f} CPU s, {exact / seconds:.1f}x**, recall {found.recall_}, asked for {options.real_recall:g}; its "
+        f"**{seconds:,.0f} CPU s, {exact / seconds:.1f}x**, recall {found.recall}, asked for {options.real_recall:g}; its "
         f"own samples included. {found.stats.solved / data.n_users:.1f} pairs are solved for each user."
     )
 

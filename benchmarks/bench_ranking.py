@@ -21,8 +21,8 @@ from bench import arguments, publish, table
 from prefmover import Dataset, datasets
 from prefmover.data.splits import random_split
 from prefmover.evaluation import evaluate, metrics
-from prefmover.evaluation.ranking_task import Question, check_lists
 from prefmover.evaluation.baselines.by_scores import ScoredLists
+from prefmover.evaluation.ranking_task import Question, check_lists
 from prefmover.model import Recommender
 from prefmover.rank.selection import Selection
 

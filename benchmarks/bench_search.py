@@ -64,7 +64,7 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
     """Return the mean of bound / exact over the near half of the candidates of a few queries."""
     p, geometry = data.preferences, data.require_geometry("PMD")
     shard, scratches = NeighborIndex(data).shard(with_table=True), Scratches()
-    users, light = shard.candidates(), shard.light()
+    users, compact = shard.candidates(), shard.compact()
     rng = np.random.default_rng(3)
     ratios: list[tuple[float, float]] = []
     for u in rng.choice(data.n_users, n_queries, replace=False).tolist():
@@ -72,13 +72,13 @@ def tightness(data: Dataset, n_queries: int) -> list[str]:
         items = p.indices[row].astype(np.int32)
         query = lay_out(geometry, items, p.mass[row], int(p.total[u]), u, np.inf, scratches)
         s = scratches.get(shard, geometry.n_items, items.size)
-        kernels.bound_all(query, users, light, s)
+        kernels.bound_all(query, users, compact, s)
         rwmd = s.bound.copy()
         near = np.argsort(rwmd, kind="stable")
         near = near[near != u][: data.n_users // 2]
         s.alive[: near.size] = near
         _shape_prices(query, users, s, near[:MIXED])
-        kernels.apply_prices(query, light, s, near.size)
+        kernels.apply_prices(query, compact, s, near.size)
         sample = near[rng.choice(near.size, min(60, near.size), replace=False)]
         exact = distances_from(p, geometry, u, sample) / geometry.unit
         ratios.append((float((rwmd[sample] / exact).mean()), float((s.bound[sample] / exact).mean())))

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from prefmover._format import duration, size
 from prefmover.errors import InputError
-from prefmover.execution.format import duration, size
 
 __all__ = ["CandidateConstants", "Constants", "Estimate", "candidates", "constants", "estimate"]
 

@@ -83,11 +83,11 @@ def test_all_users_from_candidates(run, data, in_shop):
     code, out, err = run(*search, "--recall", 0.9, "--seed", 4)
     expected = pm.nearest(data, 3, method="candidates", recall=0.9, seed=4)
     assert (code, out.strip()) == (0, "all.csv")
-    assert str(expected.recall_) in err
+    assert str(expected.recall) in err
     assert csv.read_csv("all.csv")["distance"].to_pylist() == expected.values.tolist()
     assert not (in_shop / "all.csv.parts").exists()
     said = json.loads(run(*search, "--json")[1])["recall"]
-    assert said == pm.nearest(data, 3, method="candidates").recall_.to_dict()
+    assert said == pm.nearest(data, 3, method="candidates").recall.to_dict()
 
 
 def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):

@@ -119,20 +119,20 @@ def _twice(x):
 
 def test_small_jobs_are_interpreted_until_the_budget_is_spent(budget):
     most = jit.STEPS_BEFORE_COMPILING
-    assert jit.for_work(_twice, most + 1) is _twice
-    first = jit.for_work(_twice, 0.6 * most)
+    assert jit.compiled_or_interpreted(_twice, most + 1) is _twice
+    first = jit.compiled_or_interpreted(_twice, 0.6 * most)
     assert first is jit.interpreted(_twice)
     assert first(21) == 42
     assert not _twice.signatures
-    assert jit.for_work(_twice, 0.6 * most) is _twice
-    assert jit.for_work(_twice, 0.3 * most) is first
+    assert jit.compiled_or_interpreted(_twice, 0.6 * most) is _twice
+    assert jit.compiled_or_interpreted(_twice, 0.3 * most) is first
 
 
 def test_fewer_are_where_compiled_code_only_has_to_be_loaded(budget):
     (budget / "part").mkdir()
     (budget / "part" / "_kernel.nbi").write_text("")
-    assert jit.for_work(_twice, jit.STEPS_BEFORE_LOADING + 1) is _twice
-    assert jit.for_work(_twice, jit.STEPS_BEFORE_LOADING) is jit.interpreted(_twice)
+    assert jit.compiled_or_interpreted(_twice, jit.STEPS_BEFORE_LOADING + 1) is _twice
+    assert jit.compiled_or_interpreted(_twice, jit.STEPS_BEFORE_LOADING) is jit.interpreted(_twice)
 
 
 def test_a_kernel_that_is_compiled_stays_so(budget):
@@ -141,7 +141,7 @@ def test_a_kernel_that_is_compiled_stays_so(budget):
         return 3 * x
 
     assert thrice(2) == 6
-    assert jit.for_work(thrice, 1) is thrice
+    assert jit.compiled_or_interpreted(thrice, 1) is thrice
 
 
 def test_integers_wrap_around_without_a_warning():

@@ -115,7 +115,7 @@ def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, m
     there = nearest(index.data, 7, **options, checkpoint=tmp_path, progress=progress)
     assert progress.acted
     assert_same(there, here)
-    assert there.recall_ == here.recall_
+    assert there.recall == here.recall
     cluster.wait_for_nodes()
     again = nearest(index.data, 7, method="candidates", recall=0.9, checkpoint=tmp_path)  # resumed on threads
     assert_same(again, here)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prefmover.execution import sessions
+from prefmover.execution import ray as on_ray
 from tests.messages import unnamed
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: extra ray")
@@ -73,7 +73,7 @@ def test_the_driver_is_killed():
     """Ray's processes end with the driver, and the next cluster removes what is left of its folder."""
     driver = subprocess.Popen([sys.executable, "-c", PROGRAM, "wait"], stdout=subprocess.PIPE, text=True)
     session = Path(driver.stdout.readline().strip())
-    assert session.parent.name.startswith(f"{sessions.PREFIX}{driver.pid}-")
+    assert session.parent.name.startswith(f"{on_ray.SESSION_PREFIX}{driver.pid}-")
     assert processes_of(session)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
@@ -83,21 +83,21 @@ def test_the_driver_is_killed():
             break
         time.sleep(0.1)
     assert processes_of(session) == []
-    sessions.clear()
+    on_ray.remove_session_folders()
     assert not session.parent.exists()
 
 
 def test_folders_of_the_living_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(sessions, "LONGEST", 10_000)
+    monkeypatch.setattr(on_ray, "LONGEST_PATH", 10_000)
     dead = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True
     )
-    (tmp_path / f"{sessions.PREFIX}{int(dead.stdout)}-abc").mkdir()
+    (tmp_path / f"{on_ray.SESSION_PREFIX}{int(dead.stdout)}-abc").mkdir()
     (tmp_path / "prefmover-1000").mkdir()
-    own = sessions.new_folder()
-    assert own.name.startswith(f"{sessions.PREFIX}{os.getpid()}-")
-    sessions.clear()
+    own = on_ray.new_session_folder()
+    assert own.name.startswith(f"{on_ray.SESSION_PREFIX}{os.getpid()}-")
+    on_ray.remove_session_folders()
     assert {file.name for file in tmp_path.iterdir()} == {own.name, "prefmover-1000"}
 
 
@@ -105,5 +105,5 @@ def test_a_deep_temporary_folder_is_left_to_ray(tmp_path, monkeypatch):
     deep = tmp_path / ("x" * 60)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    assert sessions.new_folder() is None
+    assert on_ray.new_session_folder() is None
     assert list(deep.iterdir()) == []

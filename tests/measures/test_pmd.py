@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
 from prefmover.measures import _pmd
-from prefmover.measures.pmd import FEW, distances, pmd, wide_distance
+from prefmover.measures.pmd import FEW, distance_in_64_bits, distances, pmd
 from prefmover.ot import _simplex
 from tests.messages import names, unnamed
 from tests.oracles.transport import by_pot, check_proof
@@ -142,7 +142,7 @@ def test_wide_prices_give_the_same_bits(world):
     D, p = distances(world), world.preferences
     for knowledge in (True, False):
         geometry = replace(world.geometry, is_metric=knowledge)
-        assert all(wide_distance(p, p, geometry, u, v) == D[u, v] for u in range(4) for v in range(4))
+        assert all(distance_in_64_bits(p, p, geometry, u, v) == D[u, v] for u in range(4) for v in range(4))
 
 
 @settings(max_examples=60)

@@ -190,5 +190,5 @@ def test_what_the_killed_left_is_cleared_and_what_others_write_is_not(tmp_path):
     ]
     for file in (left, *kept):
         file.write_text("half")
-    atomic.clear(tmp_path)
+    atomic.remove_stale_files(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(kept)

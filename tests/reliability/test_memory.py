@@ -248,11 +248,11 @@ def test_a_limit_of_the_process():
 
 
 def test_giving_back_where_the_c_library_cannot(monkeypatch):
-    memory.give_back()
+    memory.trim_memory()
     for error in (AttributeError, OSError, TypeError):
 
         def refuse(name: None, error: type[Exception] = error) -> None:
             raise error
 
         monkeypatch.setattr("ctypes.CDLL", refuse)
-        memory.give_back()
+        memory.trim_memory()

@@ -29,7 +29,7 @@ def prepare(data, u):
     exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
     shard = index.shard(with_table=True, n_threads=1)
     s = Scratches().get(shard, geometry.n_items, items.size)
-    return query, shard.candidates(), shard.light(), s, exact
+    return query, shard.candidates(), shard.compact(), s, exact
 
 
 @settings(max_examples=60)
@@ -38,14 +38,14 @@ def test_bounds_are_bounds(data, u):
     u %= data.n_users
     if data.preferences.total[u] == 0:
         return
-    query, users, light, s, exact = prepare(data, u)
-    cascade.bound_all(query, users, light, s)
+    query, users, compact, s, exact = prepare(data, u)
+    cascade.bound_all(query, users, compact, s)
     alive = np.flatnonzero(data.preferences.total > 0)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY)).all()
     s.alive[: alive.size] = alive
     before = s.bound.copy()
     _shape_prices(query, users, s, alive)
-    cascade.apply_prices(query, light, s, alive.size)
+    cascade.apply_prices(query, compact, s, alive.size)
     assert (s.bound[alive] <= exact[alive] * (1 + TINY) + TINY).all()
     assert (s.bound >= before).all()
     for v in alive:
@@ -63,11 +63,11 @@ def test_table_and_direct_bound_agree(data, u):
     u %= data.n_users
     if data.preferences.total[u] == 0:
         return
-    query, users, light, s, _ = prepare(data, u)
-    cascade.bound_all(query, users, light, s)
+    query, users, compact, s, _ = prepare(data, u)
+    cascade.bound_all(query, users, compact, s)
     with_table = s.bound.copy()
     without = users._replace(table=NO_TABLE)
-    cascade.bound_all(query, without, light, s)
+    cascade.bound_all(query, without, compact, s)
     np.testing.assert_allclose(s.bound, with_table, rtol=1e-12)
 
 
@@ -96,10 +96,10 @@ def test_masses_are_kept_in_few_bytes_where_they_fit(most, kind):
     """The bounds are the same in both types."""
     ratings = Ratings.from_arrays([1, 1, 2, 3, 3], list("xyyxz"), [most, 1, 3, 2, 1], feedback="explicit")
     data = Dataset(ratings, ItemGeometry.from_vectors(list("xyz"), [[1, 0], [1, 1], [0, 1]]))
-    query, users, light, s, exact = prepare(data, 0)
-    assert (light.items.dtype, light.mass.dtype) == (np.uint16, kind)
-    cascade.bound_all(query, users, light, s)
+    query, users, compact, s, exact = prepare(data, 0)
+    assert (compact.items.dtype, compact.mass.dtype) == (np.uint16, kind)
+    cascade.bound_all(query, users, compact, s)
     narrow = s.bound.copy()
-    cascade.bound_all(query, users, light._replace(items=users.items, mass=users.mass), s)
+    cascade.bound_all(query, users, compact._replace(items=users.items, mass=users.mass), s)
     assert (s.bound == narrow).all()
     assert (narrow <= exact * (1 + TINY)).all()

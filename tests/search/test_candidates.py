@@ -66,7 +66,7 @@ def test_every_distance_is_exact(crowd, found):
 
 def test_recall_is_what_was_asked_for_and_said(found, exact):
     true = recall_of(found, exact)
-    said = found.recall_
+    said = found.recall
     assert said.queries == candidates.MEASURED
     assert said.asked == 0.9 <= said.estimate
     assert said.reached
@@ -74,7 +74,7 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
     assert said.low < said.estimate < said.high
     assert true.mean() == pytest.approx(said.estimate, abs=0.02)
     assert found.stats.solved < exact.stats.pairs / 10
-    assert exact.recall_ is None
+    assert exact.recall is None
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found, monkeypatch):
@@ -83,7 +83,7 @@ def test_threads_blocks_and_shards_change_nothing(crowd, found, monkeypatch):
         crowd, K, method="candidates", recall=0.9, executor=LocalExecutor(1, shard_bytes=30_000), seed=0
     )
     assert_same(again, found)
-    assert again.recall_ == found.recall_
+    assert again.recall == found.recall
 
 
 def test_large_users_are_laid_out_in_parts(lazy, monkeypatch):
@@ -103,9 +103,9 @@ def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
 
 def test_items_without_vectors_and_distances_on_demand(lazy):
     some = nearest(lazy, K, range(150), method="candidates", recall=0.9)
-    assert some.recall_.reached
-    assert some.recall_.queries == 150
-    assert some.recall_.estimate == recall_of(some, nearest(lazy, K, range(150))).mean()
+    assert some.recall.reached
+    assert some.recall.queries == 150
+    assert some.recall.estimate == recall_of(some, nearest(lazy, K, range(150))).mean()
 
 
 def test_a_geometry_without_vectors_that_is_no_metric(crowd):
@@ -118,7 +118,7 @@ def test_a_geometry_without_vectors_that_is_no_metric(crowd):
     everyone = distances(data, range(60))
     rows = np.repeat(np.arange(60), some.counts)
     assert np.array_equal(some.values, everyone[rows, some.neighbors])
-    assert some.recall_.estimate > 0.8
+    assert some.recall.estimate > 0.8
 
 
 def test_some_queries_in_any_order(crowd, exact):
@@ -127,8 +127,8 @@ def test_some_queries_in_any_order(crowd, exact):
     assert few.users.tolist() == some
     assert few[3].users.tolist() == exact[3].users.tolist()
     assert np.array_equal(few.ids[0], few.ids[2])
-    assert few.recall_.queries == 3  # all of them, so that there is no interval
-    assert few.recall_.low == few.recall_.estimate == few.recall_.high
+    assert few.recall.queries == 3  # all of them, so that there is no interval
+    assert few.recall.low == few.recall.estimate == few.recall.high
 
 
 def test_three_users_one_without_mass():
@@ -137,7 +137,7 @@ def test_three_users_one_without_mass():
     found = nearest(data, 2, method="candidates")
     assert_same(found, nearest(data, 2))
     assert found.counts.tolist() == [2, 2, 0, 2]
-    assert found.recall_.estimate == 1
+    assert found.recall.estimate == 1
 
 
 def test_one_user_and_equal_users():
@@ -154,7 +154,7 @@ def test_neighbors_of_neighbors_find_more(crowd, exact, monkeypatch):
         monkeypatch.setattr(candidates, "MOST_ROUNDS", rounds)
         with pytest.warns(RecallWarning, match=names(0.999)):
             found = nearest(crowd, K, method="candidates", recall=0.999)
-        assert not found.recall_.reached
+        assert not found.recall.reached
         shares.append(recall_of(found, exact).mean())
     assert shares[1] > shares[0] + 0.1
 
@@ -181,7 +181,7 @@ def test_a_killed_run_resumes(crowd, found, tmp_path, monkeypatch):
             pass
     assert 3 < runs < 20
     assert_same(again, found)
-    assert again.recall_ == found.recall_
+    assert again.recall == found.recall
     n = len(saved)
     assert_same(nearest(crowd, K, **options), found)
     assert len(saved) == n  # everything was there

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover.errors import InputError
-from prefmover.execution import LocalExecutor, Summary, opened
+from prefmover.execution import LocalExecutor, Summary, open_executor
 from prefmover.search import NeighborIndex, nearest
 from prefmover.search import distributed as module
 from prefmover.search.distributed import divide_queries, divide_users, search_blocks
@@ -117,9 +117,9 @@ def test_a_summary_counts():
 
 def test_an_executor_object(index, whole):
     executor = LocalExecutor(1)
-    with opened(executor) as same:
+    with open_executor(executor) as same:
         assert same is executor
     assert_same(index.nearest(k=7, executor=executor), whole)
     assert executor.summary.tasks >= 16
-    with pytest.raises(InputError, match=names("executor", 5)), opened(5):
+    with pytest.raises(InputError, match=names("executor", 5)), open_executor(5):
         pass

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.options import Threads
 from prefmover.cli.output import Output
 from prefmover.cli.source import describe
 from prefmover.cli.terminal import note
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover._typing import Floats

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from prefmover._format import counted, duration
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import Threads
 from prefmover.cli.output import Output, check_folder, write_text
 from prefmover.cli.source import describe, item_label, n_common
 from prefmover.cli.terminal import note, progress
 from prefmover.errors import MissingExtraError
-from prefmover.execution.format import counted, duration
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset

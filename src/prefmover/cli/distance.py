@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.options import MEASURE, USER, Convention, MeasureName
 from prefmover.cli.output import Output
 from prefmover.cli.source import SourceOptions, measure_of, n_common, user_id
 from prefmover.errors import UndefinedDistanceError
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.options import (
     Convention,
     ExecutorOptions,
@@ -21,7 +22,6 @@ from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, measure_of, n_common, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
@@ -140,8 +140,8 @@ def _written(table: Neighbors, file: Path, parts: Path | None) -> Output:
     n_users, n_rows = len(table.users), len(table.neighbors)
     found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
     how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
-    if table.recall_ is not None:
-        how, found["recall"] = f"; recall {table.recall_}", table.recall_.to_dict()
+    if table.recall is not None:
+        how, found["recall"] = f"; recall {table.recall}", table.recall.to_dict()
     note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
     return Output(found, [str(file)])
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import typer
 
+from prefmover._format import CONTROL, printable
 from prefmover.cli.terminal import note
 from prefmover.errors import InputError
 from prefmover.execution import atomic
-from prefmover.execution.format import CONTROL, printable
 
 
 class Output(NamedTuple):

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import USER, TableFile, Threads
 from prefmover.cli.output import Output, check_writable, csv_lines, write_table
 from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
 from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 
 EXAMPLES = (
     "prefmover predict --dataset cinema --user petra-h --item Alien --item 'Pride & Prejudice'",

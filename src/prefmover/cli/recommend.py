@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads, check_users
 from prefmover.cli.output import Output, check_writable, write_table
 from prefmover.cli.source import SourceOptions, item_id, parse_rated, user_id
 from prefmover.cli.terminal import note, progress, resumable
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset

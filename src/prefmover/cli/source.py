@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
+from prefmover._format import counted
 from prefmover.cli.options import DatasetName
 from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 
-from prefmover.execution.format import printable
+from prefmover._format import printable
 
 
 @dataclass(slots=True)

@@ -223,4 +223,4 @@ def reading(path: object) -> Iterator[None]:
 def writing(path: object) -> AbstractContextManager[None]:
     """Turn errors of writing a file into an InputError that names it."""
     remedy = "Free space or change the permissions, or set PREFMOVER_DATA to a folder that has the data"
-    return atomic.writing(path, f"nothing was installed. {remedy}")
+    return atomic.translate_os_errors(path, f"nothing was installed. {remedy}")

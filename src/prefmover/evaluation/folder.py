@@ -58,11 +58,11 @@ class RunFolder:
         from filelock import FileLock, Timeout
 
         file, note = self.path / "lock", self.path / "holder"  # some versions of filelock empty their file
-        with atomic.writing(self.path):
+        with atomic.translate_os_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file)
         try:
-            with atomic.writing(file):
+            with atomic.translate_os_errors(file):
                 lock.acquire(timeout=0)
         except Timeout:
             holder = "another process"
@@ -75,7 +75,7 @@ class RunFolder:
             with contextlib.suppress(OSError):  # only information for others
                 note.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
             for folder in (self.path, self.path / "cells"):
-                atomic.clear(folder)
+                atomic.remove_stale_files(folder)
             yield
         finally:
             with contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ class RunFolder:
 
     def add(self, record: AnyRecord) -> None:
         """Write a finished record."""
-        with atomic.writing(self.path / "cells"):
+        with atomic.translate_os_errors(self.path / "cells"):
             (self.path / "cells").mkdir(exist_ok=True)
         atomic.write(self.path / "cells" / f"{record.key}.json", _line(record))
 

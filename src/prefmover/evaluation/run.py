@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from prefmover._format import duration
 from prefmover._typing import Floats, Progress
 from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
@@ -35,9 +36,8 @@ from prefmover.evaluation.ranking_task import Question
 from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
 from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
 from prefmover.evaluation.validation import validation_part, validation_question
-from prefmover.execution import Executor, opened
+from prefmover.execution import Executor, open_executor
 from prefmover.execution import Task as Job
-from prefmover.execution.format import duration
 
 __all__ = ["Evaluation", "evaluate", "run_experiment"]
 
@@ -254,8 +254,8 @@ def run_experiment(
         )
     _check_relevant(experiment, data)
     info, run_folder = _identify(data, when, is_given), None if folder is None else RunFolder(folder)
-    with opened(executor, n_threads) as open_executor:
-        run = _Run(experiment, data, when, objects or {}, open_executor, progress, tell or _silent)
+    with open_executor(executor, n_threads) as runs:
+        run = _Run(experiment, data, when, objects or {}, runs, progress, tell or _silent)
         jobs = run.all_jobs()  # a recommender that cannot do the task is an error, before a folder is made
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from prefmover._format import size
 from prefmover.errors import InputError
-from prefmover.execution.format import size
 
 UNFINISHED = re.compile(r"^\..+\.unfinished-(?P<host>.*)-(?P<process>\d+)$")
 
@@ -26,7 +26,7 @@ def write(file: Path, content: bytes) -> None:
     ['part']
     """
     partial = file.with_name(f".{file.name}.unfinished-{_host()}-{os.getpid()}")
-    with writing(file):
+    with translate_os_errors(file):
         try:
             with partial.open("wb") as stream:
                 stream.write(content)
@@ -58,7 +58,7 @@ def require_disk(folder: Path, n_bytes: int, what: str) -> None:
         )
 
 
-def clear(folder: Path) -> None:
+def remove_stale_files(folder: Path) -> None:
     """Remove unfinished files of killed processes of this machine from a folder."""
     for file in folder.glob(".*.unfinished-*"):
         match = UNFINISHED.match(file.name)
@@ -67,7 +67,7 @@ def clear(folder: Path) -> None:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a folder while its files are changed; other processes and threads wait.
 
     The system releases it when the process ends, killed or not. Nothing is left in the folder. Where folders
@@ -88,12 +88,12 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(
+def translate_os_errors(
     path: object, remedy: str = "free some space, or change the permissions, and try again"
 ) -> Iterator[None]:
     """Turn an error of the system while writing into an InputError that names the path.
 
-    >>> with writing("out/report.html"):
+    >>> with translate_os_errors("out/report.html"):
     ...     raise OSError(28, "No space left on device")
     Traceback (most recent call last):
     prefmover.errors.InputError: out/report.html cannot be written: No space left on device; free ...

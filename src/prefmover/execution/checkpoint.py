@@ -56,9 +56,9 @@ class Checkpoint(ABC, Generic[Part]):
         header = self.path / f"_{self.job}.json"
         if not header.exists():
             atomic.require_disk(self.path, n_bytes, f"a checkpoint of {self.job}")
-        with atomic.writing(self.path):
+        with atomic.translate_os_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            atomic.clear(self.path)
+            atomic.remove_stale_files(self.path)
         if not header.exists():
             if any(self.path.glob("part-*")):
                 raise InputError(f"{self.path} has finished parts but no {header.name}; empty the folder")

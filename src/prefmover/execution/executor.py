@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from prefmover._format import counted
 from prefmover._typing import Progress
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 from prefmover.execution.threads import resolve_threads
 
 logger = logging.getLogger("prefmover")
@@ -178,10 +178,10 @@ class LocalExecutor:
 
 
 @contextmanager
-def opened(executor: str | Executor | None, n_threads: int | None = None) -> Iterator[Executor]:
+def open_executor(executor: str | Executor | None, n_threads: int | None = None) -> Iterator[Executor]:
     """Yield the executor of a name, closed at the end; or the executor itself.
 
-    >>> with opened("threads", 2) as executor:
+    >>> with open_executor("threads", 2) as executor:
     ...     executor
     LocalExecutor(n_threads=2)
     """

@@ -6,7 +6,8 @@ a sub-folder named after a digest of all kernel files. Numba does not notice a c
 file; the new name takes care of that.
 
 Compiling takes many seconds, and loading compiled code half a second. The first small jobs of a process are
-therefore *interpreted* (:func:`for_work`): the same source, run by Python, with the same results bit for bit.
+therefore *interpreted* (:func:`compiled_or_interpreted`): the same source, run by Python, with the same
+results bit for bit.
 """
 
 import hashlib
@@ -25,7 +26,14 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from platformdirs import user_cache_path
 
-__all__ = ["ANY_ORDER", "announce_compilation", "for_work", "interpreted", "kernel", "kernel_folder"]
+__all__ = [
+    "ANY_ORDER",
+    "announce_compilation",
+    "compiled_or_interpreted",
+    "interpreted",
+    "kernel",
+    "kernel_folder",
+]
 
 STEPS_BEFORE_COMPILING = 4_000_000
 """Steps of innermost loops that a process interprets, about .7 µs each, before it compiles."""
@@ -95,7 +103,7 @@ def kernel(function: F) -> F:
     return compiled
 
 
-def for_work(compiled: Callable[..., Any], steps: float) -> Callable[..., Any]:
+def compiled_or_interpreted(compiled: Callable[..., Any], steps: float) -> Callable[..., Any]:
     """Return a kernel for a job of some number of steps: compiled, or interpreted.
 
     A process has a budget of steps to interpret. A job that fits what is left of it is interpreted. Large
@@ -112,7 +120,7 @@ def for_work(compiled: Callable[..., Any], steps: float) -> Callable[..., Any]:
         return compiled
     if not _BUDGET.opened:
         _BUDGET.open()
-        return for_work(compiled, steps)
+        return compiled_or_interpreted(compiled, steps)
     _BUDGET.left -= steps
     return interpreted(compiled)
 

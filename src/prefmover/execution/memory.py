@@ -11,8 +11,8 @@ import re
 import sys
 from pathlib import Path
 
+from prefmover._format import size
 from prefmover.errors import InputError
-from prefmover.execution.format import size
 
 SMALL = 2**26
 """Bytes that are not checked: reading the free memory takes longer than most small jobs."""
@@ -55,7 +55,7 @@ def has_room(n_bytes: float) -> bool:
     return free is None or n_bytes <= free
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Return freed memory to the system, before a long job.
 
     glibc and Arrow keep it: after reading MovieLens-1M and making its distances, a hundred megabytes. Where

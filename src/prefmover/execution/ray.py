@@ -3,14 +3,20 @@
 Ray moves arguments and results between processes. It pickles them, except arrays, which are read in place;
 this package writes no pickle. Anyone who may submit to a Ray cluster may run any code on it: leave its token
 authentication on.
+
+Ray keeps logs and sockets of every session in its temporary folder, and never removes them. A cluster that is
+started here gets a folder named after its process. It is removed when the cluster ends; if the process is
+killed, the next one that starts a cluster removes it.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import socket
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,10 +25,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+from prefmover._format import counted, size
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
-from prefmover.execution import sessions
+from prefmover.execution.atomic import is_alive
 from prefmover.execution.executor import Done, Summary, Task
-from prefmover.execution.format import counted, size
 
 logger = logging.getLogger("prefmover")
 
@@ -31,6 +37,8 @@ NODES_SECONDS = 10.0  # seconds between checks of the nodes
 TOKEN = "set RAY_AUTH_MODE=token, and its token in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 CONNECT_SECONDS = 5.0  # seconds for an address to answer
 STORE_FACTOR = 1.25  # object store needed per byte of shared values: Ray and results in transit need some too
+SESSION_PREFIX = "prefmover-ray-"
+LONGEST_PATH = 44  # bytes: Ray adds 62 for its sockets, whose paths have 107 at most
 
 
 class RayExecutor:
@@ -86,8 +94,8 @@ class RayExecutor:
             if self._ours:
                 address = address or os.environ.get("RAY_ADDRESS") or "local"
                 if address == "local":
-                    sessions.clear()
-                    self._folder = sessions.new_folder()
+                    remove_session_folders()
+                    self._folder = new_session_folder()
                 _connect(self._ray, address, n_threads, self._folder)
             self._perform = self._ray.remote(num_cpus=1, max_retries=0)(_perform)
             self._derive = self._ray.remote(num_cpus=1, max_retries=retries)(_derive)
@@ -361,3 +369,20 @@ def _reachable(address: str) -> None:
 
 def _line(error: BaseException | None) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def new_session_folder() -> Path | None:
+    """Return a new folder for this process; None if the temporary folder is too deep for Ray's sockets."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{SESSION_PREFIX}{os.getpid()}-"))
+    if len(os.fsencode(folder)) <= LONGEST_PATH:
+        return folder
+    folder.rmdir()
+    return None
+
+
+def remove_session_folders() -> None:
+    """Remove the folders of processes that are gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{SESSION_PREFIX}*"):
+        match = re.match(rf"{SESSION_PREFIX}(\d+)-", folder.name)
+        if match and not is_alive(int(match[1])):
+            shutil.rmtree(folder, ignore_errors=True)  # what belongs to another user stays

@@ -7,7 +7,7 @@ from html import escape
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any
 
-from prefmover.execution.format import counted
+from prefmover._format import counted
 from prefmover.measures import MEASURES
 
 if TYPE_CHECKING:

@@ -314,12 +314,12 @@ class ItemGeometry:
 
     def _angles(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
         """Return the angles between vectors in units, as an int32 array (rows, columns)."""
-        from prefmover.execution.jit import for_work
+        from prefmover.execution.jit import compiled_or_interpreted
         from prefmover.items._angles import angle_grid
 
         assert self.vectors is not None
         out = np.empty((rows.size, columns.size), np.int32)
-        fill = for_work(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
+        fill = compiled_or_interpreted(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
         for block in slices(columns.size, TURNED):  # no second copy of all vectors
             some = columns[block]
             turned = np.ascontiguousarray(self.vectors[some].T)
@@ -542,12 +542,12 @@ class ItemGeometry:
 
     def check_metric(self) -> Self:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
-        from prefmover.execution.jit import for_work
+        from prefmover.execution.jit import compiled_or_interpreted
         from prefmover.items._angles import broken_triangle
 
         if self.metric_by == "construction" or self.grid is None:
             return self
-        broken = for_work(broken_triangle, self.n_items**3)(self.grid)
+        broken = compiled_or_interpreted(broken_triangle, self.n_items**3)(self.grid)
         return replace(self, is_metric=broken[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:

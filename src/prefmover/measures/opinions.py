@@ -25,7 +25,7 @@ from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows
-from prefmover.measures.pmd import distances_from, distribution, plan_flows, rows_by, wide_distance
+from prefmover.measures.pmd import distance_in_64_bits, distances_from, distribution, plan_flows, rows_by
 from prefmover.measures.space import Space
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import solve
@@ -139,7 +139,7 @@ def opinions_breakdown(pair: UserPair) -> PairTerms:
         for f in flows
         for a, b in [(data.ratings.item_position(f.source), data.ratings.item_position(f.target))]
     )
-    value = wide_distance(p, p, ground, pair.u, pair.v)
+    value = distance_in_64_bits(p, p, ground, pair.u, pair.v)
     factors = [
         pair.n_factor,
         Factor("stays", stays, "share of the preference that stays on its item, at the same rating"),

@@ -258,7 +258,7 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
 
 def distances_from(everyone: Preferences, geometry: Ground, u: int, others: Ints) -> Floats:
     """Return the distances between the user at position u and those at positions ``others``."""
-    from prefmover.execution.jit import for_work
+    from prefmover.execution.jit import compiled_or_interpreted
     from prefmover.measures import _pmd as kernels
     from prefmover.ot._simplex import STEPS
 
@@ -274,10 +274,10 @@ def distances_from(everyone: Preferences, geometry: Ground, u: int, others: Ints
         distance, columns = query_major(geometry, items, theirs), np.arange(items.size, dtype=items.dtype)
     users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
     costs = kernels.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
-    compare = for_work(kernels.distances_from, STEPS * longest * items.size * others.size)
+    compare = compiled_or_interpreted(kernels.distances_from, STEPS * longest * items.size * others.size)
     compare(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
-        out[k] = wide_distance(everyone, everyone, geometry, u, int(others[k]))
+        out[k] = distance_in_64_bits(everyone, everyone, geometry, u, int(others[k]))
     return out
 
 
@@ -302,7 +302,7 @@ def query_major(
     return out
 
 
-def wide_distance(
+def distance_in_64_bits(
     preferences_u: Preferences, preferences_v: Preferences, geometry: Ground, u: int, v: int
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""

@@ -17,9 +17,8 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.execution import Executor
-from prefmover.execution.executor import opened
-from prefmover.execution.stages import Stages
-from prefmover.execution.threads import resolve_threads
+from prefmover.execution.executor import open_executor
+from prefmover.execution.threads import Stages, resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RatingExplanation
 from prefmover.explain.reasons import explain_items
@@ -406,7 +405,7 @@ class BaseRecommender(Estimator, ABC):
         self._fitted()
         check_by(by, self.data_.ratings.implicit)
         selection = Selection.make(self.data_, n, **options)
-        with opened(executor, self.n_threads) as opened_executor:
+        with open_executor(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
 
     def neighbors(self, user: Any, k: int = 10, *, strangers: bool = False) -> NeighborList:

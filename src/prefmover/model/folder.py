@@ -169,12 +169,12 @@ def write(
         "users": partial(write_table, pa.table({"id": user_ids})),
         "items": partial(write_table, pa.table([item_ids, titles, years, genres], ITEM_COLUMNS)),
     }
-    with atomic.writing(path):
+    with atomic.translate_os_errors(path):
         if path.is_dir():
             _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
         atomic.require_disk(path, sum(array.nbytes for array in arrays.values()), f"the model in {path}")
-        with atomic.alone(path):  # another process would remove files that are not of its model
+        with atomic.lock_folder(path):  # another process would remove files that are not of its model
             files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
             stamp = {
                 "format": "prefmover-model",

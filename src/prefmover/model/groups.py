@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
+from prefmover._format import counted
 from prefmover._typing import Floats
 from prefmover.errors import InputError
-from prefmover.execution.format import counted
 from prefmover.explain.reasons import explain_items
 from prefmover.explain.text import member_reason
 from prefmover.model.lists import By, item_scores

@@ -30,7 +30,7 @@ DUAL_RATE = 0.3
 
 OPTIMAL, OVERFLOW, STALLED = 0, 1, 2
 
-STEPS = 100  # of innermost loops, for each cost of a problem; see execution.jit.for_work
+STEPS = 100  # of innermost loops, for each cost of a problem; see execution.jit.compiled_or_interpreted
 
 # Masses are split into two limbs where they are multiplied by costs: the product can exceed 63 bits.
 LIMB_BITS = 28

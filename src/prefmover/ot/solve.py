@@ -150,13 +150,13 @@ def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, In
 
 def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> Basis:
     """Return the optimal tree of integer costs and positive masses."""
-    from prefmover.execution.jit import for_work
+    from prefmover.execution.jit import compiled_or_interpreted
     from prefmover.ot import _simplex as kernels
 
     n, m = c.shape
     w = kernels.workspace(n, m, c.dtype)
     w.g[:m] = 0
-    status, pivots, _, _ = for_work(kernels.solve, kernels.STEPS * n * m)(c, p, q, n, m, w)
+    status, pivots, _, _ = compiled_or_interpreted(kernels.solve, kernels.STEPS * n * m)(c, p, q, n, m, w)
     if status == kernels.OVERFLOW and c.dtype != np.int64:
         return _run_kernel(c.astype(np.int64), p, q)
     if status != kernels.OPTIMAL:

@@ -187,7 +187,7 @@ class KNNPredictor(Predictor):
         progress: Progress | None = None,
     ) -> AllK:
         """Return baselines plus mean residuals, for pairs of users or of a guest."""
-        from prefmover.execution.jit import for_work
+        from prefmover.execution.jit import compiled_or_interpreted
         from prefmover.predict._knn import average
 
         known = np.flatnonzero((items >= 0) & ((users >= 0) | (guest is not None)))
@@ -198,7 +198,7 @@ class KNNPredictor(Predictor):
             pairs = order[part.pairs]
             out = values[pairs], used[pairs], contributing[pairs]
             weights, residuals = self.weight(part.values), self._by_item.residuals
-            mean = for_work(average, 10 * len(part.entries))
+            mean = compiled_or_interpreted(average, 10 * len(part.entries))
             mean(part.indptr, part.entries, weights, residuals, self.shrinkage, np.array(ks), *out)
             values[pairs], used[pairs], contributing[pairs] = out
             solved += part.solved

@@ -11,10 +11,10 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._format import counted
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.execution.format import counted
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset

@@ -65,9 +65,9 @@ class Entries:
 
     def call(self, kernel: Any, steps: float, strip: tuple[Ints, Ints], *arrays: Any) -> None:
         """Call a kernel for all rows: with a strip of entries, the first of the arrays, blocks, the last."""
-        from prefmover.execution.jit import for_work
+        from prefmover.execution.jit import compiled_or_interpreted
 
-        compute: Callable[..., Any] = for_work(kernel, steps)
+        compute: Callable[..., Any] = compiled_or_interpreted(kernel, steps)
         *given, out = arrays
         blocks = slices(len(self), BLOCK_ROWS)
         n_threads = self.n_threads if steps >= FOR_THREADS else 1

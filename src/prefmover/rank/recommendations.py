@@ -9,9 +9,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._format import counted
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.execution.format import counted
 from prefmover.predict.predictor import HOW, How, id_column
 
 __all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prefmover.execution.format import counted, duration
+from prefmover._format import counted, duration
 from prefmover.report.lists import Against, ListCell, ListResults, ShareTable
 from prefmover.report.sentences import p_text
 

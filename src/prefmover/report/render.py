@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from prefmover._format import counted
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.experiment import share_name
 from prefmover.evaluation.folder import RunFolder
 from prefmover.execution import atomic
-from prefmover.execution.format import counted
 from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
 from prefmover.explain.text import proof_text, rating_title, recommendation_title, user_lines, user_title
@@ -62,9 +62,9 @@ def write_report(
     results = Results.open(run)
     tables = [table for table in map(results.table, results.panels()) if table.lines]
     path = Path(out) if out is not None else run.path / "report"
-    with atomic.writing(path):
+    with atomic.translate_os_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-    atomic.clear(path)
+    atomic.remove_stale_files(path)
     lists, drawn = ListResults(results.lists) if results.lists else None, dict[str, Any]()
     if lists is not None:
         drawn = {"density": figures.draw_density(lists), "activity": figures.draw_activity(lists)}

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._format import counted, duration
 from prefmover.evaluation.experiment import share_name
-from prefmover.execution.format import counted, duration
 from prefmover.report.results import LEVEL, OURS, PanelTable, Results
 
 __all__ = ["commands", "p_text", "panel_text", "provenance", "summary_text", "trend", "verdict"]

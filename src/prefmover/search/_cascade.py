@@ -68,7 +68,7 @@ class Candidates(NamedTuple):
     table: npt.NDArray[np.int16]  # (n_items, n_users) coarse distance to the nearest item of a user; or empty
 
 
-class Light(NamedTuple):
+class CompactPreferences(NamedTuple):
     """The preferences again, in few bytes: a pass over all users is a pass over memory."""
 
     indptr: npt.NDArray[np.int64]
@@ -234,14 +234,14 @@ def exceeds(bound, limit):
 
 
 @kernel
-def bound_all(query, users, light, s):
+def bound_all(query, users, compact, s):
     """Set s.bound to RWMD, the larger of the two one-sided bounds, plus the term of each pair."""
     m = query.items.size
     for j in range(m):
         s.g[j] = 0
     fill_up(s.g, m, query.coarse.shape[1])
     extend(query.coarse, s.g, s.f)
-    forward_bounds(s.f, light, s.bound)
+    forward_bounds(s.f, compact, s.bound)
     if users.table.size:
         backward_bounds(users.table, query.items, query.mass, query.total, s.bound, s.other)
     else:
@@ -304,7 +304,7 @@ def shape_prices(query, items, counts, s):
 
 
 @kernel
-def apply_prices(query, light, s, n):
+def apply_prices(query, compact, s, n):
     """Raise the bounds of the first n alive by the prices s.g and s.f."""
     sold = np.int64(0)
     for j in range(query.items.size):
@@ -312,7 +312,7 @@ def apply_prices(query, light, s, n):
     base = np.float64(sold) * COARSE / np.float64(query.total)
     for k in range(n):
         v = s.alive[k]
-        value = base + priced(s.f, light.indptr, light.items, light.mass, light.total, v)
+        value = base + priced(s.f, compact.indptr, compact.items, compact.mass, compact.total, v)
         s.bound[v] = max(s.bound[v], value + s.term[v] / query.unit)
 
 

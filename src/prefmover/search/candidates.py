@@ -29,12 +29,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from prefmover._format import counted
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.csr import entries_of_rows
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, run_blocks
-from prefmover.execution.format import counted
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
@@ -44,8 +44,8 @@ from prefmover.search.index import NeighborIndex
 from prefmover.search.recall import Recall, recall_of_lists
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shortlist import (
+    Breadth,
     Comparison,
-    Effort,
     Graph,
     OwnedPairs,
     Population,
@@ -102,7 +102,7 @@ def candidate_search(
     if not measured.reached:
         warnings.warn(
             f"recall is {measured}; that is less than the {recall:g} that was asked for, with "
-            f"{search.effort.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
+            f"{search.breadth.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
             'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
             RecallWarning,
             stacklevel=4,
@@ -167,7 +167,7 @@ class _CandidateSearch:
         self.row_of = np.full(n, -1)
         self.row_of[rows] = np.arange(rows.size)
         self.kept = min(KEPT * k + 8, max(n - 1, 1))
-        self.effort, self.rounds = Effort(0, 0, k, self.kept), 0
+        self.breadth, self.rounds = Breadth(0, 0, k, self.kept), 0
         self.stats = SearchStats()
         self.aim = 1.0 - SPARE * (1.0 - recall)
 
@@ -262,7 +262,7 @@ class _CandidateSearch:
             place[chosen[a][order]] = np.arange(order.size)
             by_estimate.append(place[truth[u][0]])
         lost = 1.0 - self.aim
-        self.effort = Effort(
+        self.breadth = Breadth(
             _enough(by_vector, lost, 8 * self.k, screened),
             _enough(
                 np.concatenate([np.empty(0, np.int64), *by_estimate]),
@@ -275,7 +275,7 @@ class _CandidateSearch:
         )
         logger.info(
             "prefmover: each user is compared with %s, and the likeliest %s closely",
-            *(f"{number:,}" for number in (self.effort.screened, self.effort.climbed)),
+            *(f"{number:,}" for number in (self.breadth.screened, self.breadth.climbed)),
         )
         return coefficients
 
@@ -302,7 +302,7 @@ class _CandidateSearch:
 
     def _shortlist(self, coefficients: Floats) -> Arguments:
         def arguments(geometry: Any, population: Any, graph: Any, rows: Ints) -> tuple[Any, ...]:
-            return shortlist_block, geometry, population, coefficients, self.effort, rows, graph
+            return shortlist_block, geometry, population, coefficients, self.breadth, rows, graph
 
         return arguments
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from prefmover._typing import Ints
 from prefmover.search import _cascade as kernels
-from prefmover.search._cascade import Candidates, Light, Query, Scratch, TopLists
+from prefmover.search._cascade import Candidates, CompactPreferences, Query, Scratch, TopLists
 
 MIXED = 256  # likeliest candidates in the mixture
 SAMPLE = 128  # points of the mixture's mass for which its prices are solved, beside one per item of the query
@@ -33,14 +33,19 @@ FEW = 40  # number of users for which shared prices do not pay
 
 
 @dataclass(frozen=True, slots=True)
-class WidePairError(Exception):
+class Overflow32Error(Exception):
     """The pair with user v needs 64 bits."""
 
     v: int
 
 
 def cascade(
-    query: Query, users: Candidates, light: Light, lists: TopLists, solve_first: int, s: Scratch
+    query: Query,
+    users: Candidates,
+    compact: CompactPreferences,
+    lists: TopLists,
+    solve_first: int,
+    s: Scratch,
 ) -> tuple[int, list[int], dict[str, float]]:
     """Fill the lists with the query's nearest users; solve some pairs before the survivors are counted.
 
@@ -49,14 +54,14 @@ def cascade(
     """
     begin = time.perf_counter()
     counts = np.zeros(kernels.PIVOTS + 1, np.int64)
-    kernels.bound_all(query, users, light, s)
+    kernels.bound_all(query, users, compact, s)
     n = kernels.enlist(query, users, lists, s, counts)
     n = kernels.drop(query, lists, s, n, kernels.RWMD, counts)
     front = min(n, max(2 * MIXED, solve_first))
     _bring_forward(s, n, front)
     if n > FEW:
         _shape_prices(query, users, s, s.alive[: min(n, MIXED)])
-        kernels.apply_prices(query, light, s, front)
+        kernels.apply_prices(query, compact, s, front)
         _sort(s, front)
     bounded = time.perf_counter()
     head = min(n, solve_first)
@@ -64,7 +69,7 @@ def cascade(
     s.alive[: n - head] = s.alive[head:n].copy()
     n = kernels.drop(query, lists, s, n - head, kernels.RWMD, counts)
     if n > FEW:
-        kernels.apply_prices(query, light, s, n)
+        kernels.apply_prices(query, compact, s, n)
         n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
     if lists.first.size and n > FEW:
         _expect(query, users, lists, s, n)
@@ -72,7 +77,7 @@ def cascade(
     while n > FEW and dropped >= PAYS:
         _bring_forward(s, n, min(n, MIXED))
         _shape_prices(query, users, s, s.alive[: min(n, MIXED)])
-        kernels.apply_prices(query, light, s, n)
+        kernels.apply_prices(query, compact, s, n)
         left = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
         n, dropped = left, n - left
     _sort(s, n)
@@ -137,5 +142,5 @@ def _visit(
 ) -> int:
     reached: int = kernels.visit(query, users, lists, n, solved, s, counts)
     if reached < 0:
-        raise WidePairError(-1 - reached)
+        raise Overflow32Error(-1 - reached)
     return reached

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from prefmover._format import duration
 from prefmover.dataset import Dataset
-from prefmover.execution.format import duration
 from prefmover.search.index import NeighborIndex
 
 __all__ = ["LARGE", "SearchCost", "exact_cost"]

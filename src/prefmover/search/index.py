@@ -20,8 +20,8 @@ from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
-from prefmover.execution import Executor, opened
-from prefmover.execution.memory import give_back
+from prefmover.execution import Executor, open_executor
+from prefmover.execution.memory import trim_memory
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
 from prefmover.measures.space import Ground, item_space
@@ -145,7 +145,7 @@ class NeighborIndex:
                 raise InputError(f"{option} works with PMD only; search {self.measure.label} without it")
             if new is not None and checkpoint is not None:
                 raise InputError("checkpoint works with users of the data only; search new users without it")
-            with opened(executor, request.n_threads) as runs:
+            with open_executor(executor, request.n_threads) as runs:
                 return search_blocks(
                     self, request.users, k, runs, checkpoint, new=new, progress=request.progress
                 )
@@ -207,7 +207,7 @@ class NeighborIndex:
         """Return all users as one shard: with a table if it is requested and fits, or exists already."""
         with _TABLE_LOCK:
             if with_table and not self._shard.table.size and self.has_room_for_table(self.data.n_users):
-                give_back()  # memory that was freed after reading the data and making the distances
+                trim_memory()  # memory that was freed after reading the data and making the distances
                 table = nearest_item_table(self.geometry, self._shard, n_threads=n_threads)
                 self._shard = replace(self._shard, table=table)
             return self._shard

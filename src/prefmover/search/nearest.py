@@ -14,7 +14,7 @@ from prefmover.data.mixture import mixture
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
-from prefmover.execution import Executor, opened
+from prefmover.execution import Executor, open_executor
 from prefmover.measures import Measure, find_measure
 from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex
@@ -70,7 +70,7 @@ def nearest(
         ``"exact"``, or ``"candidates"`` for all users of large data, by PMD: each user is compared with
         candidates only, as many as it takes for the recall asked for. All distances are exact, but some
         neighbors may be missing. The recall is measured against the exact search of 200 random queries, and
-        is the ``recall_`` of the result.
+        is the ``recall`` of the result.
     recall
         For ``method="candidates"``: the share of the k nearest users to find, .95 by default. A
         :class:`~prefmover.errors.RecallWarning` says if it is not reached.
@@ -94,7 +94,7 @@ def nearest(
         from prefmover.search.candidates import candidate_search
 
         asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
-        with opened(executor, n_threads) as runs:
+        with open_executor(executor, n_threads) as runs:
             lists, measured = candidate_search(
                 NeighborIndex(data), request.users, request.most, asked, seed, runs, checkpoint,
                 n_threads=n_threads, progress=progress,

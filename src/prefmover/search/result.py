@@ -202,7 +202,7 @@ class Neighbors:
         For searches among the raters of an item: the item ids, one for each query.
     new
         Whether the queries are new users, even if some have the ids of searched users.
-    recall_
+    recall
         The measured :class:`~prefmover.search.Recall` of a search among candidates. None if the search was
         exact.
 
@@ -229,7 +229,7 @@ class Neighbors:
     stats: SearchStats = field(default_factory=SearchStats)
     items: Ids | None = None
     new: bool = False
-    recall_: Recall | None = None
+    recall: Recall | None = None
     _index: IdIndex = field(init=False)
     _numbers: dict[tuple[Any, Any], int] = field(default_factory=dict, init=False)
 
@@ -332,6 +332,6 @@ class Neighbors:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.users):,} users, {len(self.neighbors):,} neighbors"
-        if self.recall_ is not None:
-            return f"Neighbors({sizes}, recall {self.recall_})"
+        if self.recall is not None:
+            return f"Neighbors({sizes}, recall {self.recall})"
         return f"Neighbors({sizes}, {self.stats.solved / (self.stats.pairs or 1):.1%} of pairs solved)"

@@ -22,7 +22,7 @@ from prefmover.data.preferences import Preferences
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import resolve_threads, run
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pmd import wide_distance
+from prefmover.measures.pmd import distance_in_64_bits
 from prefmover.measures.space import Ground
 from prefmover.search.result import NeighborPositions, SearchStats
 
@@ -37,8 +37,8 @@ ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 class Shard:
     """The users at positions ``first`` and following.
 
-    ``items`` are the indices of ``preferences`` in four bytes, ``light_items`` and ``light_mass`` items and
-    masses again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user.
+    ``items`` are the indices of ``preferences`` in four bytes, ``compact_items`` and ``compact_mass`` items
+    and masses again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user.
     ``table`` has the (n_items, n_users) distances from an item to the nearest of a user's,
     in units; or it is empty.
     """
@@ -46,8 +46,8 @@ class Shard:
     first: int
     preferences: Preferences
     items: npt.NDArray[np.int32]
-    light_items: npt.NDArray[Any]
-    light_mass: npt.NDArray[Any]
+    compact_items: npt.NDArray[Any]
+    compact_mass: npt.NDArray[Any]
     longest: int
     table: Table = field(default_factory=lambda: NO_TABLE)
 
@@ -60,8 +60,8 @@ class Shard:
         items.flags.writeable = False  # as arrays of an object store are: one type, one compiled kernel
         indptr = everyone.indptr[start : stop + 1] - everyone.indptr[start]
         some = Preferences(indptr, items, everyone.mass[part], everyone.total[start:stop])
-        light = _narrowed(items, np.uint16), _narrowed(some.mass, np.uint8)
-        return cls(start, some, items, *light, int(np.diff(indptr).max(initial=0)))
+        compact = _narrowed(items, np.uint16), _narrowed(some.mass, np.uint8)
+        return cls(start, some, items, *compact, int(np.diff(indptr).max(initial=0)))
 
     @property
     def n_users(self) -> int:
@@ -75,12 +75,12 @@ class Shard:
         p = self.preferences
         return kernels.Candidates(p.indptr, self.items, p.mass, p.total, self.table)
 
-    def light(self) -> Any:
+    def compact(self) -> Any:
         """Return the users in few bytes, as the kernels take them."""
         from prefmover.search import _cascade as kernels
 
         p = self.preferences
-        return kernels.Light(p.indptr, self.light_items, self.light_mass, p.total)
+        return kernels.CompactPreferences(p.indptr, self.compact_items, self.compact_mass, p.total)
 
 
 def _narrowed(whole: npt.NDArray[Any], kind: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
@@ -284,7 +284,7 @@ class ShardSearch:
         require(self._bytes(n_rated), what, "leave ratings of this user out, or compare pairs with pmd")
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
-        from prefmover.search.cascade import WidePairError, cascade
+        from prefmover.search.cascade import Overflow32Error, cascade
 
         shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
         position, total = int(positions[row]), int(p.total[row])
@@ -302,15 +302,15 @@ class ShardSearch:
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
         s.known[known] = distances
         s.term[:] = 0.0 if self.term_for is None else self.term_for(row)
-        users, light = shard.candidates(), shard.light()
+        users, compact = shard.candidates(), shard.compact()
         while True:
             lists = self.lists_for(row, itself)
             try:
-                solved, counts, stages = cascade(query, users, light, lists, self.solve_first, s)
+                solved, counts, stages = cascade(query, users, compact, lists, self.solve_first, s)
                 break
-            except WidePairError as pair:  # beyond 32 bits: solved separately, then known
+            except Overflow32Error as pair:  # beyond 32 bits: solved separately, then known
                 with _WIDE_LOCK:
-                    transport = wide_distance(p, shard.preferences, geometry, row, pair.v)
+                    transport = distance_in_64_bits(p, shard.preferences, geometry, row, pair.v)
                 s.known[pair.v] = transport + s.term[pair.v]
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})

@@ -28,7 +28,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.estimates import N_FEATURES
-from prefmover.measures.pmd import wide_distance
+from prefmover.measures.pmd import distance_in_64_bits
 from prefmover.search.embedding import Embedding, nearest_vectors
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import NO_TABLE, Shard, empty_lists
@@ -38,7 +38,7 @@ STEPS = 32  # dual steps on a pair: on MovieLens-1M, the bound is 1 to 2 % too l
 NO_DISTANCES = frozen(np.zeros((1, 1), np.int32))
 
 
-class Effort(NamedTuple):
+class Breadth(NamedTuple):
     """How many users a query is compared with.
 
     ``screened`` users are estimated, and the bounds of the best ``climbed`` of them are raised, until they
@@ -211,7 +211,7 @@ class Comparison:
         return out
 
     def shortlist(
-        self, chosen: Ints, gaps: Floats, coefficients: Floats, effort: Effort
+        self, chosen: Ints, gaps: Floats, coefficients: Floats, breadth: Breadth
     ) -> tuple[Ints, Floats]:
         """Return the best of the chosen users and their bounds, sorted by bound, then by position."""
         from prefmover.search import _candidates as kernels
@@ -224,14 +224,14 @@ class Comparison:
                 query, local, gaps, logs[chosen], logs[self.u], coefficients, s, np.empty(N_FEATURES), values,
                 np.empty((0, N_FEATURES)),
             )  # fmt: skip
-            best = np.argsort(values, kind="stable")[: effort.climbed]
+            best = np.argsort(values, kind="stable")[: breadth.climbed]
             bounds = np.empty(best.size)
-            kernels.climb_all(best, STEPS, query, local, s, np.empty(effort.near), bounds)
+            kernels.climb_all(best, STEPS, query, local, s, np.empty(breadth.near), bounds)
         else:
             values, _ = self.estimates(chosen, gaps, coefficients)
-            best = np.argsort(values, kind="stable")[: effort.climbed]
+            best = np.argsort(values, kind="stable")[: breadth.climbed]
             bounds = self.bounds(chosen[best])
-        order = np.lexsort((chosen[best], bounds))[: effort.kept]
+        order = np.lexsort((chosen[best], bounds))[: breadth.kept]
         return chosen[best][order], bounds[order]
 
     def solve(self, others: Ints, limits: Floats) -> tuple[Ints, Floats, Ints]:
@@ -252,7 +252,7 @@ class Comparison:
                 solved = int(counts[SOLVED]) - sum(map(len, distances))
                 s.solved_users[solved] = v
                 p = self.population.preferences
-                wide = wide_distance(p, p, self.geometry, self.u, int(others[part][v]))
+                wide = distance_in_64_bits(p, p, self.geometry, self.u, int(others[part][v]))
                 s.solved_distances[solved] = wide
                 counts[SOLVED] += 1
                 solved, at = solved + 1, v + 1
@@ -284,7 +284,7 @@ def shortlist_block(
     geometry: ItemGeometry,
     population: Population,
     coefficients: Floats,
-    effort: Effort,
+    breadth: Breadth,
     rows: Ints,
     graph: Graph | None,
     *,
@@ -306,13 +306,13 @@ def shortlist_block(
             return
         scores = population.embedding.scores(u)
         if graph is None:
-            chosen = nearest_vectors(scores, effort.screened)
+            chosen = nearest_vectors(scores, breadth.screened)
         else:
             chosen = neighbors_of_neighbors(graph, u)
         comparison = Comparison(geometry, population, u)
         gaps = population.embedding.gaps(u, scores[chosen])
-        lists[a] = comparison.shortlist(chosen, gaps, coefficients, effort)
-        screened[a], climbed[a] = chosen.size, min(chosen.size, effort.climbed)
+        lists[a] = comparison.shortlist(chosen, gaps, coefficients, breadth)
+        screened[a], climbed[a] = chosen.size, min(chosen.size, breadth.climbed)
 
     run(work, range(rows.size), n_threads=n_threads, progress=progress)
     seconds = {"shortlist": time.perf_counter() - begin}
