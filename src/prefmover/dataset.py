@@ -19,8 +19,8 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from prefmover.data.ids import IdIndex, as_ids, frozen
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
 from prefmover.data.splits import Split
-from prefmover.data.times import duration, half_life_weights, known_times, rating_times, time_table
+from prefmover.data.times import rating_times, time_table
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
@@ -48,7 +48,10 @@ __all__ = ["ABOUT", "Dataset", "geometry_from_ratings"]
 ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 """The facts of a data set that do not change with its ratings or its geometry."""
 
+PARTS = (*ABOUT, "ratings", "items", "_geometry", "_folds", "_times")
+
 MakeGeometry = Callable[[Ratings], ItemGeometry]
+Times = Ratings | Callable[[], Ratings | None] | None
 
 ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
 DESCRIBE_OR_DROP = (
@@ -61,7 +64,6 @@ EXPECTED = "give an ItemGeometry, or a function of the ratings that returns one"
 LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Dataset:
     """Ratings, items and item distances, aligned.
 
@@ -97,18 +99,6 @@ class Dataset:
     items : Catalog
         Titles, years and genres, in the same order.
     """
-
-    ratings: Ratings
-    items: Catalog
-    name: str
-    terms: str
-    citation: str
-    user_noun: str
-    item_noun: str
-    _geometry: ItemGeometry | MakeGeometry | None = field(repr=False)
-    half_life: float | None
-    _folds: Callable[[Ratings], list[Split]] | None = field(repr=False)
-    _times: Any = field(repr=False)
 
     def __init__(
         self,
@@ -151,12 +141,15 @@ class Dataset:
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.take(geometry.positions(ratings.items))
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
-        if not callable(times):
-            times = time_table(given, times)
-        # Not by assignment, because the dataclass is frozen.
-        vars(self).update(ratings=ratings, items=items, _geometry=geometry, _folds=folds, _times=times)
-        vars(self).update(name=name, terms=terms, citation=citation, user_noun=user_noun, item_noun=item_noun)
-        vars(self).update(half_life=None)
+        self.ratings: Ratings = ratings
+        self.items: Catalog = items
+        self.name, self.terms, self.citation = name, terms, citation
+        self.user_noun, self.item_noun = user_noun, item_noun
+        self._geometry, self._folds = geometry, folds
+        # A function's times are those of the ratings that were given, also if some of these are dropped.
+        self._times: Times = (
+            cache(lambda: time_table(given, times())) if callable(times) else time_table(given, times)
+        )
 
     @classmethod
     def from_files(
@@ -224,7 +217,7 @@ class Dataset:
         user_noun, item_noun
             What a user and an item are called, in the singular.
         time
-            Name of the column of times in the file of ratings, for :meth:`with_half_life`: seconds, or
+            Name of the column of times in the file of ratings, for splits by time: seconds, or
             milliseconds since 1970, which are recognized.
 
         The files are read and checked at once; distances between items are computed when they are needed.
@@ -311,10 +304,8 @@ class Dataset:
 
     @cached_property
     def preferences(self) -> Preferences:
-        """Every user as a distribution over items, in whole numbers; a half-life ages them."""
-        if self.half_life is None:
-            return preferences(self.ratings)
-        return preferences(self.ratings, half_life_weights(self.ratings, self.known_times, self.half_life))
+        """Every user as a distribution over items, in whole numbers."""
+        return preferences(self.ratings)
 
     @property
     def has_times(self) -> bool:
@@ -327,57 +318,13 @@ class Dataset:
 
         Data without times are an error.
         """
-        return frozen(rating_times(self.ratings, self._time_ratings()))
-
-    @property
-    def known_times(self) -> Floats:
-        """(n_ratings,) as :attr:`times`, but NaN for ratings whose time is not known, which are new."""
-        return known_times(self.ratings, self._time_ratings())
-
-    def with_times(self, times: Floats) -> Dataset:
-        """Return the data set with the times of its ratings, as in :attr:`known_times`."""
-        changed = self._replaced(self.ratings, self._geometry, self._folds)
-        vars(changed)["_times"] = time_table(self.ratings, times)
-        return changed
-
-    def _time_ratings(self) -> Ratings:
-        """Return the times as a table of users and items."""
-        if self._times is None:
+        table = self._times() if callable(self._times) else self._times
+        if table is None:
             raise InputError(
                 f"{self.name or 'this data set'} has no times of ratings; give them: Dataset(ratings, "
                 "times=...), Dataset.from_files(file, time=COLUMN), or --time-column COLUMN"
             )
-        if callable(self._times):
-            vars(self)["_times"] = time_table(self.ratings, self._times())
-        table: Ratings = self._times
-        return table
-
-    def with_half_life(self, half_life: Any) -> Dataset:
-        """Return the data set with a half-life: the mass of an old rating is multiplied by 2^(-age / h).
-
-        This changes preferences, and so PMD and everything based on it (:mod:`prefmover.data.times`). The
-        ratings themselves, and measures that compare ratings, stay as they are.
-
-        Parameters
-        ----------
-        half_life
-            Text such as ``"180d"`` (units s, h, d, w, y), seconds, or a ``timedelta``; None for no half-life.
-
-        Examples
-        --------
-        >>> from prefmover import Ratings
-        >>> ratings = Ratings.from_arrays(["ann", "ann"], ["x", "y"], [4, 4])
-        >>> data = Dataset(ratings, times={("ann", "x"): 0, ("ann", "y"): 86400})
-        >>> aged = data.with_half_life("1d").preferences
-        >>> (aged.mass / aged.total[0]).round(3).tolist()  # x is a day older, and counts half
-        [0.333, 0.667]
-        """
-        seconds = None if half_life is None else duration(half_life)
-        if seconds is not None:
-            self._time_ratings()
-        changed = self._replaced(self.ratings, self._geometry, self._folds)
-        vars(changed)["half_life"] = seconds
-        return changed
+        return frozen(rating_times(self.ratings, table))
 
     @cached_property
     def ratings_per_item(self) -> Ints:
@@ -419,18 +366,30 @@ class Dataset:
 
         A geometry that is a function of the ratings is made again from these.
         """
-        return self._replaced(ratings.with_items(self.ratings.items), self._geometry, None)
+        return self._with(ratings=ratings.with_items(self.ratings.items), _folds=None)
 
     def with_users(self, ratings: Ratings, *, with_geometry: bool = True) -> Dataset:
         """Return ratings of the same items by other users, with the same distances between items.
 
         Unlike :meth:`with_ratings`, this does not make a geometry again that is a function of the ratings.
         """
-        return self.aged_like(Dataset(ratings, self.geometry_if(with_geometry), self.items))
+        geometry = self.geometry_if(with_geometry)
+        return self._with(ratings=ratings.with_items(self.ratings.items), _geometry=geometry, _folds=None)
 
     def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
         """Return the same ratings and items with other distances between items."""
-        return self._replaced(self.ratings, geometry, self._folds)
+        if geometry is self._geometry:
+            return self
+        if isinstance(geometry, ItemGeometry) and geometry is not vars(self).get("geometry"):
+            about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
+            return Dataset(self.ratings, geometry, self.items, folds=self._folds, times=self._times, **about)
+        return self._with(_geometry=geometry)  # the one that was made here, or one that is made when needed
+
+    def _with(self, **changes: Any) -> Dataset:
+        """Return the data set with other parts over the same items, which need not be aligned again."""
+        other = object.__new__(Dataset)
+        vars(other).update({name: getattr(self, name) for name in PARTS} | changes)
+        return other
 
     def with_new_items(self, geometry: ItemGeometry, items: Any = None) -> Dataset:
         """Return the data set with the items of a geometry that are not here, which nobody has rated.
@@ -453,23 +412,11 @@ class Dataset:
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
-        return self.aged_like(Dataset(longer, whole, self.items.extended(catalog), **about))
-
-    def _replaced(self, ratings: Ratings, geometry: Any, folds: Any) -> Dataset:
-        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        return self.aged_like(Dataset(ratings, geometry, self.items, folds=folds, **about))
-
-    def aged_like(self, other: Dataset) -> Dataset:
-        """Return another data set, which is new, with the times and the half-life of this one."""
-        vars(other).update(half_life=self.half_life, _times=self._times)
-        return other
+        return Dataset(longer, whole, self.items.extended(catalog), times=self._times, **about)
 
     def digest(self) -> str:
-        """Return a digest of ratings, scale and half-life: of all that decides what users prefer."""
-        digest = hashlib.sha256(f"{self.ratings.digest()} {self.ratings.scale!r}".encode())
-        if self.half_life is not None:
-            digest.update(repr(self.half_life).encode() + self.known_times.tobytes())
-        return digest.hexdigest()
+        """Return a digest of ratings and scale: of all that decides what users prefer."""
+        return hashlib.sha256(f"{self.ratings.digest()} {self.ratings.scale!r}".encode()).hexdigest()
 
     @property
     def geometry_follows_ratings(self) -> bool:
@@ -479,11 +426,10 @@ class Dataset:
         return bool(getattr(self._geometry, "follows_ratings", False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the geometry rather than a caller's function that makes it; folds are left out."""
+        """Pickle the geometry rather than a caller's function that makes it; folds and times are left out."""
         # A geometry that follows the ratings is made again for other ratings, there as here.
         kept = self._geometry if self.geometry_follows_ratings else self.geometry
-        times = self._time_ratings() if self.half_life is not None else None
-        return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": times}
+        return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": None}
 
     def folds(self) -> list[Split]:
         """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""

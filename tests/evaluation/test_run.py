@@ -225,13 +225,6 @@ def test_objects_resume_in_a_folder(tmp_path, cinema):
     assert RunFolder(tmp_path).content().settings.recommenders == ("object:Recorder", "bias")
 
 
-def test_a_folder_of_another_half_life_is_refused(tmp_path, cinema):
-    data = cinema.with_times(np.arange(cinema.ratings.n_ratings) * 86_400.0)
-    evaluate(data, "bias", folder=tmp_path, train=0.3)
-    with pytest.raises(InputError, match=names(tmp_path)):
-        evaluate(data.with_half_life("9d"), "bias", folder=tmp_path, train=0.3)
-
-
 def test_bad_arguments(cinema):
     with pytest.raises(InputError, match=names("'repeat'", "'repeats'")):
         evaluate(cinema, "bias", repeat=2)
@@ -255,7 +248,6 @@ class Nameless:
         ({"geometry": "genres"}, "geometry"),
         ({"scale": "1:5:1"}, "scale"),
         ({"dataset": "cinema"}, "dataset"),
-        ({"half_life": "9d"}, "half_life"),
     ],
 )
 def test_settings_of_the_data_are_refused_next_to_a_dataset(settings, named):

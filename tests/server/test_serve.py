@@ -262,13 +262,6 @@ def test_other_titles_are_another_model(few):
     assert loading.stored_folder(few) != loading.stored_folder(retitled)
 
 
-def test_another_half_life_is_another_model(few):
-    dated = few.with_times(np.arange(few.ratings.n_ratings, dtype=float))
-    later = few.with_times(np.arange(few.ratings.n_ratings, dtype=float) ** 2)
-    aged = [dated.with_half_life("1d"), dated.with_half_life("2d"), later.with_half_life("1d")]
-    assert len({loading.stored_folder(data) for data in (dated, *aged)}) == 4
-
-
 def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
     (tmp_path / "models").write_text("a file in place of the folder")
     assert loading.stored(few) is None

@@ -95,14 +95,6 @@ class SourceOptions:
             help="Weight of a column of --items, or of a file of --features; text .1, others 1; repeatable.",
         ),
     ] = None
-    time_column: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Column of times, in seconds or milliseconds, for --half-life."),
-    ] = None
-    half_life: Annotated[
-        str | None,
-        Option(metavar="TIME", help="Old ratings count less in PMD: half after this time, such as 180d."),
-    ] = None
     text_encoder: Annotated[
         str | None,
         Option(metavar="NAME", help="Model of sentence-transformers for columns of text; tf-idf without."),
@@ -125,7 +117,7 @@ class SourceOptions:
                 model = storage.load(self.model, n_threads=threads)
                 return model.data_, model
             data = self._read_files() if self.dataset is None else _load(self.dataset)
-            return data if self.half_life is None else data.with_half_life(self.half_life), None
+            return data, None
 
     def check(self) -> None:
         """Raise an error unless the options name one source of data."""
@@ -135,11 +127,7 @@ class SourceOptions:
                 "name the data with one of --model FOLDER, --dataset NAME or --ratings FILE "
                 f"(with --items FILE); given: {' and '.join(chosen) or 'none'}"
             )
-        if self.half_life is not None and self.model is not None:
-            raise InputError("--half-life is an option for fitting; the model of --model is already fitted")
         for option in fields(self)[3:] if self.ratings is None else ():
-            if option.name == "half_life":
-                continue
             if getattr(self, option.name) not in (option.default, []):
                 name = option.name.replace("_", "-")
                 raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
@@ -169,7 +157,6 @@ class SourceOptions:
             tags=self.tag_column or (),
             text=self.text_column or (),
             weights=parse_weights(self.column_weight or ()),
-            time=self.time_column,
             features=self.features or (),
             encoder=self.text_encoder,
             choose_weights=self.choose_weights,

@@ -8,7 +8,7 @@
                                                                                 │
             preferences (integer masses) ─ preferences.py, mixture.py ──────────┤
             training and test ratings ─ splits.py ──────────────────────────────┤
-            times and half-lives ─ times.py ────────────────────────────────────┘
+            times of ratings ─ times.py ────────────────────────────────────────┘
 
 ``meaning.py`` and ``feedback.py`` say whether values are ratings or counts, and ``bad_lines.py`` what happens
 to lines that cannot be used.

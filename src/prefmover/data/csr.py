@@ -32,7 +32,7 @@ def indptr_where(indptr: npt.NDArray[Any], kept: Bools) -> npt.NDArray[Any]:
     >>> indptr_where(np.array([0, 2, 2, 5]), np.array([True, False, True, True, False]))
     array([0, 1, 1, 3])
     """
-    return indptr_from_counts(kept)[indptr].astype(indptr.dtype)
+    return np.asarray(indptr_from_counts(kept)[indptr], dtype=indptr.dtype)
 
 
 def entries_of_rows(indptr: npt.NDArray[Any], rows: Ints) -> tuple[Ints, Ints]:

@@ -17,32 +17,31 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.preferences import MAX_TOTAL, Preferences, preferences, undefined_because
+from prefmover.data.preferences import MAX_TOTAL, preferences, undefined_because
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 
 __all__ = ["mixture"]
 
 
-def mixture(members: Ratings, name: Any, masses: Preferences | None = None) -> Ratings:
+def mixture(members: Ratings, name: Any) -> Ratings:
     """Return one user over the same items, whose preferences are the mixture of those of all members.
 
     The values are masses, not ratings on the scale. They are whole numbers in the exact proportions if these
     total less than 2³¹; otherwise each share is correct within 10⁻⁹, as in
-    :func:`~prefmover.data.preferences.preferences`. ``masses`` are the members' preferences, if
-    they are not those of the ratings, as with a half-life.
+    :func:`~prefmover.data.preferences.preferences`.
 
     >>> both = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 5, 2])
     >>> mixture(both, "ann and bob")["ann and bob"]  # ann: 1/2 and 1/2; bob: 1
     {'x': 1.0, 'y': 3.0}
     """
-    masses = preferences(members) if masses is None else masses
+    masses = preferences(members)
     empty = np.flatnonzero(masses.total == 0)
     if len(empty):
         n_ratings = int(np.diff(members.matrix.indptr)[empty[0]])
         raise InputError(undefined_because(n_ratings, members.users[empty[:1]].tolist()[0]))
     whole = lcm(*masses.total.tolist())
-    rows = np.repeat(np.arange(len(masses.total)), np.diff(masses.indptr))
+    rows = masses.rows()
     if whole * len(masses.total) <= MAX_TOTAL:
         shares: Ints | Floats = masses.mass * (whole // masses.total)[rows]
     else:

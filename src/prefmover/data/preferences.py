@@ -57,21 +57,18 @@ class Preferences(Csr):
             frozen(array)
 
 
-def preferences(ratings: Ratings, weights: Floats | None = None) -> Preferences:
+def preferences(ratings: Ratings) -> Preferences:
     """Return the masses of all users: whole numbers in the proportions of their ratings, in lowest terms.
 
     They are exact if the ratings of a user are multiples of 10⁻⁶, or of 2⁻²⁰, below 2³², and these whole
     numbers total less than 2³¹. Otherwise they are rounded to a total of 2³⁰, so that each share is correct
     within 10⁻⁹ (the largest remainders are rounded up). Users without a positive rating have a total of 0.
 
-    ``weights`` multiply the ratings, one for each, such as those of a half-life
-    (:mod:`prefmover.data.times`).
-
     >>> p = preferences(Ratings.from_arrays(list("aaab"), [1, 2, 3, 2], [1, 2.5, 5, 0]))
     >>> p.mass, p.total
     (array([ 2,  5, 10]), array([17,  0]))
     """
-    data = ratings.matrix.data if weights is None else ratings.matrix.data * weights
+    data = ratings.matrix.data
     positive = data > 0
     indptr = indptr_where(ratings.matrix.indptr, positive).astype(np.int64)
     indices, values = ratings.matrix.indices[positive], data[positive]

@@ -415,7 +415,7 @@ class Ratings:
         """
         among = np.zeros(self.n_items, np.bool_)
         among[items] = True
-        return np.diff(indptr_where(self.matrix.indptr, among[self.matrix.indices]))
+        return np.diff(indptr_where(self.matrix.indptr, among[self.matrix.indices])).astype(np.int64)
 
     def rows(self) -> Ints:
         """Return the user position of every stored rating, in the order of ``matrix.data``."""

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import indptr_where
 from prefmover.data.ratings import Ratings
-from prefmover.data.times import known_times, rating_times
+from prefmover.data.times import rating_times
 from prefmover.errors import InputError, UnknownIdError, check_whole_number
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "by_time",
     "hashed",
     "k_fold",
-    "known_times",
     "leave_last_out",
     "published_folds",
     "random_split",

@@ -1,34 +1,24 @@
-r"""When ratings were given, and half-lives: old ratings count less.
+"""When ratings were given, in seconds since any moment, for splits by time.
 
-With a half-life h, the mass of a rating is multiplied by 2^(−age / h). Preferences are shares of a user's
-total, so only differences of age within a user matter: ages are measured from the user's latest rating. A
-rating without a time, such as one that was added to a fitted model, is as new as the newest of all.
-
-Times are seconds since any moment. More than 10¹¹ seconds would be more than 3,000 years. Such large numbers
-are read as milliseconds, microseconds or nanoseconds since 1970, which JavaScript and pandas write, and are
-converted (:func:`in_seconds`).
-
-Masses stay whole numbers. Weighted ratings have no common unit, so they are rounded to a total of 2³⁰: each
-share is correct within 10⁻⁹, and a share below that is dropped (:mod:`prefmover.data.preferences`).
+More than 10¹¹ seconds would be more than 3,000 years. Such large numbers are read as milliseconds,
+microseconds or nanoseconds since 1970, which JavaScript and pandas write, and are converted
+(:func:`in_seconds`).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from prefmover._typing import Floats
-from prefmover.data.csr import indptr_where
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.errors import InputError
 
-__all__ = ["duration", "half_life_weights", "in_seconds", "known_times", "rating_times", "time_table"]
+__all__ = ["in_seconds", "rating_times", "time_table"]
 
 LOG = logging.getLogger(__name__)
 
@@ -37,28 +27,6 @@ LATEST = 1e11
 
 FRACTIONS = (("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9))
 
-UNITS = {"s": 1.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0}
-EXPECTED = "give a number and a unit (s, h, d, w or y), such as 180d; or seconds; or a timedelta"
-
-
-def duration(value: Any) -> float:
-    """Return a duration in seconds, from text with a unit, a number of seconds, or a timedelta.
-
-    >>> duration("180d"), duration("1.5h"), duration(60), duration(timedelta(days=1))
-    (15552000.0, 5400.0, 60.0, 86400.0)
-    """
-    seconds = np.nan
-    if isinstance(value, timedelta):
-        seconds = value.total_seconds()
-    elif isinstance(value, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([shdwy])\s*", value, re.ASCII)
-        seconds = float(match[1]) * UNITS[match[2]] if match else np.nan
-    elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        seconds = float(value)
-    if not 0 < seconds < np.inf:
-        raise InputError(f"half_life is {value!r}; {EXPECTED}", argument="half_life")
-    return seconds
-
 
 def in_seconds(times: Floats) -> Floats:
     """Return times in seconds; their unit is recognized by their size.
@@ -66,7 +34,7 @@ def in_seconds(times: Floats) -> Floats:
     Parameters
     ----------
     times
-        Numbers from 0; NaN if not known. All in one unit: seconds, or a fraction of seconds since 1970.
+        Numbers from 0, all in one unit: seconds, or a fraction of seconds since 1970.
 
     Examples
     --------
@@ -75,11 +43,11 @@ def in_seconds(times: Floats) -> Floats:
     >>> in_seconds(np.array([1.5e12, 1.4e12])).tolist()
     [1500000000.0, 1400000000.0]
     """
-    latest = float(np.nanmax(times, initial=0.0))
+    latest = float(np.max(times, initial=0.0))
     if latest <= LATEST:
         return times
     unit, per_second = next((one for one in FRACTIONS if latest <= LATEST * one[1]), FRACTIONS[-1])
-    earliest = float(np.nanmin(times, initial=latest, where=times > 0))
+    earliest = float(np.min(times, initial=latest, where=times > 0))
     if latest > LATEST * per_second or earliest <= LATEST * per_second / 1e3:
         raise InputError(
             f"times are from {earliest:.0f} to {latest:.0f}, which is neither seconds nor a fraction of "
@@ -88,33 +56,6 @@ def in_seconds(times: Floats) -> Floats:
         )
     LOG.warning("times up to %.0f are too large for seconds; they are read as %s", latest, unit)
     return times / per_second
-
-
-def half_life_weights(ratings: Ratings, times: Floats, half_life: float) -> Floats:
-    """Return the weight of each rating, from 0 to 1; the latest of each user has 1.
-
-    Parameters
-    ----------
-    times
-        (n_ratings,) seconds, in the order of ``ratings.matrix.data``; NaN for a rating that is new.
-    half_life
-        Seconds.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_arrays(["a", "a", "b"], [1, 2, 2], [5, 3, 4])
-    >>> half_life_weights(ratings, np.array([0.0, 20.0, 5.0]), 10.0)
-    array([0.25, 1.  , 1.  ])
-    """
-    if not len(times):
-        return np.ones(0)
-    newest = np.nanmax(times) if np.isfinite(times).any() else 0.0
-    when = np.where(np.isnan(times), newest, times)
-    rows = ratings.rows()
-    latest = np.full(ratings.n_users, -np.inf)
-    np.maximum.at(latest, rows, when)
-    weights: Floats = np.exp2((when - latest[rows]) / half_life)
-    return weights
 
 
 def rating_times(ratings: Ratings, times: Any) -> Floats:
@@ -149,22 +90,14 @@ def rating_times(ratings: Ratings, times: Any) -> Floats:
     return when
 
 
-def known_times(ratings: Ratings, times: Ratings) -> Floats:
-    """Return the entries of another table at the ratings of this one; NaN where it has none."""
+def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
+    """Return the entries of another table at the ratings of this one; all must be there."""
     rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
     at = columns[ratings.matrix.indices]
     keys = times.rows() * times.n_items + times.matrix.indices
     wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)
-    if not len(keys):
-        return np.full(len(wanted), np.nan)
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[found] == wanted, times.matrix.data[found], np.nan)
-
-
-def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
-    """Return the entries of another table at the ratings of this one; all must be there."""
-    when = known_times(ratings, times)
-    missing = np.isnan(when)
+    found = np.searchsorted(keys, wanted)
+    missing = np.append(keys, -2)[found] != wanted
     if missing.any():
         first = int(missing.argmax())
         user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
@@ -173,7 +106,7 @@ def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
             f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
             "the time of every rating"
         )
-    return when
+    return np.asarray(times.matrix.data[found])
 
 
 def time_table(ratings: Ratings, times: Any) -> Ratings | None:
@@ -187,13 +120,7 @@ def time_table(ratings: Ratings, times: Any) -> Ratings | None:
     if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
         seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
         times = np.where(np.isnat(times), np.nan, seconds)
-    numbers = isinstance(times, np.ndarray) and times.dtype.kind in "iuf"
-    if numbers and times.shape == m.data.shape and not np.isinf(times).any():
-        when, kept = np.asarray(times, np.float64), ~np.isnan(times)
-    else:
-        when = rating_times(ratings, times)
-        kept = np.ones(len(when), bool)
-    return _seconds(ratings, when[kept], m.indices[kept], indptr_where(m.indptr, kept))
+    return _seconds(ratings, rating_times(ratings, times), m.indices, m.indptr)
 
 
 def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:

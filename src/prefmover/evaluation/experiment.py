@@ -21,7 +21,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from prefmover.data.bad_lines import OnBadLines
 from prefmover.data.build import Duplicates
-from prefmover.data.times import duration
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
 from prefmover.evaluation.record import FrozenModel, Task
@@ -244,7 +243,6 @@ class Experiment(FrozenModel):
     time_column: str = Field(
         default="", description="Name of the column of times, in seconds or milliseconds"
     )
-    half_life: str = Field(default="", description="Half-life of the mass of ratings, such as 180d")
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
     seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
@@ -292,12 +290,8 @@ class Experiment(FrozenModel):
                 raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
         if self.protocol in ("time", "last") and self.repeats not in (1, _default("repeats")):
             raise ValueError(f"repeats is {self.repeats}; there is one split by {self.protocol}")
-        if self.time_column and self.protocol not in ("time", "last") and not self.half_life:
-            raise ValueError(
-                f"time_column is for protocol time or last, or half_life; protocol is {self.protocol!r}"
-            )
-        if self.half_life:
-            duration(self.half_life)
+        if self.time_column and self.protocol not in ("time", "last"):
+            raise ValueError(f"time_column is for protocol time or last; protocol is {self.protocol!r}")
         for panel in self.panels:
             unknown = set(panel.ks) - set(self.ks)
             if unknown:
@@ -409,8 +403,6 @@ class Experiment(FrozenModel):
             if self.choose_weights:
                 options["choose_weights"] = self.choose_weights == "yes"
             data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
-        if self.half_life:
-            data = data.with_half_life(self.half_life)
         if self.geometry == "best":
             return data
         if self.geometry == "ratings":

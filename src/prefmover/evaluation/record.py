@@ -106,7 +106,7 @@ class DataInfo(FrozenModel):
     geometry: str = Field(description="Name of the item geometry")
     times: str = Field(default="", description="Digest of the times of the ratings; empty without times")
     preferences: str = Field(
-        default="", description="Digest with scale and half-life, if the caller's data set has its own"
+        default="", description="Digest with the scale, if the caller's data set has its own"
     )
 
 

@@ -206,7 +206,7 @@ def evaluate(
     >>> [(row["label"], row["n"], round(row["ndcg"], 2)) for row in lists.summary().to_pylist()]
     [('random', 10, 0.02), ('popularity', 10, 0.04), ('ease', 10, 0.17)]
     """
-    for name in ("dataset", "ratings", "geometry", "half_life", *FILE_SETTINGS):
+    for name in ("dataset", "ratings", "geometry", *FILE_SETTINGS):
         if name in settings:
             raise InputError(f"{name} is a setting of files and named data sets; change the Dataset instead")
     names, objects = name_objects(recommenders)
@@ -307,7 +307,7 @@ def _check_relevant(experiment: Experiment, data: Dataset) -> None:
 def _identify(data: Dataset, times: Floats | None, is_given: bool) -> DataInfo:
     facts, ratings = {"ratings": data.ratings.digest()}, data.ratings
     inferred = ratings.implicit or ratings.scale == Scale.from_ratings(ratings.matrix.data)
-    if is_given and (data.half_life is not None or not inferred):  # else the settings say it
+    if is_given and not inferred:  # else the settings say it
         facts["preferences"] = data.digest()[:16]
     if times is not None:
         facts["times"] = sha256(np.ascontiguousarray(times).tobytes()).hexdigest()[:16]

@@ -19,7 +19,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.model.folder import StoredModel, read, write
 from prefmover.predict.gaussian_process import Covariance
-from prefmover.predict.low_rank import check_array, quick_checks
+from prefmover.predict.low_rank import quick_checks
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.two_sided import RankingSettings
 
@@ -47,10 +47,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         "scale": scale.facts(),
         "dataset": {name: getattr(data, name) for name in ABOUT},
         "geometry": None,
-        "half_life": data.half_life,
     }
-    if data.half_life is not None:
-        arrays["times"] = data.known_times
     if geometry is not None:
         facts["geometry"] = {name: getattr(geometry, name) for name in GEOMETRY}
         stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
@@ -116,11 +113,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
         blocks = tuple(Contribution(*one) for one in facts["geometry"].get("blocks", ()))
         geometry = ItemGeometry(items, **{**facts["geometry"], "blocks": blocks}, grid=grid, vectors=vectors)
     about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
-    data = Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
-    if facts.get("half_life") is None:  # older models have none
-        return data
-    check_array("times", arrays["times"], np.float64, matrix.data.shape, finite=False)
-    return data.with_times(arrays["times"]).with_half_life(float(facts["half_life"]))
+    return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
 
 
 def _to_json(value: Any) -> Any:

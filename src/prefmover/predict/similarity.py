@@ -381,7 +381,7 @@ def _nothing_known() -> dict[str, Any]:
 
 def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
     """Return rows of some users, without the masses of all unless they are there or needed."""
-    if data.half_life is not None or "preferences" in vars(data):
+    if "preferences" in vars(data):
         return UserRows.take(data.preferences, geometry, users)
     return UserRows.take(preferences(data.ratings.take(users=users)), geometry, np.arange(len(users)))
 

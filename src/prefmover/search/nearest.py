@@ -140,8 +140,7 @@ def nearest_to_members(
     check_whole_number("k", k)
     table = reduce(Ratings.stack, members)
     known = data.ratings.find_users(table.users)
-    aged = data.with_ratings(table).preferences if data.half_life is not None else None
-    mixed = mixture(table, " and ".join(map(str, table.users.tolist())), aged)
+    mixed = mixture(table, " and ".join(map(str, table.users.tolist())))
     found = nearest_positions(
         data, find_measure("pmd"), None, None, mixed, k + len(members), n_threads=n_threads
     )
