@@ -9,7 +9,8 @@ oracle.load()
 
 from prefmover.data.build import check_rows
 from prefmover.datasets.archive import Files
-from prefmover.datasets.movielens import read, read_movie_tags, read_user_tags
+from prefmover.datasets.by_name import read
+from prefmover.datasets.movielens import read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES
 
 CUT = b"\x00\x00"

@@ -9,7 +9,7 @@ oracle.load()
 
 from prefmover.data.build import check_rows
 from prefmover.datasets.archive import Files
-from prefmover.datasets.layouts import read
+from prefmover.datasets.by_name import read
 from prefmover.datasets.registry import SOURCES
 
 CUT = b"\x00\x00"

@@ -8,6 +8,7 @@ import pytest
 
 from prefmover.datasets import SOURCES, folders
 from prefmover.datasets.archive import Files
+from prefmover.execution.jit import kernel_folder
 
 # user, movie, stars; whole stars, so that all layouts can hold them
 RATINGS = [(1, 10, 5), (1, 20, 3), (2, 10, 4), (2, 30, 1), (3, 20, 2), (3, 30, 5), (3, 40, 4)]
@@ -138,6 +139,7 @@ class MadeUp:
 def own_folders(tmp_path, monkeypatch) -> Path:
     """Empty data and cache folders, and no PREFMOVER_DATA."""
     monkeypatch.delenv("PREFMOVER_DATA", raising=False)
+    kernel_folder()  # it stays where it is
     monkeypatch.setenv("PREFMOVER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(folders, "data_folder", lambda: tmp_path / "data")
     return tmp_path

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prefmover.datasets import SOURCES, movielens
+from prefmover.datasets import SOURCES, by_name
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
 from tests.messages import names
@@ -21,7 +21,7 @@ def read(made_up):
             made_up.write(name)
         path = home / file
         path.write_bytes(change(path.read_bytes()))
-        return movielens.read(SOURCES[name], made_up.files(name))
+        return by_name.read(SOURCES[name], made_up.files(name))
 
     return reader
 
@@ -41,7 +41,7 @@ def test_a_zip_with_damaged_contents(made_up):
     data[at : at + 8] = b"\xff" * 8
     archive.write_bytes(bytes(data))
     with pytest.raises(InputError, match=names("ml-1m.zip", "ml-1m/ratings.dat")):
-        movielens.read(SOURCES["ml-1m"], made_up.files("ml-1m", archive))
+        by_name.read(SOURCES["ml-1m"], made_up.files("ml-1m", archive))
 
 
 def test_a_gzip_cut_off(made_up, tmp_path):
@@ -95,9 +95,9 @@ def test_tabs_for_commas_on_one_line(read):
 @pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "ml-10m", "ml-25m"])
 def test_windows_line_ends_and_a_byte_order_mark_are_no_error(made_up, name):
     made_up.write(name)
-    plain = movielens.read(SOURCES[name], made_up.files(name))
+    plain = by_name.read(SOURCES[name], made_up.files(name))
     made_up.write(name, end="\r\n", bom=True)
-    other = movielens.read(SOURCES[name], made_up.files(name))
+    other = by_name.read(SOURCES[name], made_up.files(name))
     assert other.items.titles == plain.items.titles
     assert other.items.genres == plain.items.genres
     assert (other.ratings.matrix != plain.ratings.matrix).nnz == 0
@@ -179,7 +179,7 @@ def test_no_permission_to_read(made_up, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match=names("ratings.dat")):
-        movielens.read(SOURCES["ml-1m"], files)
+        by_name.read(SOURCES["ml-1m"], files)
 
 
 def test_a_count_of_tags_that_is_none(made_up):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prefmover import datasets
-from prefmover.datasets import SOURCES, movielens
+from prefmover.datasets import SOURCES, by_name, movielens
 from prefmover.errors import InputError
 from tests.messages import names
 
@@ -19,7 +19,7 @@ def test_every_data_set_is_read(made_up, name, packed):
     path = (
         made_up.zip(name, inner="ml-10M100K" if name == "ml-10m" else None) if packed else made_up.write(name)
     )
-    data = movielens.read(SOURCES[name], made_up.files(name, path))
+    data = by_name.read(SOURCES[name], made_up.files(name, path))
     assert data.name == name
     assert (data.ratings.n_ratings, data.ratings.n_users, data.ratings.n_items) == (7, 3, 4)
     assert data.ratings[1][10] == STARS.get(name, 4.5)
@@ -54,7 +54,7 @@ def test_ml_1m_has_no_tags(made_up):
 
 def test_the_publishers_folds(made_up):
     made_up.write("ml-100k")
-    data = movielens.read(SOURCES["ml-100k"], made_up.files("ml-100k"))
+    data = by_name.read(SOURCES["ml-100k"], made_up.files("ml-100k"))
     folds = data.folds()
     assert len(folds) == 5
     assert (folds[1].train.n_ratings, folds[1].n_test) == (6, 1)
@@ -64,7 +64,7 @@ def test_the_publishers_folds(made_up):
 def test_only_ml_100k_has_folds(made_up):
     made_up.write("ml-1m")
     with pytest.raises(InputError):
-        movielens.read(SOURCES["ml-1m"], made_up.files("ml-1m")).folds()
+        by_name.read(SOURCES["ml-1m"], made_up.files("ml-1m")).folds()
 
 
 def test_a_converted_file_is_not_garbled(made_up):
@@ -113,7 +113,7 @@ def test_another_size_than_published_is_refused(made_up, own_folders, monkeypatc
 def test_tags_and_genome_alone_are_no_data_set(made_up):
     made_up.genome(made_up.folder / "tag-genome", "dat")
     with pytest.raises(InputError):
-        movielens.read(SOURCES["tag-genome"], made_up.files("tag-genome"))
+        by_name.read(SOURCES["tag-genome"], made_up.files("tag-genome"))
 
 
 def test_built_in_data_sets():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prefmover import Recommender
-from prefmover.datasets import SOURCES, movielens
+from prefmover.datasets import SOURCES, by_name, movielens
 from prefmover.datasets.tag_genome import has_genome
 
 MOVIES = '''movieId,title,genres
@@ -52,7 +52,7 @@ def files(request, made_up):
 
 def test_ratings_have_half_stars_and_all_movies_are_items(files):
     name, opened = files
-    data = movielens.read(SOURCES[name], opened)
+    data = by_name.read(SOURCES[name], opened)
     r = data.ratings
     assert (r.n_ratings, r.n_users, data.n_items) == (16, 5, 10)
     assert (r.scale.lowest, r.scale.highest, r.scale.step) == (0.5, 5.0, 0.5)
@@ -63,7 +63,7 @@ def test_ratings_have_half_stars_and_all_movies_are_items(files):
 
 def test_timestamps_are_seconds(files):
     name, opened = files
-    data = movielens.read(SOURCES[name], opened)
+    data = by_name.read(SOURCES[name], opened)
     rows = data.ratings.matrix.tocoo()
     users, items = data.ratings.users[rows.row], data.ratings.items[rows.col]
     times = list(map(time_of, users.tolist(), items.tolist()))
@@ -81,7 +81,7 @@ def test_the_genome_of_some_films(files, made_up):
     rows = [f"{i},{t + 1},{some[t]}" for i, some in relevance.items() for t in (0, 1)]
     (home / "genome-scores.csv").write_text("\r\n".join(["movieId,tagId,relevance", *rows, ""]))
     (home / "genome-tags.csv").write_text('tagId,tag\r\n1,007\r\n2,"based on a book, loosely"\r\n')
-    data = movielens.read(SOURCES[name], made_up.files(name, home))
+    data = by_name.read(SOURCES[name], made_up.files(name, home))
     at = [data.items.position(i) for i in (1, 29, 171749, 209171)]
     D = data.geometry.block(at, at)
     assert D[0, 1] == pytest.approx(np.arctan(0.1 / 0.8) - np.arctan(0.025 / 0.9), abs=1e-6)
@@ -120,7 +120,7 @@ def test_tags_with_quotes_commas_and_nothing_in_them(files):
 
 def test_from_files_to_recommendations(files):
     name, opened = files
-    data = movielens.read(SOURCES[name], opened)
+    data = by_name.read(SOURCES[name], opened)
     assert data.geometry.n_items == data.n_items  # from genres: there are too few tags
     model = Recommender().fit(data)
     items = [one.item for one in model.recommend(1, n=10)]

@@ -6,9 +6,9 @@ from scipy.stats import spearmanr
 
 from prefmover import Ratings, datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.assembly import assemble
 from prefmover.datasets.movielens import read_items, read_movie_tags
 from prefmover.datasets.movielens_geometry import movielens_ids
+from prefmover.datasets.reading import assemble
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry

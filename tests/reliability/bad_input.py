@@ -813,7 +813,7 @@ def movielens(
         (folder / "ratings.csv").write_text(ratings)
         (folder / "movies.csv").write_text(movies)
         source = SOURCES["ml-latest-small"]
-        return pm.datasets.movielens.read(source, Files.open(folder, source.needs))
+        return pm.datasets.by_name.read(source, Files.open(folder, source.needs))
 
     case(DATA, what, names)(do)
 

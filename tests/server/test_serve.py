@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import numpy as np
@@ -239,9 +238,8 @@ def test_bad_settings(wrong):
 @pytest.fixture
 def few(monkeypatch, tmp_path):
     """A small data set, and an empty cache folder."""
-    import platformdirs
-
-    monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: Path(tmp_path))
+    kernel_folder()  # it stays where it is
+    monkeypatch.setenv("PREFMOVER_CACHE", str(tmp_path))
     cinema = datasets.load("cinema")
     return cinema.with_ratings(cinema.ratings.take(users=np.arange(0, 800, 40)))
 

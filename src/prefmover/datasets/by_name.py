@@ -1,17 +1,29 @@
-"""Data sets by name, whatever their origin."""
+"""Data sets by name, whatever their origin, and the reader of each layout of files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
 from prefmover.dataset import Dataset
-from prefmover.datasets import cinema, folders, layouts
-from prefmover.datasets.assembly import check_counts
-from prefmover.datasets.registry import SOURCES, find_source
+from prefmover.datasets import cinema, folders, goodbooks, lastfm, movielens, movietweetings
+from prefmover.datasets.archive import Files
+from prefmover.datasets.movielens_geometry import best_geometry
+from prefmover.datasets.reading import assemble, check_counts, read_times
+from prefmover.datasets.registry import SOURCES, Source, find_source
 from prefmover.datasets.synthesis import synthetic
+from prefmover.errors import InputError
 
-__all__ = ["load"]
+__all__ = ["load", "read"]
+
+READERS: dict[str, Callable[[Source, Files], Dataset]] = {
+    "books": goodbooks.read,
+    "music": lastfm.read,
+    "tweets": movietweetings.read,
+}
+"""By form; the others are those of MovieLens."""
 
 
 def load(name: str | PathLike[str]) -> Dataset:
@@ -43,7 +55,22 @@ def load(name: str | PathLike[str]) -> Dataset:
     if folded not in SOURCES and Path(name).exists():
         return Dataset.from_files(name)
     source = find_source(str(name), "data set or file")
-    files = folders.locate(source)
-    data = layouts.read(source, files)
+    data = read(source, folders.locate(source))
     check_counts(source, data)
     return data
+
+
+def read(source: Source, files: Files) -> Dataset:
+    """Return the data set in some files, without a check of its size."""
+    return READERS.get(source.form, _read_movielens)(source, files)
+
+
+def _read_movielens(source: Source, files: Files) -> Dataset:
+    if source.form in ("genome", "tags"):
+        raise InputError(f"{source.name} has no ratings; it gives other data sets their item distances")
+    ratings = movielens.read_ratings(files, source)
+    items = movielens.read_items(files, source)
+    folds = partial(movielens.read_folds, files, source) if source.form == "u" else None
+    times = partial(read_times, files, source.needs[0], movielens.RATINGS[source.form])
+    geometry = partial(best_geometry, source, files, ratings, items)
+    return assemble(source, files, ratings, items, geometry, folds=folds, times=times)

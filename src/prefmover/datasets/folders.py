@@ -1,10 +1,8 @@
-"""The folders in which data sets are searched and installed, and the cache folder.
+"""The folders in which data sets are searched and installed.
 
 1. ``PREFMOVER_DATA``, if it is set: a folder that is only read, with one folder or zip archive per data set,
    such as ``ml-1m/ratings.dat``, ``ml-1m/ml-1m.zip`` or ``ml-1m.zip``.
 2. The user's data folder (``prefmover data path`` prints it), where ``get`` and ``add`` install.
-
-The cache folder is ``PREFMOVER_CACHE``, or the user's.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 
-__all__ = ["cache_folder", "data_folder", "data_folders", "find", "locate", "open_files", "replaced"]
+__all__ = ["data_folder", "data_folders", "find", "locate", "open_files", "replaced"]
 
 
 def data_folder() -> Path:
@@ -32,14 +30,6 @@ def data_folders() -> list[Path]:
     if name and not Path(name).is_dir():
         raise InputError(f"PREFMOVER_DATA is {name}, which is not a folder; correct or unset it")
     return [Path(name), data_folder()] if name else [data_folder()]
-
-
-def cache_folder() -> Path:
-    """Return the folder for files that can be made again."""
-    import platformdirs
-
-    name = os.environ.get("PREFMOVER_CACHE")
-    return Path(name) if name else Path(platformdirs.user_cache_path("prefmover", appauthor=False))
 
 
 def find(source: Source) -> Files | None:

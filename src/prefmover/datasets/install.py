@@ -18,13 +18,14 @@ from filelock import FileLock
 from prefmover._typing import Progress
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files, writing
-from prefmover.datasets.assembly import check_counts
+from prefmover.datasets.by_name import read
 from prefmover.datasets.fetch import digest_of, fetch, has_digest
-from prefmover.datasets.layouts import read
 from prefmover.datasets.movielens import read_movie_tags
+from prefmover.datasets.reading import check_counts
 from prefmover.datasets.registry import BUILT_IN, Source, find_source
 from prefmover.datasets.tag_genome import read_genome
 from prefmover.errors import InputError
+from prefmover.execution.atomic import cache_folder
 
 __all__ = ["Installed", "add", "get"]
 
@@ -53,7 +54,7 @@ def get(name: str, *, progress: Progress | None = None, force: bool = False) -> 
     source = _installable(name)
     if not force and (files := folders.find(source)) is not None:
         return Installed(source.name, str(files.path), "already here", "", "")
-    archive = fetch(source, folders.cache_folder() / "downloads", progress)
+    archive = fetch(source, cache_folder() / "downloads", progress)
     try:
         return _install(source, archive, origin=source.url)
     finally:

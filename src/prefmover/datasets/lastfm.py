@@ -16,8 +16,7 @@ from prefmover.data.columns import Columns
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.assembly import assemble
-from prefmover.datasets.headed import read_headed, refuse_repeats
+from prefmover.datasets.reading import assemble, read_headed, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items import features

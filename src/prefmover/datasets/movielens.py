@@ -14,7 +14,6 @@ ml-100k and ml-1m are Latin-1; the others are UTF-8.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,15 +23,13 @@ from prefmover.data.columns import Columns
 from prefmover.data.delimited import Kind, Schema
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import Split, published_folds
-from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.assembly import assemble, read_times
-from prefmover.datasets.headed import refuse_repeats
+from prefmover.datasets.reading import refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
 
-__all__ = ["Tags", "read", "read_items", "read_movie_tags", "read_user_tags"]
+__all__ = ["RATINGS", "Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
 
 # fmt: off
 GENRES_100K = (
@@ -75,21 +72,6 @@ class Tags(NamedTuple):
     counts: Ints
 
 
-def read(source: Source, files: Files) -> Dataset:
-    """Return the data set in some files, without a check of its size."""
-    from prefmover.datasets.movielens_geometry import best_geometry
-
-    if source.form in ("genome", "tags"):
-        raise InputError(f"{source.name} has no ratings; it gives other data sets their item distances")
-    ratings = read_ratings(files, source)
-    items = read_items(files, source)
-    folds = partial(_published_folds, files, source) if source.form == "u" else None
-    return assemble(
-        source, files, ratings, items, lambda: best_geometry(source, files, ratings, items), folds=folds,
-        times=partial(read_times, files, source.needs[0], RATINGS[source.form]),
-    )  # fmt: skip
-
-
 def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:
     """Return the ratings, on the scale of the data set, or those in another file with the same layout."""
     name = name or source.needs[0]
@@ -98,7 +80,7 @@ def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:
     return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
 
 
-def _published_folds(files: Files, source: Source, whole: Ratings) -> list[Split]:
+def read_folds(files: Files, source: Source, whole: Ratings) -> list[Split]:
     """Return the five 4:1 folds that ml-100k was published with, u1 to u5."""
     names = [(f"u{k}.base", f"u{k}.test") for k in range(1, 6)]
     files.require(name for pair in names for name in pair)

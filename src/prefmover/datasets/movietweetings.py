@@ -13,8 +13,7 @@ from prefmover.data.delimited import Schema
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.assembly import assemble, read_times
-from prefmover.datasets.headed import refuse_repeats
+from prefmover.datasets.reading import assemble, read_times, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, split_year

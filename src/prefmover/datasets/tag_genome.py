@@ -24,8 +24,8 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Ints
 from prefmover.data.delimited import Schema
 from prefmover.datasets.archive import Files
-from prefmover.datasets.folders import cache_folder
 from prefmover.errors import InputError
+from prefmover.execution.atomic import cache_folder
 
 __all__ = ["Genome", "has_genome", "read_genome"]
 

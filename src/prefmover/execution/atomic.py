@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and the cache folder."""
 
 import os
 import platform
@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import platformdirs
 
 from prefmover._format import size
 from prefmover.errors import InputError
@@ -35,6 +37,12 @@ def write(file: Path, content: bytes) -> None:
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be made again: ``PREFMOVER_CACHE``, or the user's."""
+    name = os.environ.get("PREFMOVER_CACHE")
+    return Path(name) if name else platformdirs.user_cache_path("prefmover", appauthor=False)
 
 
 def require_disk(folder: Path, n_bytes: int, what: str) -> None:

@@ -1,7 +1,7 @@
 """Numba's flags, and the cache of its compiled code.
 
 Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower bound invalid), no GIL, division
-by zero as in NumPy. Compiled code is cached in the user's cache folder (or in ``NUMBA_CACHE_DIR``), in
+by zero as in NumPy. Compiled code is cached in the cache folder (or in ``NUMBA_CACHE_DIR``), in
 a sub-folder named after a digest of all kernel files. Numba does not notice a change of a callee in another
 file; the new name takes care of that.
 
@@ -24,7 +24,8 @@ import numpy as np
 from numba import config, njit
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
-from platformdirs import user_cache_path
+
+from prefmover.execution.atomic import cache_folder
 
 __all__ = [
     "ANY_ORDER",
@@ -57,7 +58,7 @@ def kernel_folder() -> Path:
         if file.name != "__init__.py":
             digest.update(file.read_bytes())
     name = f"kernels-{digest.hexdigest()[:12]}"
-    base = Path(config.CACHE_DIR) if config.CACHE_DIR else user_cache_path("prefmover")
+    base = Path(config.CACHE_DIR) if config.CACHE_DIR else cache_folder()
     try:
         return _writable(base / name)
     except OSError:

@@ -19,7 +19,6 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.dataset import Dataset
-from prefmover.datasets.exports import read_export
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
@@ -31,6 +30,7 @@ from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendation
 from prefmover.server import schemas
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.guests import GuestKey, GuestStates
+from prefmover.server.imports import read_export
 from prefmover.server.views.item_groups import groupings
 from prefmover.server.views.neighbor_comparison import common_ground, neighbor_lists
 from prefmover.server.views.profiles import item_profile

@@ -10,6 +10,7 @@ from pathlib import Path
 from prefmover._typing import Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.execution.atomic import cache_folder
 from prefmover.model import Recommender
 
 __all__ = ["fit_and_store", "stored", "stored_folder"]
@@ -41,10 +42,8 @@ def fit_and_store(data: Dataset, progress: Progress | None = None) -> Recommende
 
 def stored_folder(data: Dataset) -> Path:
     """Return the folder of a data set's model in the cache, by version and content."""
-    from platformdirs import user_cache_path
-
     geometry = data.require_geometry("the default model")
     digest = hashlib.sha256()
     for part in (version("prefmover"), data.digest(), geometry.digest(), *data.items.labels):
         digest.update(part.encode() + b"\0")
-    return user_cache_path("prefmover") / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"
+    return cache_folder() / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"

@@ -3,7 +3,7 @@
 import pytest
 
 from prefmover import Dataset, InputError, Ratings, Scale, datasets
-from prefmover.datasets.exports import read_export
+from prefmover.server.imports import read_export
 
 LETTERBOXD = """Date,Name,Year,Letterboxd URI,Rating
 2021-03-02,Alien,1979,https://boxd.it/1,5

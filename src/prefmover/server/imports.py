@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
     """
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     try:
-        rows = [row for _, row in zip(range(MOST_ROWS + 2), lines, strict=False) if any(row)]
+        rows = [row for row in islice(lines, MOST_ROWS + 2) if any(row)]
     except csv.Error as error:
         raise InputError(f"the file is not CSV: {error}") from None
     if len(rows) > MOST_ROWS + 1:
