@@ -12,7 +12,7 @@
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   speed and memory, as ratios against other software in one run; make bench BENCH=--write
-#   make bench-accuracy   errors and lists next to other software, and item geometries
+#   make figures the figures of README and docs/, from the records and the output of the benchmarks
 #   make wheel   the wheel, in dist/
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
@@ -27,7 +27,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench bench-accuracy wheel docs
+.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench figures wheel docs
 .PHONY: pictures clean test-machines
 .DELETE_ON_ERROR:
 
@@ -67,13 +67,11 @@ soak: $(VENV)/.installed-test
 kills: $(VENV)/.installed-test
 	$(BIN)/python -m tools.kills $(KILLS)
 
-ACCURACY := $(patsubst %,benchmarks/bench_%.py,accuracy columns geometry ranking reasons)
 bench: $(VENV)/.installed-test
-	@for file in $(filter-out $(ACCURACY),$(wildcard benchmarks/bench_*.py)); do \
-	  echo "== $$file"; $(BIN)/python $$file $(BENCH) || exit 1; done
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file $(BENCH) || exit 1; done
 
-bench-accuracy: $(VENV)/.installed-test
-	@for file in $(ACCURACY); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+figures: $(VENV)/.installed-test
+	$(BIN)/python -m tools.figures
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .

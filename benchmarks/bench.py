@@ -1,17 +1,19 @@
-"""Helpers of all benchmarks: options, data, and sections of docs/benchmarks.md."""
+"""Helpers of all benchmarks: options, data, and the output in docs/benchmarks."""
 
 import argparse
 import datetime
+import json
 import os
 import platform
 import re
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from prefmover import Dataset, datasets
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 
 
 def arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
@@ -20,7 +22,7 @@ def arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
     real = ["ml-100k", "ml-1m"] if os.environ.get("PREFMOVER_DATA") else []
     parser.add_argument("--datasets", nargs="*", default=defaults.pop("datasets", real))
     parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--write", action="store_true", help="put the result into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write the result to docs/benchmarks")
     for name, value in defaults.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     return parser.parse_args()
@@ -32,40 +34,30 @@ def dataset(name: str) -> Dataset:
     return datasets.load(name)
 
 
-def machine() -> str:
-    """Return processor, cores and versions; no host names."""
-    import numba
-    import numpy
-    import scipy
-
+def machine() -> tuple[str, dict[str, str]]:
+    """Return processor and cores, and the versions of what computes; no host names."""
     model = platform.processor() or "unknown processor"
     info = Path("/proc/cpuinfo")
     if info.exists() and (match := re.search(r"model name\s*:\s*(.+)", info.read_text())):
         model = match.group(1)
-    return (
-        f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {numpy.__version__}, "
-        f"SciPy {scipy.__version__}, Numba {numba.__version__}"
-    )
+    packages = {"NumPy": "numpy", "SciPy": "scipy", "Numba": "numba", "POT": "pot"}
+    versions = {"Python": platform.python_version()}
+    return f"{model}, {os.cpu_count()} cores", versions | {
+        name: version(one) for name, one in packages.items()
+    }
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
-    return "\n".join(lines)
+def table(head: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    """Return a table, as a part of a section."""
+    return {"columns": head, "rows": rows}
 
 
-def publish(key: str, title: str, parts: list[str], options: argparse.Namespace, path: Path = PAGE) -> None:
-    """Print a section; with ``--write``, put it into docs/benchmarks.md, or another page."""
+def publish(key: str, title: str, parts: list[Any], options: argparse.Namespace) -> None:
+    """Print a section; with ``--write``, write it to docs/benchmarks, from where ``make figures`` takes it."""
+    processor, versions = machine()
     today = datetime.date.today().isoformat()
-    body = "\n\n".join([f"## {title}", f"*{today}. {machine()}.*", *parts])
-    print(body)
-    if not options.write:
-        return
-    begin, end = f"<!-- {key}:begin -->", f"<!-- {key}:end -->"
-    page = path.read_text(encoding="utf-8") if path.exists() else "# Benchmarks\n"
-    section = f"{begin}\n{body}\n{end}"
-    if begin in page:
-        page = page[: page.index(begin)] + section + page[page.index(end) + len(end) :]
-    else:
-        page = page.rstrip() + f"\n\n{section}\n"
-    path.write_text(page, encoding="utf-8")
+    content = {"title": title, "date": today, "machine": processor, "versions": versions, "parts": parts}
+    print(title, *(part if isinstance(part, str) else json.dumps(part) for part in parts), sep="\n\n")
+    if options.write:
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        (FOLDER / f"{key}.json").write_text(text + "\n", encoding="utf-8")

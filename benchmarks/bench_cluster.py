@@ -156,7 +156,7 @@ def fitted(points: list[dict[str, float]]) -> Constants:
     growth, level = np.polyfit(np.log(n / n[-1]), np.log(exact), 1)
     entry = np.mean([p["layout"] / (p["shards"] * p["items"] * p["ratings"]) for p in points])
     tables = np.mean([p["table"] / (p["users"] * p["items"] * p["ratings"]) for p in points])
-    today = f"{datetime.date.today().isoformat()}, {machine()}"
+    today = f"{datetime.date.today().isoformat()}, {machine()[0]}"
     values = (tables, entry, max(per_shard, 0.0), bound, np.exp(level), n[-1], growth)
     return Constants(*(float(f"{value:.4g}") for value in values), measured=today)
 
@@ -224,27 +224,7 @@ def synthetic(options: Any) -> tuple[list[str], Constants]:
         "The last row was not fitted. Constants from all rows, in seconds: "
         + ", ".join(f"`{name}` {value:.3g}" for name, value in asdict(after).items() if name != "measured")
         + ".",
-        *outlook(after),
     ], after
-
-
-def outlook(constants: Constants) -> list[str]:
-    rows = []
-    for users in (10**5, 10**6, 10**7, 10**8):
-        by_cores = {
-            cores: estimate(users, 40, ITEMS, cores=cores, using=constants) for cores in (2, 64, 1024)
-        }
-        two = by_cores[2]
-        rows.append(
-            [f"{users:,}", *(duration(cost.seconds) for cost in by_cores.values()),
-             f"{two.shared_bytes / 1e9:,.1f}", f"{two.core_seconds['bounds'] / two.total:.0%}"]
-        )  # fmt: skip
-    until = estimate(10**6, 40, ITEMS, using=constants).all_pairs_until
-    return [
-        f"The model's estimate for the ten nearest of all users, 40 ratings of {ITEMS:,} items each:",
-        table(["users", "2 cores", "64 cores", "1,024 cores", "GB shared", "share of bounds"], rows),
-        f"Bounds for all pairs cost as much as the exact part and the layout of one shard at {until:,} users.",
-    ]
 
 
 def main() -> None:

@@ -170,7 +170,7 @@ def neighbors(options: argparse.Namespace) -> None:
     candidates.MEASURED = options.measured or candidates.MEASURED
     candidates.TUNED = min(candidates.TUNED, candidates.MEASURED)
     warm_up(options.k)
-    head = ["data", "ratings", "exact: ms per query", "for all", "candidates: ms per query", "for all", "gain", "share run",
+    head = ["data", "ratings", "exact: ms per query", "exact, all", "candidates: ms per query", "candidates, all", "gain", "share run",
             f"recall, asked for {options.recall:g}"]  # fmt: skip
     parts = []
     if rows := [extrapolated(name, options) for name in options.sizes.split(",") if name]:

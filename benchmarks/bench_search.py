@@ -128,10 +128,13 @@ def main() -> None:
         index = NeighborIndex(data)
         index.shard(with_table=True)
         one, two = (min(timed(index, some, options.k, threads)[0] for _ in range(3)) for threads in (1, 2))
-        parts.append(
-            f"Two threads against one, {len(some)} queries, best of three: {one:.2f} s / {two:.2f} s = {one / two:.2f}x."
-        )
-        print(parts[-1], flush=True)
+        facts = [
+            [
+                f"{len(some)} queries, 1 thread against 2, best of three",
+                f"{one:.2f} s / {two:.2f} s = {one / two:.2f}x",
+            ]
+        ]
+        print(facts[-1], flush=True)
         answer = []
         many = ratings.users[np.diff(ratings.matrix.indptr) >= 40]
         for user in rng.choice(many, 40, replace=False).tolist():
@@ -141,23 +144,23 @@ def main() -> None:
             new = ratings.one_user("new", items[some_20], values[some_20])
             warm.nearest(k=40, new=new, n_threads=1)
             answer.append(time.perf_counter() - start)
-        parts.append(
-            f"A new user with 20 ratings (a random 20 of a user with 40 or more), exact 40 nearest, one thread: median "
-            f"{np.median(answer) * 1e3:.0f} ms (slowest of 40: {max(answer) * 1e3:.0f} ms)."
-        )
-        print(parts[-1], flush=True)
-        parts.append(
-            "Ratio of bound to exact distance over the near half of the candidates of 20 queries: RWMD {}, with shared "
-            "prices {}.".format(*tightness(data, 20))
-        )
-        if not small:
-            parts.append(growth(data, options.k))
+        new_user = "a new user with 20 ratings (of a user with 40 or more), 40 nearest, 1 thread, median"
+        facts += [
+            [new_user, f"{np.median(answer) * 1e3:.0f} ms"],
+            ["the same, slowest of 40", f"{max(answer) * 1e3:.0f} ms"],
+        ]
+        print(facts[-2:], flush=True)
+        rwmd, shared = tightness(data, 20)
         loaded, made, searched = peaks_alone(name, options.k)
-        parts.append(
-            f"Peak memory of a separate process, including libraries: loading {name} {loaded:,} MB, its geometry "
-            f"{made:,} MB, all users on two threads **{searched:,} MB**."
-        )
-        print("\n".join(parts[-2:]), flush=True)
+        facts += [
+            ["RWMD / exact distance, near half of the candidates of 20 queries", rwmd],
+            ["bound with shared prices / exact distance", shared],
+            ["peak memory with libraries: loading the ratings", f"{loaded:,} MB"],
+            ["the item geometry", f"{made:,} MB"],
+            ["all users, 2 threads", f"{searched:,} MB"],
+        ]
+        print(facts[-5:], flush=True)
+        parts.append(table(["job", "result"], facts))
     publish("search", "Exact nearest users", parts, options)
 
 
@@ -194,27 +197,6 @@ def peaks_alone(name: str, k: int) -> tuple[int, ...]:
         check=True,
     )
     return tuple(map(int, done.stdout.split()))
-
-
-def growth(data: Dataset, k: int) -> str:
-    """Return the growth of the time of all users with their number, from 200 queries at each size."""
-    ratings = data.ratings
-    rng = np.random.default_rng(5)
-    sizes = [n for n in (1500, 3000) if n < ratings.n_users] + [ratings.n_users]
-    times, solved = [], []
-    for n in sizes:
-        some = ratings.take(users=np.sort(rng.choice(ratings.n_users, n, replace=False)))
-        index = NeighborIndex(Dataset(some, data.geometry))
-        index.shard(with_table=True)
-        queries = some.users[np.sort(rng.choice(n, 200, replace=False))]
-        seconds, stats = timed(index, queries, k, 2)
-        times.append(seconds / 200 * n)
-        solved.append(stats.solved / stats.pairs)
-    exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-    by_size = ", ".join(
-        f"{n:,} users {t:,.0f} s ({s:.2%} solved)" for n, t, s in zip(sizes, times, solved, strict=True)
-    )
-    return f"Growth, all users on two threads, extrapolated from 200 queries: {by_size}; time grows as n^{exponent:.2f}."
 
 
 if __name__ == "__main__":
