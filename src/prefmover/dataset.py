@@ -368,13 +368,14 @@ class Dataset:
         """
         return self._with(ratings=ratings.with_items(self.ratings.items), _folds=None)
 
-    def with_users(self, ratings: Ratings, *, with_geometry: bool = True) -> Dataset:
-        """Return ratings of the same items by other users, with the same distances between items.
+    def with_guests(self, guests: Ratings, users: Any = None, *, with_geometry: bool = True) -> Dataset:
+        """Return users by position (None means all), and behind them guests who rated the same items.
 
         Unlike :meth:`with_ratings`, this does not make a geometry again that is a function of the ratings.
         """
+        some = self.ratings if users is None else self.ratings.take(users=users)
         geometry = self.geometry_if(with_geometry)
-        return self._with(ratings=ratings.with_items(self.ratings.items), _geometry=geometry, _folds=None)
+        return self._with(ratings=some.stack(guests), _geometry=geometry, _folds=None)
 
     def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
         """Return the same ratings and items with other distances between items."""

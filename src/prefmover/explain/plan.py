@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, fields
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -146,11 +144,10 @@ def explain_rows(
     """
     row = find_measure(measure)
     # Most measures look at the two users only. Others, such as NHSM with its item means, need all ratings.
-    everyone = data.ratings if row.uses_others else data.ratings.take(users=np.array([other]))
-    position = other if row.uses_others else 0
-    ratings = everyone.stack(data.ratings.one_user(name, items, values))
-    joined = data.with_users(ratings, with_geometry=row.needs_geometry)
-    return _explanation(data, breakdown(joined, ratings.n_users - 1, position, row, convention))
+    users, position = (None, other) if row.uses_others else ([other], 0)
+    guest = data.ratings.one_user(name, items, values)
+    joined = data.with_guests(guest, users, with_geometry=row.needs_geometry)
+    return _explanation(data, breakdown(joined, joined.n_users - 1, position, row, convention))
 
 
 def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:

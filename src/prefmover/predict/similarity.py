@@ -224,8 +224,7 @@ class UserSimilarity:
     def _guest_terms(self, data: Dataset, guest: Ratings, others: Ints) -> tuple[Floats, float]:
         """Return the term that the measure adds to PMD, between a guest and others, and the guest itself."""
         assert self.measure.term is not None
-        some = data.ratings.take(users=others)
-        whole = data.with_users(some.stack(_renamed(guest, some)))
+        whole = data.with_guests(_renamed(guest, data.ratings), others)
         query = np.array([len(others)])
         row = self.measure.term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
         return row[:-1], float(row[-1])
@@ -273,11 +272,11 @@ class UserSimilarity:
             terms, itself = self._guest_terms(self.data, guest, others)
             return distances + terms, itself
         # Some measures use the means of items, which depend on all ratings.
-        ratings = self.data.ratings if self.measure.uses_others else self.data.ratings.take(users=others)
-        columns = others if self.measure.uses_others else np.arange(len(others))
-        stacked = ratings.stack(_renamed(guest, ratings))
-        whole = self.data.with_users(stacked, with_geometry=self.measure.needs_geometry)
-        query = np.array([ratings.n_users])
+        users, columns = (None, others) if self.measure.uses_others else (others, np.arange(len(others)))
+        whole = self.data.with_guests(
+            _renamed(guest, self.data.ratings), users, with_geometry=self.measure.needs_geometry
+        )
+        query = np.array([whole.n_users - 1])
         others = np.append(columns, query)
         row = values(whole, self.measure, self.convention, query, others, self.n_threads)[0]
         return row[:-1], 0.0 if self.measure.is_zero_for_itself else float(row[-1])

@@ -35,7 +35,7 @@ def exhaustive(request: Request) -> NeighborPositions:
     data, measure, new, radius = request.data, request.measure, request.new, request.radius
     compared, queries = data, request.users
     if new is not None:  # behind all others
-        compared = data.with_users(data.ratings.stack(new), with_geometry=measure.needs_geometry)
+        compared = data.with_guests(new, with_geometry=measure.needs_geometry)
         queries = queries + data.n_users
     everyone, rows = np.arange(data.n_users), np.unique(queries)
     by_item = data.ratings.matrix.tocsc() if request.items is not None else None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.preferences import Preferences, preferences
+from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
@@ -184,21 +184,16 @@ class NeighborIndex:
     def _with_new_points(self, new: Ratings) -> tuple[Ground, Shard, Queries]:
         """Return the space of the users of the index and new ones, who may bring points of their own."""
         assert self.measure.space is not None
-        p, ground = self.measure.space(self._with_new(new))
+        p, ground = self.measure.space(self.data.with_guests(new))
         n = self.data.n_users
-        first = p.indptr[n]
-        theirs = Preferences(p.indptr[n:] - first, p.indices[first:], p.mass[first:], p.total[n:])
+        theirs = p.take(np.arange(n, len(p)))
         return ground, Shard.from_preferences(p, 0, n), Queries(theirs, np.full(new.n_users, -1))
-
-    def _with_new(self, new: Ratings) -> Dataset:
-        """Return the data with new users behind all others."""
-        return self.data.with_users(self.data.ratings.stack(new))
 
     def _term_for(self, new: Ratings | None, rows: Ints) -> Callable[[int], Floats] | None:
         """Return a function from a query to what the measure adds to the transport with each user."""
         if self.measure.term is None:
             return None
-        data, first = (self.data, 0) if new is None else (self._with_new(new), self.data.n_users)
+        data, first = (self.data, 0) if new is None else (self.data.with_guests(new), self.data.n_users)
         pairs = Pairs(data, rows + first, np.arange(self.data.n_users))
         terms = self.measure.term(pairs)
         return lambda row: terms(np.array([row + first]))[0]

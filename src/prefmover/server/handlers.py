@@ -429,11 +429,11 @@ class Handlers:
         ratings = self.data.ratings
         name = self._guest_name if state.position == position else state.name
         user = ratings.one_user(name, state.items, state.values)
-        pair = self.data.with_users(ratings.take(users=[position]).stack(user))
+        pair = self.data.with_guests(user, [position])
         # Most measures look at the two users only; the others use the ratings of everybody.
         everybody, first = self.data, state.position
         if first < 0:
-            everybody, first = self.data.with_users(ratings.stack(user)), ratings.n_users
+            everybody, first = self.data.with_guests(user), ratings.n_users
         results = []
         for row in MEASURES.values():
             if row.extension:
