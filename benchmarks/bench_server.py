@@ -108,23 +108,22 @@ class Requests:
 
     def guest_recommendations(self) -> tuple[str, str, Any]:
         """Return a request for the recommendations of a guest."""
-        return "guest recommendations", "/api/v1/guest/recommendations", {"ratings": self.guest()}
+        return "guest recommendations", "/api/v1/recommendations", {"ratings": self.guest()}
 
     def any(self) -> tuple[str, str, Any]:
         """Return a request of a random kind."""
-        user, other = (quote(id_, safe="") for id_ in self.dice.sample(self.users, 2))
+        user, other = self.dice.sample(self.users, 2)
         item = quote(self.dice.choice(self.items), safe="")
-        about = f"/api/v1/users/{user}"
         return self.dice.choice(
             [
-                ("find users", f"/api/v1/users?q={other[:2]}&offset={self.dice.randrange(50)}", None),
-                ("a user", about, None),
-                ("neighbors", f"{about}/neighbors", None),
-                ("recommendations", f"{about}/recommendations", None),
-                ("a pair", f"/api/v1/explanations?user={user}&other={other}", None),
-                ("all measures", f"/api/v1/comparison?user={user}&other={other}", None),
+                ("find users", f"/api/v1/users?q={quote(other[:2])}&offset={self.dice.randrange(50)}", None),
+                ("a user", f"/api/v1/users/{quote(user, safe='')}", None),
+                ("neighbors", "/api/v1/neighbors", {"user": user}),
+                ("recommendations", "/api/v1/recommendations", {"user": user}),
+                ("a pair", "/api/v1/explanations", {"user": user, "other": other}),
+                ("all measures", "/api/v1/comparison", {"user": user, "other": other}),
                 ("near items", f"/api/v1/items/{item}/near?k={self.dice.randrange(1, 100)}", None),
-                ("guest neighbors", "/api/v1/guest/neighbors", {"ratings": self.guest()}),
+                ("guest neighbors", "/api/v1/neighbors", {"ratings": self.guest()}),
                 self.guest_recommendations(),
             ]
         )

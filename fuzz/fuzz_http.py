@@ -13,12 +13,12 @@ from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 ROUTES = (
     "neighbors",
     "recommendations",
-    "recommendations/explain",
+    "recommendations/why",
     "predictions",
     "explanations",
     "comparison",
 )
-PATHS = ("/api/v1/users/{}", "/api/v1/users/{}/neighbors", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
+PATHS = ("/api/v1/users/{}", "/api/v1/items/{}", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
 
 
 @cache
@@ -27,12 +27,12 @@ def client() -> Any:
     from starlette.testclient import TestClient
 
     from prefmover.server.app import create_app
-    from prefmover.server.handlers import Handlers
+    from prefmover.server.served import ServedModel
 
     users = ["a", "a", "a", "b", "b", "c", "c", "d"]
     ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])
     space = ItemGeometry.from_vectors([1, 2, 3, 4], [[1, 0], [1, 1], [0, 1], [1, 3]])
-    app = create_app(Handlers(Recommender(n_threads=1).fit(Dataset(ratings, space)), "small"))
+    app = create_app(ServedModel(Recommender(n_threads=1).fit(Dataset(ratings, space)), "small"))
     test_client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
     test_client.__enter__()
     atexit.register(test_client.__exit__, None, None, None)
@@ -42,7 +42,7 @@ def client() -> Any:
 def target(data: bytes) -> None:
     choices = oracle.Choices(data)
     if choices.below(4):
-        path = f"/api/v1/guest/{choices.pick(ROUTES)}"
+        path = f"/api/v1/{choices.pick(ROUTES)}"
         response = client().post(path, content=choices.rest(), headers={"content-type": "application/json"})
     else:
         from urllib.parse import quote
@@ -58,6 +58,7 @@ def target(data: bytes) -> None:
 def seeds() -> list[bytes]:
     bodies = [
         b'{"ratings": [{"item": "1", "rating": 5}]}',
+        b'{"user": "a"}',
         b'{"ratings": [{"item": "1", "rating": 5}], "k": 2}',
         b'{"ratings": [{"item": "2", "rating": 4.5}], "items": ["3", "77"]}',
         b'{"ratings": [{"item": "2", "rating": 1e0}], "item": "3"}',

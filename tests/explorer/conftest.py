@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, Recommender, datasets
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.server.conftest import listening, with_title
 from tools.programs import FLAGS, MISSING, find_chromium
 
@@ -44,7 +44,7 @@ def some_of_cinema():
 
 @pytest.fixture(scope="session")
 def handlers():
-    return Handlers(Recommender(n_threads=1).fit(some_of_cinema()), "some of cinema")
+    return ServedModel(Recommender(n_threads=1).fit(some_of_cinema()), "some of cinema")
 
 
 @pytest.fixture(scope="session")
@@ -143,12 +143,15 @@ class Visitor:
         assert answer.status_code == 200
         return answer.json()
 
+    def ask(self, path, **body):
+        answer = self.client.post(f"/api/v1/{path}", json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
     def guest(self, path, **body):
         ratings = json.loads(self.page.evaluate("sessionStorage.getItem('prefmover.ratings')"))
         listed = [{"item": one["id"], "rating": one["rating"]} for one in ratings]
-        answer = self.client.post(f"/api/v1/guest/{path}", json={"ratings": listed, **body})
-        assert answer.status_code == 200, answer.text
-        return answer.json()
+        return self.ask(path, ratings=listed, **body)
 
     def audit(self):
         return self.page.evaluate(AUDIT)

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from prefmover import Recommender, datasets
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.explorer.conftest import SECONDS, settled, still
 from tests.server.conftest import listening
 from tools.programs import FLAGS, MISSING, find_chromium
@@ -41,7 +41,7 @@ def main():
     path = find_chromium()
     if path is None:
         sys.exit(MISSING)
-    handlers = Handlers(Recommender().fit(datasets.load("cinema")))
+    handlers = ServedModel(Recommender().fit(datasets.load("cinema")))
     with listening(handlers) as client, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         for name, (route, size, scheme) in PICTURES.items():

@@ -9,7 +9,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
 from prefmover import Recommender
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.explorer.conftest import DESKTOP, PHONE
 from tests.server.conftest import listening, small_data, with_title
 
@@ -30,12 +30,12 @@ def test_a_visitor_without_ratings_is_invited_to_rate(visitor):
     """As in a new tab: nothing is requested, and no message of a library appears."""
     requested = []
     page = visitor.page
-    page.on("request", lambda request: requested.append(request.url))
+    page.on("request", lambda request: requested.append(request.post_data or ""))
     routes = ["like-minded/@you", "why/@you", "why/@you/petra-h", "why/petra-h/@you"]
     for route in [*routes, "recommended/@you", "measures/@you/petra-h", "measures/petra-h/@you"]:
         visitor.open(f"#/{route}")
         page.get_by_role("link", name="try it yourself", exact=True).wait_for()
-        assert not [url for url in requested if "/guest/" in url]
+        assert not [body for body in requested if '"ratings"' in body]
         expect(page.locator(".notice.bad")).to_have_count(0)
         page.get_by_role("link", name="try it yourself", exact=True).click()
         expect(page.locator("h1")).to_have_text("Try it yourself")
@@ -96,7 +96,7 @@ def odd(browser):
     items = ["x", "y", "z", "x", "w", "y", "z", "v"]
     data = small_data(users, items, [5, 3, 2, 4, 1, 2, 5, 4], [[1, 0], [1, 0.5], [0, 1], [1, 2], [2, 1]])
     data = with_title(with_title(data, "x", LONG_TITLE), "v", LONG_WORD)
-    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
+    with listening(ServedModel(Recommender(n_threads=1).fit(data))) as client:
         yield client
 
 

@@ -39,7 +39,7 @@ def test_like_minded_by_keyboard(visitor):
     visitor.at("#/like-minded/petra-h")
     expect(page).to_have_title(re.compile("petra-h"))
     expect(field).to_be_focused()  # it is the same page: the focus stays where it was
-    near = visitor.api("users/petra-h/neighbors", k=10)["neighbors"]
+    near = visitor.ask("neighbors", user="petra-h", k=10)["neighbors"]
     visitor.shows(".near .who a", [one["user"] for one in near])
     shown = [re.search(r"\d\.\d{3}", text)[0] for text in texts(page, ".near .far")]
     assert shown == [f"{one['distance']:.3f}" for one in near]
@@ -132,7 +132,9 @@ def test_a_star_makes_the_results_outdated_at_once(visitor):
 def numbers(page, user, other):
     return page.evaluate(
         """async ([user, other]) => {
-          const answer = await (await fetch(`/api/v1/explanations?user=${user}&other=${other}`)).json();
+          const headers = { "Content-Type": "application/json" };
+          const question = { method: "POST", headers, body: JSON.stringify({ user, other }) };
+          const answer = await (await fetch("/api/v1/explanations", question)).json();
           const { layout } = await import("/assets/lib/plan_layout.js");
           const sum = (list, field) => list.reduce((all, one) => all + one[field], 0);
           const open = new Map([["Horror", 5], ["rated by both", 3]]);
@@ -251,7 +253,7 @@ def test_large_plans_are_in_groups_that_open(visitor):
 
 def test_recommended(visitor):
     page = visitor.open("#/recommended/petra-h")
-    top = visitor.api("users/petra-h/recommendations", n=10)["recommendations"]
+    top = visitor.ask("recommendations", user="petra-h", n=10)["recommendations"]
     visitor.shows(".recommended h3", [one["title"] for one in top])
     visitor.shows(".guess .number", [f"{one['rating']:.2f}" for one in top])
     for k, one in enumerate(top):
@@ -264,11 +266,11 @@ def test_recommended(visitor):
     third = top[2]["item"]
     page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
     visitor.at(f"#/recommended/petra-h/{third}")
-    whole = visitor.api(f"users/petra-h/predictions/{third}")
+    whole = visitor.ask("predictions/why", user="petra-h", item=third)
     visitor.shows(".waterfall tfoot .number", [f"{whole['total']:.3f}"])
     rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
-    score = visitor.api(f"users/petra-h/recommendations/{third}")
+    score = visitor.ask("recommendations/why", user="petra-h", item=third)
     assert number(page.locator(".scores tfoot .number").inner_text()) == pytest.approx(
         score["score"], abs=5e-4
     )

@@ -10,7 +10,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
 from prefmover import KNNRecommender
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.explorer.conftest import PHONE, VIEWER, encoded
 from tests.server.conftest import listening
 
@@ -85,11 +85,11 @@ def test_the_start_shows_people_with_nothing_in_common(visitor):
 def test_the_nearest_of_those_with_nothing_in_common(visitor):
     page = visitor.open("#/like-minded/petra-h")
     page.get_by_role("button", name="Nothing in common").click()
-    near = visitor.api("users/petra-h/neighbors", k=10, strangers=True)["neighbors"]
+    near = visitor.ask("neighbors", user="petra-h", k=10, strangers=True)["neighbors"]
     expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
     expect(page.locator(".near .common.none")).to_have_count(len(near))
     page.get_by_role("button", name="Everybody").click()
-    near = visitor.api("users/petra-h/neighbors", k=10)["neighbors"]
+    near = visitor.ask("neighbors", user="petra-h", k=10)["neighbors"]
     strangers = sum(one["n_common"] == 0 for one in near)
     assert strangers < 10
     expect(page.locator(".near .common.none")).to_have_count(strangers)
@@ -97,7 +97,7 @@ def test_the_nearest_of_those_with_nothing_in_common(visitor):
 
 def test_measures_side_by_side(visitor):
     page = visitor.open("#/like-minded/petra-h")
-    answer = visitor.api("users/petra-h/lists")["lists"]
+    answer = visitor.ask("neighbors/lists", user="petra-h")["lists"]
     visitor.shows(".lists h3", [one["label"] for one in answer])
     found = [f"{one['test']['hits']} of {one['test']['n_hidden']}" for one in answer]
     visitor.shows(".score strong", found)
@@ -240,7 +240,7 @@ def test_a_link_with_ratings_that_cannot_be_loaded(visiting):
     """The page says so, and nothing stays busy."""
     with visiting() as visitor:
         page = visitor.page
-        page.route("**/guest/items", lambda route: route.abort())
+        page.route("**/lookup", lambda route: route.abort())
         visitor.open("#/try/jaws-1975:5")
         expect(page.locator("main > .notice")).to_be_visible()
         expect(page.locator(".tally")).to_have_text("Nothing rated yet")
@@ -254,7 +254,7 @@ def test_filters(visitor):
     page.get_by_label("From").press("Tab")
     page.get_by_label("Known").select_option("Less known")
     wanted = {"where": ["genre=Comedy", "year=1990.."], "novelty": 0.5, "n": 10}
-    best = visitor.api("users/petra-h/recommendations", **wanted)["recommendations"]
+    best = visitor.ask("recommendations", user="petra-h", **wanted)["recommendations"]
     expect(page.locator(".recommended h3")).to_have_text([one["title"] for one in best])
 
 
@@ -272,7 +272,7 @@ def test_together_and_agreement(visiting, handlers):
     data = handlers.data.with_ratings(handlers.data.ratings.take(users=range(40)))
     users = data.ratings.users[:3].tolist()
     model = KNNRecommender("pmd-agreement", n_threads=1).fit(data)
-    with visiting() as visitor, listening(Handlers(model, "some")) as other:
+    with visiting() as visitor, listening(ServedModel(model, "some")) as other:
         page = visitor.open(f"#/together/{quote(users[0], safe='')}")
         page.locator("#add-person").fill(users[1])
         page.get_by_role("option", name=re.compile(re.escape(users[1]))).first.click()
@@ -299,7 +299,7 @@ def test_together_and_agreement(visiting, handlers):
         (first, rest), *_ = [
             (user, one["user"])
             for user in users
-            for one in visitor.api(f"users/{quote(user)}/neighbors", k=30)["neighbors"]
+            for one in visitor.ask("neighbors", user=user, k=30)["neighbors"]
             if one["n_common"] > 2
         ]
         page = visitor.open(f"#/why/{quote(first)}/{quote(rest)}")

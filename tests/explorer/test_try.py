@@ -104,7 +104,7 @@ def test_only_the_newest_answer_counts(visitor):
         else:
             route.continue_()
 
-    page.route("**/guest/neighbors", slow)
+    page.route("**/api/v1/neighbors", slow)
     page.get_by_role("slider").first.press("5")
     visitor.arrives(held)
     page.evaluate(

@@ -1037,9 +1037,9 @@ def client() -> Any:
     from starlette.testclient import TestClient
 
     from prefmover.server.app import create_app
-    from prefmover.server.handlers import Handlers
+    from prefmover.server.served import ServedModel
 
-    app = create_app(Handlers(fitted(), "small"))
+    app = create_app(ServedModel(fitted(), "small"))
     made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
     made.__enter__()
     import time
@@ -1069,21 +1069,20 @@ def request(
     case(HTTP, f"{what}: `{shown}`", names)(do)
 
 
-GUEST = "/api/v1/guest/neighbors"
+GUEST = "/api/v1/neighbors"
 request("an unknown path", (404, "/docs"), "GET", "/api/v1/nothing")
 request("an unknown user", (404, "'zoe'"), "GET", "/api/v1/users/zoe")
 request("an unknown item", (404, 77), "GET", "/api/v1/items/77/near")
-request("a misspelled parameter", (422, "'kk'", "k"), "GET", "/api/v1/users/ann/neighbors?kk=3")
-request("a parameter that is not a number", (422, "query.k"), "GET", "/api/v1/users/ann/neighbors?k=many")
-request(
-    "a parameter that is too large", (422, "query.k", 100), "GET", "/api/v1/users/ann/neighbors?k=1000000"
-)
+request("a misspelled parameter", (422, "'kk'", "k"), "GET", "/api/v1/items/1/near?kk=3")
+request("a parameter that is not a number", (422, "query.k"), "GET", "/api/v1/items/1/near?k=many")
+request("a parameter that is too large", (422, "query.k", 100), "GET", "/api/v1/items/1/near?k=1000000")
 request("another method", (405, "GET"), "DELETE", "/api/v1/users")
 request("a body that is not JSON", (400, 1, 2), "POST", GUEST, "{ratings}")
 request("a body that is not UTF-8", (400, "UTF-8", 0), "POST", GUEST, b"\xff")
 request("a body with thousands of brackets", (400,), "POST", GUEST, "[" * 1000)
 request("NaN in a body", (400, "NaN"), "POST", GUEST, '{"ratings": [{"item": "1", "rating": NaN}]}')
 request("a field twice", (400, "'ratings'"), "POST", GUEST, '{"ratings": [], "ratings": []}')
+request("nobody to ask about", (422, "user", "ratings"), "POST", GUEST, "{}")
 request("no ratings", (422, "body.ratings"), "POST", GUEST, '{"ratings": []}')
 request(
     "a field that does not exist",

@@ -10,8 +10,9 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender, datasets
 from prefmover.items.catalog import Catalog
-from prefmover.server.handlers import Handlers
+from prefmover.server.handlers.warm_up import warm_up
 from prefmover.server.run import Server, address, listen
+from prefmover.server.served import ServedModel
 from prefmover.server.service import Service
 from prefmover.server.settings import Settings
 
@@ -48,7 +49,7 @@ def model(data):
 
 @pytest.fixture(scope="session")
 def handlers(model):
-    return Handlers(model, "some of cinema")
+    return ServedModel(model, "some of cinema")
 
 
 def wait_until_ready(client):
@@ -69,7 +70,7 @@ def client(handlers):
 
 
 @contextmanager
-def listening(source, *, wait=True, **settings):
+def listening(source, *, wait=True, warm_up=warm_up, **settings):
     """Serve over a real socket, on a thread; yields a client that knows the address and the server.
 
     Requests have all the time they need on a busy machine, unless ``seconds`` is given.
@@ -77,7 +78,7 @@ def listening(source, *, wait=True, **settings):
     chosen = Settings(port=0, **{"seconds": 600.0, **settings})
     bound = listen(chosen)
     listens = threading.Event()
-    server = Server(Service(source, chosen), listens.set)
+    server = Server(Service(source, chosen, warm_up), listens.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

@@ -14,7 +14,7 @@ import pytest
 from prefmover.server.middleware import CSP, OPENAPI
 from tests.server.conftest import HOSTILE, is_problem, listening
 
-GUEST = "/api/v1/guest/neighbors"
+GUEST = "/api/v1/neighbors"
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 KIND = "Content-Type: application/json\r\n"
 JSON = {"Content-Type": "application/json"}
@@ -245,7 +245,7 @@ def test_wrong_parameters(live, query):
 
 
 def test_too_many_items(live):
-    is_problem(live.get("/api/v1/users/ada-b/predictions", params={"items": ["x"] * 201}), 422)
+    is_problem(live.post("/api/v1/predictions", json={**ONE, "items": ["x"] * 201}), 422)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,16 @@ import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from prefmover import Recommender
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, similarities
-from prefmover.server.handlers import Handlers
-from prefmover.server.schemas import RecommendationOptions
+from prefmover.server.handlers.overview import get_model
+from prefmover.server.handlers.people import get_recommendations
+from prefmover.server.schemas.requests import RecommendationsFor
+from prefmover.server.served import ServedModel
 from tests.messages import unnamed
 from tests.server.conftest import HOSTILE, is_problem, small_data
 
@@ -28,14 +31,13 @@ def other(data):
     return data.ratings.users[11]
 
 
-@pytest.fixture(scope="module")
-def guest(model):
-    return model.guest(RATINGS)
+BODY = {"ratings": [{"item": item, "rating": r} for item, r in RATINGS.items()]}
 
 
-@pytest.fixture(scope="module")
-def body():
-    return {"ratings": [{"item": item, "rating": r} for item, r in RATINGS.items()]}
+@pytest.fixture(scope="module", params=["user", "guest"])
+def person(request, model, user):
+    """A person in the library, and in the body of a request."""
+    return (user, {"user": user}) if request.param == "user" else (model.guest(RATINGS), BODY)
 
 
 def without_groups(explanation):
@@ -50,7 +52,7 @@ def get(client, path, **parameters):
 
 
 def post(client, path, body):
-    response = client.post(f"/api/v1/guest/{path}", json=body)
+    response = client.post(f"/api/v1/{path}", json=body)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -147,97 +149,67 @@ def test_near_items(client, data):
         assert row["similarity"] == similarity
 
 
-def same_neighbors(answer, library, n_common):
+def test_neighbors(client, model, data, person):
+    one, body = person
+    answer = post(client, "neighbors", body | {"k": 12})
+    rated = RATINGS.keys() if "ratings" in body else data.ratings[one].keys()
     rows = [(row["user"], row["distance"], row["n_common"]) for row in answer["neighbors"]]
-    assert rows == [(one.user, one.distance, n_common(one.user)) for one in library]
+    assert rows == [
+        (near.user, near.distance, len(rated & data.ratings[near.user].keys()))
+        for near in model.neighbors(one, 12)
+    ]
     assert all("similarity" not in row for row in answer["neighbors"])
     assert answer["measure"] == "pmd"
+    assert answer["user"] == body.get("user", "guest")
 
 
-def test_neighbors(client, model, data, user):
-    ratings = data.ratings
-    answer = get(client, f"users/{user}/neighbors", k=12)
-    same_neighbors(
-        answer, model.neighbors(user, 12), lambda id_: len(ratings[user].keys() & ratings[id_].keys())
-    )
-    assert answer["user"] == user
-
-
-def test_neighbors_of_a_guest(client, model, data, guest, body):
-    answer = post(client, "neighbors", body | {"k": 12})
-    same_neighbors(
-        answer, model.neighbors(guest, 12), lambda id_: len(RATINGS.keys() & data.ratings[id_].keys())
-    )
-    assert answer["user"] == "guest"
-
-
-def same_recommendations(answer, model, user):
-    library = model.recommend(user, 6)
+def test_recommendations(client, model, person):
+    one, body = person
+    answer, library = post(client, "recommendations", body | {"n": 6}), model.recommend(one, 6)
     assert answer["user"] == library.user
-    for row, one in zip(answer["recommendations"], library, strict=True):
-        assert {key: row[key] for key in row if key != "why"} == one.to_dict()
-        assert row["why"] == as_json(one.why.to_dict(3))
+    for row, expected in zip(answer["recommendations"], library, strict=True):
+        assert {key: row[key] for key in row if key != "why"} == expected.to_dict()
+        assert row["why"] == as_json(expected.why.to_dict(3))
 
 
-def test_recommendations(client, model, user):
-    same_recommendations(get(client, f"users/{user}/recommendations", n=6), model, user)
-
-
-def test_recommendations_for_a_guest(client, model, guest, body):
-    same_recommendations(post(client, "recommendations", body | {"n": 6}), model, guest)
-
-
-def same_predictions(answer, library):
+def test_predictions(client, model, person):
+    items, (one, body) = ["heat-1995", "alien-1979", "casablanca-1942"], person
+    answer = post(client, "predictions", body | {"items": items})
     fields = ("item", "rating", "baseline", "how", "clipped", "n_neighbors")
     rows = [[row[field] for field in fields] for row in answer["predictions"]]
-    assert rows == [[getattr(one, field) for field in fields] for one in library]
-
-
-def test_predictions(client, model, user, guest, body):
-    items = ["heat-1995", "alien-1979", "casablanca-1942"]
-    answer = get(client, f"users/{user}/predictions", items=items)
-    same_predictions(answer, model.predict([(user, item) for item in items]))
+    library = model.predict([(one, item) for item in items])
+    assert rows == [[getattr(found, field) for field in fields] for found in library]
     assert answer["predictions"][1]["title"] == HOSTILE
-    answer = post(client, "predictions", body | {"items": items})
-    same_predictions(answer, model.predict([(guest, item) for item in items]))
 
 
-def test_a_recommendation_explained(client, model, user, guest, body):
-    item = model.recommend(user, 1)[0].item
-    answer = get(client, f"users/{user}/recommendations/{item}")
-    assert answer == as_json(model.explain_recommendation(user, item).to_dict(20))
-    parts = (*answer["own"], answer["other_own"], *answer["neighbors"], answer["other_users"])
-    assert math.isclose(sum(part["value"] for part in parts), answer["score"], abs_tol=1e-9)
-    answer = post(client, "recommendations/explain", body | {"item": item})
-    assert answer == as_json(model.explain_recommendation(guest, item).to_dict(20))
+@pytest.mark.parametrize(
+    ("path", "by", "parts", "total"),
+    [
+        ("recommendations", "ranking", ("own", "other_own", "neighbors", "other_users"), "score"),
+        ("predictions", "rating", ("baseline", "contributions", "others"), "total"),
+    ],
+)
+def test_why(client, model, person, path, by, parts, total):
+    one, body = person
+    item = model.recommend(one, 1)[0].item
+    answer = post(client, f"{path}/why", body | {"item": item})
+    assert answer == as_json(model.explain_recommendation(one, item, by=by).to_dict(20))
+    terms = [term for name in parts for term in np.atleast_1d(answer[name])]
+    assert math.isclose(sum(term["value"] for term in terms), answer[total], abs_tol=1e-9)
 
 
-def test_a_prediction_explained(client, model, user, guest, body):
-    item = model.recommend(user, 1)[0].item
-    answer = get(client, f"users/{user}/predictions/{item}")
-    assert answer == as_json(model.explain_recommendation(user, item, by="rating").to_dict(20))
-    parts = (*answer["baseline"], *answer["contributions"], answer["others"])
-    assert math.isclose(sum(part["value"] for part in parts), answer["total"], abs_tol=1e-9)
-    answer = post(client, "predictions/explain", body | {"item": item})
-    assert answer == as_json(model.explain_recommendation(guest, item, by="rating").to_dict(20))
-
-
-def test_two_users_explained(client, model, user, other):
-    answer = get(client, "explanations", user=user, other=other)
-    assert without_groups(answer) == as_json(model.explain(user, other).to_dict())
+def test_two_users_explained(client, model, person, other):
+    one, body = person
+    answer = post(client, "explanations", body | {"other": other})
+    assert without_groups(answer) == as_json(model.explain(one, other).to_dict())
     assert math.isclose(sum(flow["mass"] for flow in answer["flows"]), 1.0, rel_tol=1e-12)
     assert math.isclose(sum(flow["value"] for flow in answer["flows"]), answer["distance"], rel_tol=1e-12)
     assert abs(answer["certificate"]["gap"]) < 1e-9
     assert "similarity" not in answer
 
 
-def test_a_guest_and_a_user_explained(client, model, guest, body, other):
-    answer = post(client, "explanations", body | {"other": other})
-    assert without_groups(answer) == as_json(model.explain(guest, other).to_dict())
-
-
 def test_a_user_and_the_same_user(client, user):
-    answer = get(client, "explanations", user=user, other=user)
+    answer = post(client, "explanations", {"user": user, "other": user})
     assert answer["distance"] == 0
     assert sum(flow["share"] for flow in answer["flows"]) == 0
     assert math.isclose(answer["common_share"], 1.0)
@@ -254,11 +226,11 @@ def same_measures(answer, data, u, v):
 
 
 def test_all_measures(client, data, user, other):
-    same_measures(get(client, "comparison", user=user, other=other), data, user, other)
+    same_measures(post(client, "comparison", {"user": user, "other": other}), data, user, other)
 
 
 def test_all_measures_of_a_user_and_the_same_user(client, user):
-    answer = get(client, "comparison", user=user, other=user)
+    answer = post(client, "comparison", {"user": user, "other": user})
     assert next(row["value"] for row in answer["measures"] if row["name"] == "pmd") == 0
 
 
@@ -277,24 +249,35 @@ def test_all_measures_without_anything_in_common(client, data):
     same_measures(answer, data.with_ratings(ratings.stack(guest)), "guest", user)
 
 
-def test_the_order_of_a_guests_ratings_does_not_matter(client, body):
-    turned = {"ratings": body["ratings"][::-1]}
-    assert post(client, "neighbors", body) == post(client, "neighbors", turned)
+def test_the_order_of_a_guests_ratings_does_not_matter(client):
+    turned = {"ratings": BODY["ratings"][::-1]}
+    assert post(client, "neighbors", BODY) == post(client, "neighbors", turned)
 
 
 @pytest.mark.parametrize(
-    ("path", "what"),
+    "wrong", [{}, {"user": "ada-b", **BODY}, {"user": None}, {"ratings": None}, {"user": None, **BODY}]
+)
+def test_a_person_is_a_user_or_a_guest(client, wrong):
+    detail = is_problem(client.post("/api/v1/neighbors", json=wrong), 422)
+    assert not unnamed(detail, "user", "ratings")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
     [
-        ("users/nobody", "'nobody'"),
-        ("users/nobody/neighbors", "'nobody'"),
-        ("users/nobody/recommendations", "'nobody'"),
-        ("items/nothing", "'nothing'"),
-        ("items/nothing/near", "'nothing'"),
-        ("explanations?user=nobody&other=nobody", "'nobody'"),
+        ("users/nobody", None),
+        ("items/nobody", None),
+        ("items/nobody/near", None),
+        ("neighbors", {"user": "nobody"}),
+        ("recommendations", {"user": "nobody"}),
+        ("predictions", {"user": "ada-b", "items": ["nobody"]}),
+        ("recommendations/why", {"user": "ada-b", "item": "nobody"}),
+        ("explanations", {"user": "ada-b", "other": "nobody"}),
     ],
 )
-def test_unknown_ids(client, path, what):
-    assert what in is_problem(client.get(f"/api/v1/{path}"), 404)
+def test_unknown_ids(client, path, body):
+    response = client.request("POST" if body else "GET", f"/api/v1/{path}", json=body)
+    assert "'nobody'" in is_problem(response, 404)
 
 
 def test_a_misspelled_id_gets_a_hint(client, user):
@@ -302,16 +285,16 @@ def test_a_misspelled_id_gets_a_hint(client, user):
 
 
 def test_a_rating_beyond_the_scale(client):
-    response = client.post("/api/v1/guest/neighbors", json={"ratings": [{"item": "alien-1979", "rating": 9}]})
+    response = client.post("/api/v1/neighbors", json={"ratings": [{"item": "alien-1979", "rating": 9}]})
     assert not unnamed(is_problem(response, 422), 9, 1, 5)
 
 
 def test_nothing_is_left_for_a_user_who_has_rated_everything():
     data = small_data(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4], [[1, 0], [1, 0.5]])
-    handlers, five = Handlers(Recommender(n_threads=1).fit(data)), RecommendationOptions(n=5)
-    assert handlers.recommendations(handlers.user("ann"), five).recommendations == []
-    guest = handlers.guest((("x", 4.0), ("y", 5.0)))
-    assert handlers.recommendations(guest, five).recommendations == []
+    served = ServedModel(Recommender(n_threads=1).fit(data))
+    everything = [{"item": "x", "rating": 4.0}, {"item": "y", "rating": 5.0}]
+    for person in ({"user": "ann"}, {"ratings": everything}):
+        assert get_recommendations(served, RecommendationsFor(**person, n=5)).recommendations == []
 
 
 def test_an_item(client, data):
@@ -327,9 +310,9 @@ def test_an_item(client, data):
 
 
 def test_recommendations_for_several_users(client, user, other):
-    response = client.post("/api/v1/recommendations", json={"users": [other, user], "n": 4})
+    response = client.post("/api/v1/batch/recommendations", json={"users": [other, user], "n": 4})
     assert response.status_code == 200, response.text
-    single = [get(client, f"users/{one}/recommendations", n=4) for one in (other, user)]
+    single = [post(client, "recommendations", {"user": one, "n": 4}) for one in (other, user)]
     assert response.json() == {"users": single}
 
 
@@ -369,7 +352,7 @@ def test_neighbors_of_a_group(client, model, user, other):
 
 
 def test_one_unknown_user_of_several(client, user):
-    response = client.post("/api/v1/recommendations", json={"users": [user, "nobody"]})
+    response = client.post("/api/v1/batch/recommendations", json={"users": [user, "nobody"]})
     assert "'nobody'" in is_problem(response, 404)
 
 
@@ -387,7 +370,7 @@ def test_equal_guests_are_computed_once_even_at_the_same_time(model):
             assert go_on.wait(30)
             return model.guest(ratings, name=name)
 
-    handlers = Handlers(model)
+    handlers = ServedModel(model)
     handlers.model = Slow()
     key = (("alien-1979", 5.0), ("heat-1995", 2.0))
     with ThreadPoolExecutor(3) as pool:
@@ -408,13 +391,13 @@ def test_nouns_are_those_of_the_data_unless_others_are_given():
     data = small_data(["ann", "bob"], ["x", "y"], [5, 3], [[1, 0], [1, 0.5]])
     named = type(data)(data.ratings, data.geometry, user_noun="listener", item_noun="song")
     model = Recommender(n_threads=1).fit(named)
-    found, other = Handlers(model).model_info(), Handlers(model, "", "tune", "fan").model_info()
+    found, other = (get_model(ServedModel(model, "", *nouns)) for nouns in ((), ("tune", "fan")))
     assert (found.user_noun, found.item_noun) == ("listener", "song")
     assert (other.user_noun, other.item_noun) == ("fan", "tune")
 
 
-def test_choices_of_recommendations(client, model, user, guest, body):
-    """Every option reaches the model, in the address, with a guest, and for several users."""
+def test_choices_of_recommendations(client, model, user):
+    """Every option reaches the model, for a user, for a guest, and for several users."""
     where = ["genre=Horror|Comedy", "year>=1980"]
     some = [one.item for one in model.recommend(user, 60)]
     options = {"n": 4, "min_ratings": 2, "novelty": 0.5, "diversify": 0.2}
@@ -425,17 +408,14 @@ def test_choices_of_recommendations(client, model, user, guest, body):
         exclude=some[:3],
         **options,
     )
-    answer = get(
-        client, f"users/{user}/recommendations", where=where, items=some, exclude=some[:3], **options
-    )
+    sent = {"where": where, "items": some, "exclude": some[:3], **options}
+    answer = post(client, "recommendations", {"user": user, **sent})
     assert [one["item"] for one in answer["recommendations"]] == [one.item for one in expected]
     assert [one["n_ratings"] for one in answer["recommendations"]] == [one.n_ratings for one in expected]
-    sent = {"where": where, "items": some, "exclude": some[:3], **options}
-    response = client.post("/api/v1/recommendations", json={"users": [str(user)], **sent})
-    assert response.json()["users"][0] == answer
-    seen = model.recommend(guest, 3, items=list(RATINGS), seen=True, by="rating")
+    assert post(client, "batch/recommendations", {"users": [user], **sent})["users"][0] == answer
+    seen = model.recommend(model.guest(RATINGS), 3, items=list(RATINGS), seen=True, by="rating")
     answer = post(
-        client, "recommendations", {**body, "items": list(RATINGS), "seen": True, "by": "rating", "n": 3}
+        client, "recommendations", {**BODY, "items": list(RATINGS), "seen": True, "by": "rating", "n": 3}
     )
     assert [one["item"] for one in answer["recommendations"]] == [one.item for one in seen]
 
@@ -443,17 +423,17 @@ def test_choices_of_recommendations(client, model, user, guest, body):
 @pytest.mark.parametrize(
     ("parameters", "status", "named"),
     [
-        ({"where": "color=red"}, 422, "'color'"),
-        ({"where": "horror"}, 422, "'horror'"),
-        ({"where": "year=1700"}, 422, "where"),
+        ({"where": ["color=red"]}, 422, "'color'"),
+        ({"where": ["horror"]}, 422, "'horror'"),
+        ({"where": ["year=1700"]}, 422, "where"),
         ({"min_ratings": 10**6}, 422, "min_ratings"),
-        ({"items": "no-such-film"}, 404, "'no-such-film'"),
-        ({"exclude": "no-such-film"}, 404, "'no-such-film'"),
+        ({"items": ["no-such-film"]}, 404, "'no-such-film'"),
+        ({"exclude": ["no-such-film"]}, 404, "'no-such-film'"),
         ({"novelty": 2}, 422, "novelty"),
         ({"n": 0}, 422, "n"),
     ],
 )
 def test_bad_choices_of_recommendations(client, user, parameters, status, named):
-    response = client.get(f"/api/v1/users/{user}/recommendations", params=parameters)
+    response = client.post("/api/v1/recommendations", json={"user": user, **parameters})
     assert is_problem(response, status)
     assert named in response.text

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 from prefmover.errors import InputError
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.messages import unnamed
 from tests.server.conftest import is_problem, listening, wait_until_ready
 
@@ -16,26 +16,28 @@ SECONDS = 60  # for what comes in a moment unless the machine is busy
 NOTICE = 61.0  # ended by the test that has one
 
 
-class Held(Handlers):
-    """Handlers whose searches wait until they are released."""
+class Held(ServedModel):
+    """A model that waits until it is released before it answers questions."""
 
     def __init__(self, like):
         super().__init__(like.model, like.name)
         self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
 
-    def warm_up(self, progress=None):
-        pass
-
-    def neighbors(self, state, options):
+    def person(self, asked):
         self.begun.release()
         assert self.go_on.wait(SECONDS)
-        return super().neighbors(state, options)
+        return super().person(asked)
+
+
+def hold(handlers, **settings):
+    """Serve a held model that is not warmed up."""
+    return listening(Held(handlers), warm_up=lambda served, progress: None, **settings)
 
 
 def near(client, k):
     """Return the response, or the error of a connection that is closed without one."""
     try:
-        return httpx.get(f"{client.base_url}api/v1/users/ada-b/neighbors?k={k}", timeout=60)
+        return httpx.post(f"{client.base_url}api/v1/neighbors", json={"user": "ada-b", "k": k}, timeout=60)
     except httpx.TransportError as error:
         return error
 
@@ -44,16 +46,15 @@ def test_the_start_tells_how_far_it_is(handlers):
     """The service listens while its model is fitted and its kernels are compiled."""
     fitted, warm, loading = threading.Event(), threading.Event(), threading.Event()
 
-    class Cold(Handlers):
-        def warm_up(self, progress=None):
-            progress(3, 12)
-            assert warm.wait(SECONDS)
+    def warm_up(served, progress):
+        progress(3, 12)
+        assert warm.wait(SECONDS)
 
     def load(report):
         report("comparing users", 40, 200)
         loading.set()
         assert fitted.wait(SECONDS)
-        return Cold(handlers.model)
+        return handlers
 
     def state(client, path="/readyz"):
         response = client.get(path)
@@ -61,7 +62,7 @@ def test_the_start_tells_how_far_it_is(handlers):
         assert int(response.headers["retry-after"]) >= 1
         return response.json()
 
-    with listening(load, wait=False) as client:
+    with listening(load, wait=False, warm_up=warm_up) as client:
         assert loading.wait(SECONDS)
         for path in ("/readyz", "/api/v1/model", "/api/v1/openapi.json"):
             problem = state(client, path)
@@ -72,7 +73,7 @@ def test_the_start_tells_how_far_it_is(handlers):
         assert client.get("/").status_code == 200
         assert client.get("/metrics").status_code == 200
         body = {"ratings": [{"item": "alien-1979", "rating": 5}]}
-        is_problem(client.post("/api/v1/guest/neighbors", json=body), 503)
+        is_problem(client.post("/api/v1/neighbors", json=body), 503)
         fitted.set()
         while state(client)["progress"]["done"] != 3:
             time.sleep(0.01)
@@ -95,8 +96,8 @@ def test_a_start_that_fails_ends_the_service():
 
 def test_requests_in_progress_are_finished(handlers):
     """Readiness turns first; then new requests are refused; those in progress get their answers."""
-    held, noticed = Held(handlers), threading.Event()
-    with listening(held, n_threads=2, notice=NOTICE, grace=SECONDS) as client, ThreadPoolExecutor(4) as pool:
+    noticed = threading.Event()
+    with hold(handlers, n_threads=2, notice=NOTICE, grace=SECONDS) as client, ThreadPoolExecutor(4) as pool:
         wait = client.server._wait
         client.server._wait = lambda seconds, done: wait(
             seconds, noticed.is_set if seconds == NOTICE else done
@@ -114,7 +115,7 @@ def test_requests_in_progress_are_finished(handlers):
         while client.server.servers[0].is_serving():
             time.sleep(0.01)
         assert isinstance(near(client, 4), httpx.ConnectError)
-        held.go_on.set()
+        client.server.service.served.go_on.set()
         answers = [one.result(SECONDS) for one in running]
         assert [len(one.json()["neighbors"]) for one in answers] == [1, 2, 3]
         client.thread.join(SECONDS)
@@ -123,8 +124,7 @@ def test_requests_in_progress_are_finished(handlers):
 
 def test_requests_that_do_not_end_get_503(handlers):
     """Computed, waiting and new on an open connection: all hear that the service stops."""
-    held = Held(handlers)
-    with listening(held, n_threads=1, grace=0.3) as client, ThreadPoolExecutor(4) as pool:
+    with hold(handlers, n_threads=1, grace=0.3) as client, ThreadPoolExecutor(4) as pool:
         stuck = [pool.submit(near, client, k) for k in (1, 2, 3)]
         while client.server.service.workers["heavy"].active < 3:
             time.sleep(0.01)
@@ -133,21 +133,20 @@ def test_requests_that_do_not_end_get_503(handlers):
             response = one.result(SECONDS)
             is_problem(response, 503)
             assert int(response.headers["retry-after"]) >= 1
-        held.go_on.set()
+        client.server.service.served.go_on.set()
         client.thread.join(SECONDS)
         assert not client.thread.is_alive()
 
 
 def test_a_request_that_uvicorn_cancels_gets_503(handlers):
     """As a last resort; without it the client would get 500, and the log a traceback."""
-    held = Held(handlers)
-    with listening(held, grace=SECONDS) as client, ThreadPoolExecutor(1) as pool:
+    with hold(handlers, grace=SECONDS) as client, ThreadPoolExecutor(1) as pool:
         stuck = pool.submit(near, client, 1)
-        assert held.begun.acquire(timeout=SECONDS)
+        assert client.server.service.served.begun.acquire(timeout=SECONDS)
         state = client.server.server_state
         loop = next(iter(state.tasks)).get_loop()
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in state.tasks])
         response = stuck.result(SECONDS)
         assert not unnamed(is_problem(response, 503), "stopping")
         assert "retry-after" in response.headers
-        held.go_on.set()
+        client.server.service.served.go_on.set()

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.server.conftest import is_problem, listening
 
-GUEST = "/api/v1/guest/neighbors"
+GUEST = "/api/v1/neighbors"
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 HUGE = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
@@ -232,8 +232,8 @@ def test_a_client_that_does_not_read(handlers):
         one.close()
 
 
-class Slow(Handlers):
-    """Handlers whose guests take long, and who count them."""
+class Slow(ServedModel):
+    """A model whose guests take long."""
 
     def __init__(self, like):
         super().__init__(like.model, like.name)
@@ -253,12 +253,12 @@ def test_large_guests_do_not_keep_others_waiting(handlers, data):
 
         def large(n):
             ratings = [{"item": film, "rating": 1 + (n + k) % 9 / 2} for k, film in enumerate(films)]
-            return client.post("/api/v1/guest/recommendations", json={"ratings": ratings, "n": 1})
+            return client.post("/api/v1/recommendations", json={"ratings": ratings, "n": 1})
 
         crowd = [pool.submit(large, n) for n in range(16)]
         until(lambda: client.server.service.workers["large"].active >= 11)
         assert client.get("/api/v1/items?q=heat").status_code == 200
-        assert client.get("/api/v1/users/ada-b/neighbors?k=3").status_code == 200
+        assert client.post(GUEST, json={"user": "ada-b", "k": 3}).status_code == 200
         assert client.post(GUEST, json=ONE).status_code == 200
         assert client.server.service.workers["large"].running == 1
         slow.go_on.set()
@@ -285,6 +285,6 @@ def test_clients_behind_a_proxy_are_told_apart(handlers):
 
         lane.run = spy
         for k, addresses in enumerate(forwarded, 1):
-            path = f"/api/v1/users/ada-b/neighbors?k={k}"
-            assert client.get(path, headers={"X-Forwarded-For": addresses}).status_code == 200
+            headers = {"X-Forwarded-For": addresses}
+            assert client.post(GUEST, json={"user": "ada-b", "k": k}, headers=headers).status_code == 200
     assert seen == ["203.0.113.7", "203.0.113.8", "2001:db8:1:2::/64", "127.0.0.1"]

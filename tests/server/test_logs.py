@@ -10,7 +10,7 @@ import time
 import pytest
 
 from prefmover.server import logs
-from prefmover.server.handlers import Handlers
+from prefmover.server.served import ServedModel
 from tests.server.conftest import is_problem, listening
 
 TOKEN = "a-token-of-some-length"
@@ -18,8 +18,12 @@ BODY = {"ratings": [{"item": "alien-1979", "rating": 4.5}, {"item": "heat-1995",
 RATING = 4.012345678901  # no time, duration, size or id has these digits by chance
 
 
-class Broken(Handlers):
-    def item_details(self, item):
+class Broken(ServedModel):
+    def __init__(self, model):
+        super().__init__(model)
+        self.items.facts = self.fail
+
+    def fail(self, position):
         raise RuntimeError("something unforeseen")
 
 
@@ -53,8 +57,8 @@ def access(lines):
 def test_every_request_is_a_line(logged):
     client, lines = logged
     sent = [
-        client.get("/api/v1/users/ada-b/neighbors?k=3", headers={"X-Forwarded-For": "203.0.113.7"}),
-        client.post("/api/v1/guest/neighbors", json=BODY),
+        client.get("/api/v1/users/ada-b?limit=3", headers={"X-Forwarded-For": "203.0.113.7"}),
+        client.post("/api/v1/neighbors", json=BODY),
         client.get("/api/v1/users/nobody"),
         client.head("/healthz"),
         client.get("/nothing"),
@@ -66,8 +70,8 @@ def test_every_request_is_a_line(logged):
     assert len({line["request"] for line in got}) == len(sent)
     assert [line["client"] for line in got] == ["203.0.113.7", *["127.0.0.1"] * 5]
     assert [line["method"] for line in got] == ["GET", "POST", "GET", "HEAD", "GET", "GET"]
-    assert got[0]["path"] == "/api/v1/users/ada-b/neighbors"
-    assert got[0]["route"] == "/api/v1/users/{user}/neighbors"
+    assert got[0]["path"] == "/api/v1/users/ada-b"
+    assert got[0]["route"] == "/api/v1/users/{user}"
     assert got[3]["bytes"] == 0
     for line in got:
         assert line["time"].endswith("Z")
@@ -78,9 +82,9 @@ def test_every_request_is_a_line(logged):
 def test_no_ratings_no_queries_no_tokens(logged):
     client, lines = logged
     body = {"ratings": [{"item": "alien-1979", "rating": RATING}], "k": 3}
-    assert client.post("/api/v1/guest/neighbors", json=body).status_code == 200
+    assert client.post("/api/v1/neighbors", json=body).status_code == 200
     client.get("/api/v1/items", params={"q": "something private"})
-    client.get("/api/v1/users/ada-b/predictions", params={"items": ["heat-1995"]})
+    client.get("/api/v1/items", params={"q": "heat-1995"})
     written = lines(3)
     fields = {"time", "request", "client", "method", "path", "route", "status", "ms", "bytes"}
     assert {key for line in access(written) for key in line} == fields

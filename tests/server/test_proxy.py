@@ -66,7 +66,7 @@ def test_every_path_in_the_pages_is_relative():
 
     for path, asset in read_assets().items():
         if asset.media_type.startswith("text/"):
-            text = asset.content.decode()
+            text = asset.body.decode()
             named = re.findall(r"""(?:src|href|from|import\(|fetch\(|url\()=?\s*["'](/[^"']*)""", text)
             assert (path, named) == (path, [])
             assert "/api/v1" not in text.replace("../api/v1", "") or path.startswith("/docs"), path

@@ -88,9 +88,7 @@ def test_the_end_under_load(folder):
                 chosen = dice.sample(films, 90)
                 body = {"ratings": [{"item": film, "rating": dice.randint(1, 5)} for film in chosen]}
                 try:
-                    answers.append(
-                        httpx.post(f"{address}api/v1/guest/recommendations", json=body, timeout=120)
-                    )
+                    answers.append(httpx.post(f"{address}api/v1/recommendations", json=body, timeout=120))
                 except httpx.TransportError as error:
                     answers.append(error)
                     return

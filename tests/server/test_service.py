@@ -15,9 +15,10 @@ from fastapi import Request
 from pydantic import BaseModel
 
 from prefmover import Dataset, KNNRecommender, Recommender
+from prefmover.server.answers import Answer
 from prefmover.server.app import read_assets
-from prefmover.server.handlers import Handlers
-from prefmover.server.service import ENTRY_BYTES, Answer, Service
+from prefmover.server.served import ServedModel
+from prefmover.server.service import ENTRY_BYTES, Service
 from prefmover.server.settings import Settings
 from tests.server.conftest import is_problem, listening, small_data
 
@@ -25,23 +26,18 @@ USER = "ada-b"
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 
 
-class Held(Handlers):
-    """Handlers that wait to be released."""
+class Held(ServedModel):
+    """A model that waits to be released before it answers questions."""
 
     def __init__(self, like):
         super().__init__(like.model, like.name)
         self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
         self.go_on.set()
 
-    def near_items(self, item, k):
+    def person(self, asked):
         self.begun.release()
         assert self.go_on.wait(60)
-        return super().near_items(item, k)
-
-    def neighbors(self, state, options):
-        self.begun.release()
-        assert self.go_on.wait(60)
-        return super().neighbors(state, options)
+        return super().person(asked)
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +48,11 @@ def held(handlers):
         held.go_on.set()
 
 
-def near(k):
-    return f"/api/v1/users/{USER}/neighbors?k={k}"
+NEAR = "/api/v1/neighbors"
+
+
+def near(client, k):
+    return client.post(NEAR, json={"user": USER, "k": k})
 
 
 def samples(client):
@@ -69,7 +68,7 @@ def test_too_much_at_once_is_refused(held):
 
     def request(n):
         with httpx.Client(base_url=client.base_url, timeout=60) as another:
-            responses.append(another.get(near(1 + n)))
+            responses.append(near(another, 1 + n))
 
     threads = [threading.Thread(target=request, args=(n,)) for n in range(2)]
     threads[0].start()
@@ -77,7 +76,7 @@ def test_too_much_at_once_is_refused(held):
     threads[1].start()
     while samples(client)['prefmover_requests_active{lane="heavy"}'] < 2:
         time.sleep(0.01)
-    refused = client.get(near(5))
+    refused = near(client, 5)
     is_problem(refused, 503)
     assert int(refused.headers["retry-after"]) >= 1
     assert client.get("/healthz").status_code == 200
@@ -96,7 +95,9 @@ def test_a_client_that_hangs_up_is_dropped(held):
     before = samples(client)[dropped]
     address = (client.base_url.host, client.base_url.port)
     connection = socket.create_connection(address)
-    connection.sendall(f"GET {near(11)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    body = b'{"user": "ada-b", "k": 11}'
+    head = f"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection.sendall(f"POST {NEAR} HTTP/1.1\r\n{head}".encode() + body)
     assert handlers.begun.acquire(timeout=30)
     connection.close()
     while samples(client)[dropped] == before:
@@ -108,7 +109,7 @@ def test_the_time_limit(handlers):
     held = Held(handlers)
     with listening(held, n_threads=1, seconds=0.2) as client:
         held.go_on.clear()
-        response = client.get(near(3))
+        response = near(client, 3)
         held.go_on.set()
         is_problem(response, 503)
         assert "retry-after" in response.headers
@@ -117,9 +118,9 @@ def test_the_time_limit(handlers):
 def test_equal_requests_are_computed_once(client):
     body = {"ratings": [{"item": "heat-1995", "rating": 3.5}, {"item": "alien-1979", "rating": 2}], "k": 3}
     turned = {**body, "ratings": body["ratings"][::-1]}
-    first = client.post("/api/v1/guest/neighbors", json=body)
+    first = client.post(NEAR, json=body)
     before = samples(client)
-    again = client.post("/api/v1/guest/neighbors", json=turned)
+    again = client.post(NEAR, json=turned)
     after = samples(client)
     assert again.content == first.content
     hits = 'prefmover_cache_requests_total{result="hit"}'
@@ -179,7 +180,7 @@ SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? (\d+(\.\d+)?(e[
 
 
 def test_metrics_are_prometheus_text(client):
-    client.post("/api/v1/guest/neighbors", json={**ONE, "k": 7})
+    client.post(NEAR, json={**ONE, "k": 7})
     client.get('/"evil"{label}\\')
     response = client.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -191,8 +192,7 @@ def test_metrics_are_prometheus_text(client):
             name = re.sub(r"_(bucket|sum|count)$", "", re.match("[a-z_]+", line)[0])
             assert name in kinds
     values = samples(client)
-    route = "/api/v1/guest/neighbors"
-    assert values[f'prefmover_requests_total{{method="POST",route="{route}",status="200"}}'] >= 1
+    assert values[f'prefmover_requests_total{{method="POST",route="{NEAR}",status="200"}}'] >= 1
     assert values['prefmover_pairs_total{by="solved"}'] > 0
     assert values["process_resident_memory_bytes"] > 2**20
     assert not any("evil" in name for name in values)
@@ -212,7 +212,7 @@ def test_pages(client):
     assert {"/docs", "/docs/reference.js", "/docs/reference.css"} <= set(assets)
     for path, asset in assets.items():
         response = client.get(path)
-        assert response.content == asset.content
+        assert response.content == asset.body
         assert response.headers["content-type"] == asset.media_type
         again = client.get(path, headers={"If-None-Match": response.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
@@ -234,14 +234,15 @@ def test_large_answers_are_compressed_for_those_who_take_it(client):
 
 
 def test_an_answer_that_has_not_changed_is_not_sent_again(client):
-    first = client.get(near(4))
+    users = "/api/v1/users?limit={}".format
+    first = client.get(users(4))
     assert first.headers["cache-control"] == "private, no-cache"
-    again = client.get(near(4), headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
+    again = client.get(users(4), headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
-    other = client.get(near(5), headers={"If-None-Match": first.headers["etag"]})
+    other = client.get(users(5), headers={"If-None-Match": first.headers["etag"]})
     assert other.status_code == 200
-    posted = client.post("/api/v1/guest/neighbors", json=ONE)
+    posted = client.post(NEAR, json=ONE)
     assert posted.headers["cache-control"] == "no-store"
     assert "etag" not in posted.headers
 
@@ -249,7 +250,7 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(client):
 def test_pages_load_nothing_from_elsewhere():
     for path, asset in read_assets().items():
         if asset.media_type.startswith("text/"):
-            text = asset.content.decode()
+            text = asset.body.decode()
             loaded = re.findall(
                 r"""(?:src|href)=["']([^"']+)|url\(([^)]+)|(?:from|import\()\s*["']([^"']+)""", text
             )
@@ -265,59 +266,62 @@ def test_ids_that_look_like_paths():
     ratings = [1, 2, 3, 4, 5, 3, 3, 3, 3, 3]
     data = small_data([*ids, *ids], ["x"] * 5 + ["y"] * 5, ratings, [[1, 0], [1, 0.5]])
     model = Recommender(n_threads=1).fit(data)
-    with listening(Handlers(model)) as client:
+    with listening(ServedModel(model)) as client:
         for id_, path in ids.items():
-            head = f"GET /api/v1/users/{path}/neighbors?k=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close"
+            head = f"GET /api/v1/users/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close"
             with socket.create_connection((client.base_url.host, client.base_url.port)) as raw:
                 raw.sendall(f"{head}\r\n\r\n".encode())
                 received = b""
                 while chunk := raw.recv(2**16):
                     received += chunk
             answer = json.loads(received.partition(b"\r\n\r\n")[2])
-            assert answer["user"] == id_
-            assert answer["neighbors"][0]["user"] == model.neighbors(id_, 1)[0].user
+            assert answer["id"] == id_
+            near = client.post(NEAR, json={"user": id_, "k": 1}).json()
+            assert (near["user"], near["neighbors"][0]["user"]) == (id_, model.neighbors(id_, 1)[0].user)
 
 
 def test_long_ids():
     """Whatever ids the data have can be asked for."""
     user, item = "u" * 5000, "ü" * 1000
     data = small_data([user, user, "ann"], [item, "y", "y"], [5, 3, 4], [[1, 0], [1, 0.5]])
-    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
+    with listening(ServedModel(Recommender(n_threads=1).fit(data))) as client:
         listed = client.get("/api/v1/users", params={"q": "uuu"}).json()["users"]
         assert [one["id"] for one in listed] == [user]
         assert client.get(f"/api/v1/users/{user}").json()["id"] == user
-        assert client.get(f"/api/v1/users/{user}/neighbors").json()["neighbors"][0]["user"] == "ann"
+        assert client.post(NEAR, json={"user": user}).json()["neighbors"][0]["user"] == "ann"
         assert client.get(f"/api/v1/items/{item}").json()["id"] == item
-        assert client.get("/api/v1/explanations", params={"user": "ann", "other": user}).status_code == 200
-        body = {"ratings": [{"item": item, "rating": 4}], "other": user}
-        assert client.post("/api/v1/guest/explanations", json=body).json()["other"] == user
+        for person in ({"user": "ann"}, {"ratings": [{"item": item, "rating": 4}]}):
+            answer = client.post("/api/v1/explanations", json={**person, "other": user})
+            assert answer.json()["other"] == user
         unknown = client.get("/api/v1/users/" + "x" * 20_000)
         assert len(is_problem(unknown, 404)) < 200
 
 
 def test_integer_ids_travel_as_text():
     data = small_data([7, 7, 10, 10], [1, 2, 2, 3], [5, 3, 4, 1], [[1, 0], [1, 0.5], [0, 1]])
-    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
-        answer = client.get("/api/v1/users/7/neighbors").json()
+    with listening(ServedModel(Recommender(n_threads=1).fit(data))) as client:
+        answer = client.post(NEAR, json={"user": "7"}).json()
         assert answer["user"] == "7"
         assert answer["neighbors"][0]["user"] == "10"
         is_problem(client.get("/api/v1/users/07"), 404)
         is_problem(client.get("/api/v1/users/7.0"), 404)
         body = {"ratings": [{"item": "3", "rating": 5}], "n": 1}
-        top = client.post("/api/v1/guest/recommendations", json=body).json()["recommendations"]
+        top = client.post("/api/v1/recommendations", json=body).json()["recommendations"]
         assert top[0]["item"] in ("1", "2")
-        why = client.get("/api/v1/explanations?user=7&other=10").json()
+        why = client.post("/api/v1/explanations", json={"user": "7", "other": "10"}).json()
         assert (why["user"], why["other"]) == ("7", "10")
         assert {flow["source"] for flow in why["flows"]} == {"1", "2"}
-        assert client.get("/api/v1/users/7/recommendations/3").json()["item"] == "3"
-        assert client.get("/api/v1/comparison?user=7&other=7").json()["n_common"] == 2
+        why = client.post("/api/v1/recommendations/why", json={"user": "7", "item": "3"})
+        assert why.json()["item"] == "3"
+        same = client.post("/api/v1/comparison", json={"user": "7", "other": "7"})
+        assert same.json()["n_common"] == 2
 
 
 def test_a_user_called_guest():
     data = small_data(["guest", "guest", "ann"], ["x", "y", "y"], [5, 3, 4], [[1, 0], [1, 0.5]])
-    with listening(Handlers(Recommender(n_threads=1).fit(data))) as client:
+    with listening(ServedModel(Recommender(n_threads=1).fit(data))) as client:
         body = {"ratings": [{"item": "x", "rating": 4}]}
-        answer = client.post("/api/v1/guest/neighbors", json=body).json()
+        answer = client.post(NEAR, json=body).json()
         assert {row["user"] for row in answer["neighbors"]} == {"guest", "ann"}
 
 
@@ -325,31 +329,31 @@ def test_a_measure_without_geometry(data):
     """Cosine and a neighbor average: similarities everywhere, and no plan."""
     model = KNNRecommender.paper("cos", k=10, n_threads=1).fit(Dataset(data.ratings, items=data.items))
     user, other = data.ratings.users[:2].tolist()
-    with listening(Handlers(model)) as client:
+    with listening(ServedModel(model)) as client:
 
-        def get(path):
-            response = client.get(f"/api/v1/{path}")
+        def ask(path, **body):
+            response = client.post(f"/api/v1/{path}", json=body)
             assert response.status_code == 200, response.text
             return response.json()
 
-        assert get("model")["value_name"] == "similarity"
-        near = get(f"users/{user}/neighbors")["neighbors"]
+        assert client.get("/api/v1/model").json()["value_name"] == "similarity"
+        near = ask("neighbors", user=user)["neighbors"]
         library = model.neighbors(user, 10)
         assert [(n["user"], n["similarity"]) for n in near] == [(n.user, n.similarity) for n in library]
         assert all("distance" not in n for n in near)
-        top, library = get(f"users/{user}/recommendations?n=3")["recommendations"], model.recommend(user, 3)
+        top, library = ask("recommendations", user=user, n=3)["recommendations"], model.recommend(user, 3)
         assert [(row["item"], row["rating"]) for row in top] == [(one.item, one.rating) for one in library]
         assert [row["reasons"] for row in top] == [list(one.reasons) for one in library]
         assert all("similarity" in part for row in top for part in row["why"]["neighbors"])
         ratings = {"alien-1979": 5.0, "heat-1995": 2.0}
-        body = {"ratings": [{"item": item, "rating": r} for item, r in ratings.items()], "n": 3}
-        top = client.post("/api/v1/guest/recommendations", json=body).json()["recommendations"]
+        given = [{"item": item, "rating": r} for item, r in ratings.items()]
+        top = ask("recommendations", ratings=given, n=3)["recommendations"]
         library = model.recommend(model.guest(ratings), 3)
         assert [(row["item"], row["rating"]) for row in top] == [(one.item, one.rating) for one in library]
-        why = get(f"explanations?user={user}&other={near[0]['user']}")
+        why = ask("explanations", user=user, other=near[0]["user"])
         assert why["similarity"] == near[0]["similarity"]
         assert why["certificate"] is None
         assert all(flow["mass"] is None for flow in why["flows"])
         is_problem(client.get("/api/v1/items/heat-1995/near"), 422)
-        rows = get(f"comparison?user={user}&other={other}")["measures"]
+        rows = ask("comparison", user=user, other=other)["measures"]
         assert {row["name"] for row in rows if row["value"] is None and row["reason"]} >= {"pmd", "bcf"}

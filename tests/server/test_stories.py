@@ -22,6 +22,12 @@ def get(client, path, **query):
     return answer.json()
 
 
+def ask(client, path, **body):
+    answer = client.post(f"/api/v1/{path}", json={"user": "ada-b", **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
 def finished(client, path):
     for _ in range(6000):
         answer = client.get(f"/api/v1/{path}")
@@ -59,7 +65,7 @@ def test_an_item(client, data):
 
 
 def test_neighbors_say_how_near_they_are(client, handlers):
-    near = get(client, "users/ada-b/neighbors")["neighbors"]
+    near = ask(client, "neighbors")["neighbors"]
     shares = [one["nearer_than"] for one in near]
     assert shares == sorted(shares, reverse=True)
     assert shares == [handlers.spread.nearer_than(one["distance"]) for one in near]
@@ -68,18 +74,18 @@ def test_neighbors_say_how_near_they_are(client, handlers):
 
 
 def test_strangers(client, model):
-    near = get(client, "users/ada-b/neighbors", k=5, strangers=True)["neighbors"]
+    near = ask(client, "neighbors", k=5, strangers=True)["neighbors"]
     assert {one["n_common"] for one in near} == {0}
     assert [one["user"] for one in near] == model.neighbors("ada-b", 5, strangers=True).users.tolist()
     body = {"ratings": GUEST, "strangers": True, "k": 3}
-    theirs = client.post("/api/v1/guest/neighbors", json=body).json()["neighbors"]
+    theirs = client.post("/api/v1/neighbors", json=body).json()["neighbors"]
     assert {one["n_common"] for one in theirs} == {0}
-    others = client.post("/api/v1/guest/neighbors", json={**body, "strangers": False}).json()["neighbors"]
+    others = client.post("/api/v1/neighbors", json={**body, "strangers": False}).json()["neighbors"]
     assert others[0]["n_common"] > 0
 
 
 def test_lists_of_neighbors(client, data):
-    found = get(client, "users/ada-b/lists")["lists"]
+    found = ask(client, "neighbors/lists")["lists"]
     assert [one["name"] for one in found] == ["pmd", "cos", "jmsd"]
     position = data.user_position("ada-b")
     rows = [UserSimilarity(data, find_measure(name), None, 1) for name in ("pmd", "cos", "jmsd")]
@@ -87,13 +93,13 @@ def test_lists_of_neighbors(client, data):
         assert [near["value"] for near in one["neighbors"]] == expected.values.tolist()
         assert [near["n_common"] for near in one["neighbors"]] == expected.n_common.tolist()
         assert one["test"]["hits"] == expected.test.hits
-    guest = client.post("/api/v1/guest/lists", json={"ratings": GUEST}).json()
+    guest = client.post("/api/v1/neighbors/lists", json={"ratings": GUEST}).json()
     assert len(guest["lists"]) == 3
     assert guest["lists"][0]["test"] is None
 
 
 def test_every_item_of_a_plan_has_its_groups(client, data):
-    found = get(client, "explanations", user="ada-b", other=str(data.ratings.users[-1]))
+    found = ask(client, "explanations", other=str(data.ratings.users[-1]))
     shown = {flow[end] for flow in found["flows"] for end in ("source", "target")}
     assert {one["item"] for one in found["items"]} == shown
     assert all(one["groups"].keys() == {"genre", "decade", "cluster"} for one in found["items"])
@@ -146,18 +152,16 @@ def test_a_job_ends_with_the_service(handlers):
 
 def test_import(client):
     text = "Date,Name,Year,Letterboxd URI,Rating\n2020-01-01,The Thing,1982,x,4.5\n2020-01-02,Nothing,1,x,3\n"
-    answer = client.post("/api/v1/guest/import", json={"csv": text})
+    answer = client.post("/api/v1/import", json={"csv": text})
     assert answer.json()["origin"] == "Letterboxd"
     assert [(one["item"], one["rating"]) for one in answer.json()["ratings"]] == [("the-thing-1982", 4.5)]
     assert answer.json()["unmatched"] == [{"title": "Nothing", "year": 1}]
-    detail = is_problem(client.post("/api/v1/guest/import", json={"csv": "a,b\n1,2\n"}), 422)
+    detail = is_problem(client.post("/api/v1/import", json={"csv": "a,b\n1,2\n"}), 422)
     assert "Rating" in detail
 
 
 def test_items_by_id(client):
-    answer = client.post(
-        "/api/v1/guest/items", json={"ids": ["the-thing-1982", "nothing", "aliens-1986"]}
-    ).json()
+    answer = client.post("/api/v1/lookup", json={"ids": ["the-thing-1982", "nothing", "aliens-1986"]}).json()
     assert [one["id"] for one in answer["items"]] == ["the-thing-1982", "aliens-1986"]
     assert answer["unknown"] == ["nothing"]
 

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.types import ASGIApp
 
 from prefmover.data.scale import Scale
-from prefmover.server import problems, schemas
-from prefmover.server.handlers import Handlers
+from prefmover.server import problems
+from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
-from prefmover.server.routes import api, health
-from prefmover.server.service import Answer, Loading, Service, accepts_gzip, etag_of, is_current
+from prefmover.server.routes import api, health, posts
+from prefmover.server.schemas.service import Problem
+from prefmover.server.served import ServedModel
+from prefmover.server.service import Loading, Service
 from prefmover.server.settings import Settings
 from prefmover.server.workers import ClientLeftError
 
-__all__ = ["Asset", "create_app", "openapi_schema", "read_assets"]
+__all__ = ["create_app", "openapi_schema", "read_assets"]
 
 ABOUT = (
     "Like-minded users by exact optimal transport between their ratings. Ids are text, even if they are "
@@ -34,10 +35,11 @@ ABOUT = (
 TAGS = {
     "service": "State of the service.",
     "model": "What is served.",
-    "users": "Users of the data: ratings, neighbors, recommendations, predictions.",
-    "pairs": "Two users.",
+    "users": "Users of the data.",
     "items": "Items of the data.",
-    "guest": "The same for ratings in the body. Nothing is stored.",
+    "people": "Questions of one person: a user of the data, or a guest with ratings. Nothing is stored.",
+    "pairs": "A person and a user of the data.",
+    "groups": "Several users of the data.",
 }
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -47,22 +49,13 @@ MEDIA_TYPES = {
 }
 
 
-class Asset(NamedTuple):
-    """A file of the pages, also compressed."""
-
-    content: bytes
-    zipped: bytes
-    media_type: str
-    etag: str
-
-
-def create_app(source: Handlers | Loading | Service, settings: Settings | None = None) -> ASGIApp:
+def create_app(source: ServedModel | Loading | Service, settings: Settings | None = None) -> ASGIApp:
     """Return the service of a model as an ASGI application.
 
     Parameters
     ----------
     source
-        The handlers of a model; a function that loads them while the service listens; or a service.
+        A model; a function that loads it while the service listens; or a service.
     """
     service = source if isinstance(source, Service) else Service(source, settings or Settings())
 
@@ -83,7 +76,7 @@ def create_app(source: Handlers | Loading | Service, settings: Settings | None =
 
     async def openapi(request: Request) -> Response:
         if not schema:
-            scale = service.handlers.data.ratings.scale
+            scale = service.served.data.ratings.scale
             content = openapi_schema(scale, service.settings.root_path)
             schema.append(Answer.of(json.dumps(content).encode()))
         return schema[0].response(request)
@@ -91,28 +84,21 @@ def create_app(source: Handlers | Loading | Service, settings: Settings | None =
     app.add_route(OPENAPI, openapi, methods=["GET"])
     for path, asset in read_assets().items():
         app.add_route(path, _sender(asset), methods=["GET"])
-    return Guard(app, service)
+    return Guard(app, service, posts())
 
 
 async def _client_left(_: Request, __: Exception) -> Response:
     return Response(status_code=499)  # only counted in /metrics: the client has left
 
 
-def _sender(asset: Asset) -> Any:
-    headers = {"ETag": asset.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-    zipped = headers | {"Content-Encoding": "gzip"}
-
+def _sender(answer: Answer) -> Any:
     async def send(request: Request) -> Response:
-        if is_current(request.headers.get("if-none-match"), asset.etag):
-            return Response(status_code=304, headers=headers)
-        if accepts_gzip(request.headers.get("accept-encoding")):
-            return Response(asset.zipped, headers=zipped, media_type=asset.media_type)
-        return Response(asset.content, headers=headers, media_type=asset.media_type)
+        return answer.response(request)
 
     return send
 
 
-def read_assets() -> dict[str, Asset]:
+def read_assets() -> dict[str, Answer]:
     """Return the files of the pages by path: the explorer at / and /assets/, the reference at /docs.
 
     They are read when the service starts. No part of a request ever becomes the path of a file.
@@ -128,15 +114,13 @@ def read_assets() -> dict[str, Asset]:
     }
 
 
-def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Asset]]:
+def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Answer]]:
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         suffix = "." + entry.name.rpartition(".")[2]
         if entry.is_dir():
             yield from _walk(entry, f"{prefix}{entry.name}/")
         elif suffix in MEDIA_TYPES:
-            content = entry.read_bytes()
-            asset = Asset(content, gzip.compress(content, mtime=0), MEDIA_TYPES[suffix], etag_of(content))
-            yield f"{prefix}{entry.name}", asset
+            yield f"{prefix}{entry.name}", Answer.of(entry.read_bytes(), MEDIA_TYPES[suffix], "no-cache")
 
 
 def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:
@@ -153,7 +137,7 @@ def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
     models["GuestRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
-    problem = schemas.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     models |= problem.pop("$defs")
     models["Problem"] = problem
     schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -13,7 +13,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from urllib.parse import unquote
 
 from starlette.datastructures import Headers
@@ -29,7 +29,6 @@ from prefmover.server.workers import ClientLeftError, stopping
 __all__ = ["CSP", "OPENAPI", "Guard"]
 
 OPENAPI = "/api/v1/openapi.json"
-TAKE_BODIES = ("/api/v1/guest/", "/api/v1/recommendations", "/api/v1/group/")
 HEALTH = frozenset({"/healthz", "/readyz"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -52,10 +51,16 @@ SECURITY_HEADERS = (
 
 
 class Guard:
-    """The outermost layer of the service."""
+    """The outermost layer of the service.
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service, self.settings = app, service, service.settings
+    Parameters
+    ----------
+    posts
+        The paths that take a body; a body that is sent to another one is not read.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, posts: Collection[str]) -> None:
+        self.app, self.service, self.settings, self.posts = app, service, service.settings, posts
         self.clients = Clients(self.settings.proxies)
         token = self.settings.token
         self._secret = None if token is None else _digest(token)
@@ -89,7 +94,7 @@ class Guard:
             seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in METHODS else "other"
             status = exchange.status or 499
-            self.service.count(method, exchange.route or "other", status, seconds)
+            self.service.metrics.count(method, exchange.route or "other", status, seconds)
             if ACCESS.isEnabledFor(logging.INFO):
                 ACCESS.info("", extra={"fields": exchange.fields(method, status, seconds)})
             REQUEST_ID.reset(mark)
@@ -113,7 +118,7 @@ class Guard:
         self._check_token(path, headers)
         if path.startswith("/api/") and scope.get("raw_path"):
             scope["path"] = _segments(scope["raw_path"])
-        takes_body = scope["path"].startswith(TAKE_BODIES)
+        takes_body = scope["path"] in self.posts
         if scope["method"] == "POST" and takes_body:
             self.service.check_open()
             body = await self._read(headers, receive)

@@ -21,9 +21,9 @@ from prefmover.errors import InputError
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
-from prefmover.server.handlers import Handlers
 from prefmover.server.loading import fit_and_store, stored, stored_folder
 from prefmover.server.logs import SERVICE
+from prefmover.server.served import ServedModel
 from prefmover.server.service import Report, Service
 from prefmover.server.settings import Settings
 
@@ -69,7 +69,7 @@ def serve(
     _allow_files(settings.connections + SPARE_FILES)
     limits = []
 
-    def load(tell: Report) -> Handlers:
+    def load(tell: Report) -> ServedModel:
         def both(doing: str, done: int, total: int) -> None:
             tell(doing, done, total)
             report(doing, done, total)
@@ -79,7 +79,7 @@ def serve(
             model = _fitted(model, refit, both)
         # After the fit: requests run side by side, each on one thread.
         limits.append(threadpool_limits(1, user_api="blas"))
-        return Handlers(model, name, settings.item_noun, settings.user_noun)
+        return ServedModel(model, name, settings.item_noun, settings.user_noun)
 
     service = Service(load, settings)
     server = Server(service, lambda: started(address(bound)), ready)

@@ -1,4 +1,4 @@
-"""The state that all requests share: the handlers, the workers, the response cache and the metrics.
+"""The state that all requests share: the model, the workers, the response cache and the metrics.
 
 A service is ``starting`` while its model is fitted and its kernels are compiled, then ``ready``, and
 ``stopping`` after a signal. ``failed`` means that it cannot become ready.
@@ -7,113 +7,57 @@ A service is ``starting`` while its model is fitted and its kernels are compiled
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cachetools import LRUCache
 from fastapi import Request, Response
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from prefmover._typing import Progress
+from prefmover.server.answers import Answer
 from prefmover.server.clients import group
-from prefmover.server.handlers import Handlers
+from prefmover.server.handlers.warm_up import warm_up
 from prefmover.server.jobs import Job
+from prefmover.server.metrics import Metrics
 from prefmover.server.problems import ProblemError
-from prefmover.server.schemas import JobOut
+from prefmover.server.schemas.service import JobOut
+from prefmover.server.served import ServedModel
 from prefmover.server.settings import Settings
 from prefmover.server.workers import LaneName, Ticket, Workers, check_cancelled, stopping, work_on
 
-__all__ = ["Answer", "Loading", "Report", "Service", "accepts_gzip", "etag_of", "is_current"]
+__all__ = ["Loading", "Report", "Service"]
 
 Report = Callable[[str, int, int], None]
 """Takes what is being done, and the steps done and in all."""
-Loading = Callable[[Report], Handlers]
+Loading = Callable[[Report], ServedModel]
 """Fits or loads a model; called once, on a thread."""
 
 ENTRY_BYTES = 512  # a cache entry besides its content: digest, ETag, objects
-SMALLEST_ZIPPED = 1024
-ZIP_LEVEL = 5
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 logger = logging.getLogger("prefmover.server")
-disable_created_metrics()
 
 
-class Answer(NamedTuple):
-    """The body of a response as it is cached: compressed, unless it is small."""
-
-    content: bytes
-    zipped: bool
-    etag: str
-
-    @classmethod
-    def of(cls, body: bytes) -> Answer:
-        """Return the answer with a body."""
-        zipped = len(body) >= SMALLEST_ZIPPED
-        return cls(gzip.compress(body, ZIP_LEVEL, mtime=0) if zipped else body, zipped, etag_of(body))
-
-    def response(self, request: Request) -> Response:
-        """Return the response to a request: compressed if the client takes that, empty if it has this."""
-        headers = {"Vary": "Accept-Encoding"}
-        if request.method == "GET":  # the answer to a POST depends on its body
-            headers |= {"ETag": self.etag, "Cache-Control": "private, no-cache"}
-            if is_current(request.headers.get("if-none-match"), self.etag):
-                return Response(status_code=304, headers=headers)
-        content = self.content
-        if self.zipped and accepts_gzip(request.headers.get("accept-encoding")):
-            headers["Content-Encoding"] = "gzip"
-        elif self.zipped:
-            content = gzip.decompress(content)
-        return Response(content, headers=headers, media_type="application/json")
-
-
-def etag_of(body: bytes) -> str:
-    """Return the ETag of a body; weak, because it is the same with and without compression."""
-    return f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-
-
-def is_current(if_none_match: str | None, etag: str) -> bool:
-    """Return whether a client has the content with an ETag.
-
-    >>> is_current('"a", W/"b"', 'W/"b"'), is_current("*", 'W/"b"'), is_current(None, 'W/"b"')
-    (True, True, False)
-    """
-    tags = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
-    return etag.removeprefix("W/") in tags or tags == ["*"]
-
-
-def accepts_gzip(accept_encoding: str | None) -> bool:
-    """Return whether a client takes gzip.
-
-    >>> accepts_gzip("br, gzip;q=0.8"), accepts_gzip("gzip;q=0"), accepts_gzip(None)
-    (True, False, False)
-    """
-    for part in (accept_encoding or "").lower().split(","):
-        name, _, quality = part.replace(" ", "").partition(";q=")
-        if name in ("gzip", "*"):
-            return quality.strip("0.") != "" if quality else True
-    return False
-
-
-class Service(Collector):
+class Service:
     """A model that answers requests, with everything they share.
-
-    Routes, not paths, label the metrics: clients cannot create new series.
 
     Parameters
     ----------
     source
-        The handlers; or a function that returns them, which is called on a thread while the service listens.
+        The model; or a function that returns it, which is called on a thread while the service listens.
+    warm_up
+        Makes a model ready to answer at once.
     """
 
-    def __init__(self, source: Handlers | Loading, settings: Settings) -> None:
+    def __init__(
+        self,
+        source: ServedModel | Loading,
+        settings: Settings,
+        warm_up: Callable[[ServedModel, Progress], None] = warm_up,
+    ) -> None:
         self.settings = settings
         self.workers = Workers(settings.threads, settings.queue)
         self.cache: LRUCache[bytes, Answer] = LRUCache(
@@ -126,34 +70,25 @@ class Service(Collector):
         self.error: BaseException | None = None
         self.progress = ("starting", 0, 0)
         self._source = source
-        self._handlers = source if isinstance(source, Handlers) else None
+        self._warm_up = warm_up
+        self._served = source if isinstance(source, ServedModel) else None
         self._starting = Ticket()
         self._thread: threading.Thread | None = None
         self._refuses = False
-        self.metrics = CollectorRegistry()
-        self._requests = Counter(
-            "prefmover_requests",
-            "Requests answered.",
-            ("method", "route", "status"),
-            registry=self.metrics,
-        )
-        self._seconds = Histogram(
-            "prefmover_request_seconds",
-            "Time from the header of a request to the end of its response.",
-            ("route",),
-            buckets=BUCKETS,
-            registry=self.metrics,
-        )
-        ProcessCollector(registry=self.metrics)
-        self.metrics.register(self)
+        self.metrics = Metrics(self)
 
     @property
-    def handlers(self) -> Handlers:
-        """The handlers; a problem while the model is fitted."""
-        if self._handlers is None:
+    def served(self) -> ServedModel:
+        """The model; a problem while it is fitted."""
+        if self._served is None:
             self.check_ready()
-            raise AssertionError("a ready service has handlers")
-        return self._handlers
+            raise AssertionError("a ready service has a model")
+        return self._served
+
+    @property
+    def searched(self) -> dict[str, int]:
+        """Number of pairs of users, by the search step that dealt with them."""
+        return {} if self._served is None else self._served.searched
 
     @property
     def busy(self) -> bool:
@@ -191,11 +126,11 @@ class Service(Collector):
             self.progress = (doing, done, total)
             check_cancelled()
 
-        if self._handlers is None:
-            assert not isinstance(self._source, Handlers)
-            self._handlers = self._source(report)
+        if self._served is None:
+            assert not isinstance(self._source, ServedModel)
+            self._served = self._source(report)
         step: Progress = lambda done, total: report("compiling kernels and building indexes", done, total)  # noqa: E731
-        self._handlers.warm_up(step)
+        self._warm_up(self._served, step)
 
     def check_ready(self) -> None:
         """Raise a problem unless the service is ready; while it starts, the problem has the progress."""
@@ -241,7 +176,7 @@ class Service(Collector):
         self,
         request: Request,
         key: Hashable,
-        work: Callable[[Handlers], BaseModel],
+        work: Callable[[ServedModel], BaseModel],
         lane: LaneName = "heavy",
     ) -> Response:
         """Return the cached response, or compute it on a worker.
@@ -254,7 +189,7 @@ class Service(Collector):
             The lane for requests of this cost.
         """
         self.check_open()
-        handlers = self.handlers
+        served = self.served
         digest = hashlib.blake2b(repr(key).encode(errors="surrogatepass"), digest_size=16).digest()
         answer = self.cache.get(digest)
         if answer is None:
@@ -265,7 +200,7 @@ class Service(Collector):
                     pass
 
             answer = await self.workers[lane].run(
-                lambda: Answer.of(work(handlers).model_dump_json(exclude_unset=True).encode()),
+                lambda: Answer.of(work(served).model_dump_json(exclude_unset=True).encode()),
                 self.settings.seconds,
                 client_left,
                 group(request.scope["client"][0] if request.scope.get("client") else ""),
@@ -275,15 +210,15 @@ class Service(Collector):
             self.hits += 1
         return answer.response(request)
 
-    async def respond_later(
-        self, request: Request, name: str, work: Callable[[Handlers, Progress], BaseModel]
+    async def compute_once(
+        self, request: Request, name: str, work: Callable[[ServedModel, Progress], BaseModel]
     ) -> Response:
         """Return the result of a job, or 202 and how far it is; the first request starts it."""
         self.check_open()
-        handlers, job = self.handlers, self.jobs.get(name)
+        served, job = self.served, self.jobs.get(name)
         if job is None:
             job = self.jobs[name] = Job(
-                lambda progress: Answer.of(work(handlers, progress).model_dump_json().encode()), name
+                lambda progress: Answer.of(work(served, progress).model_dump_json().encode()), name
             )
         if job.failed:
             raise ProblemError(503, "This could not be computed. The log of the service says why.")
@@ -296,45 +231,3 @@ class Service(Collector):
         """Put a response into the cache, unless it is larger than the cache."""
         with suppress(ValueError):
             self.cache[digest] = answer
-
-    def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one request."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
-
-    def collect(self) -> Iterator[Metric]:
-        """Return the metrics that are read off the state of the service."""
-        pairs = CounterMetricFamily(
-            "prefmover_pairs", "Pairs of users, by the search step that dealt with them.", labels=("by",)
-        )
-        for step, n in (self._handlers.searched if self._handlers else {}).items():
-            pairs.add_metric((step,), n)
-        cached = CounterMetricFamily(
-            "prefmover_cache_requests", "Requests answered from the cache or computed.", labels=("result",)
-        )
-        cached.add_metric(("hit",), self.hits)
-        cached.add_metric(("miss",), self.misses)
-        yield pairs
-        yield cached
-        yield GaugeMetricFamily("prefmover_ready", "Whether the service is ready.", self.state == "ready")
-        yield GaugeMetricFamily("prefmover_cache_bytes", "Size of the cache.", self.cache.currsize)
-        active = GaugeMetricFamily(
-            "prefmover_requests_active", "Requests that wait or are computed.", labels=("lane",)
-        )
-        counters = {
-            "refused": CounterMetricFamily(
-                "prefmover_requests_refused", "Requests refused because the queue was full.", labels=("lane",)
-            ),
-            "expired": CounterMetricFamily(
-                "prefmover_requests_expired", "Requests out of time.", labels=("lane",)
-            ),
-            "dropped": CounterMetricFamily(
-                "prefmover_requests_dropped", "Requests whose client left.", labels=("lane",)
-            ),
-        }
-        for name, lane in self.workers.lanes.items():
-            active.add_metric((name,), lane.active)
-            for field, counter in counters.items():
-                counter.add_metric((name,), getattr(lane, field))
-        yield active
-        yield from counters.values()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
+from prefmover.measures import Measure
 from prefmover.server.schemas.base import Count, Response, ValueName
 
 
@@ -24,6 +25,11 @@ class MeasureOut(Response):
     label: str = Field(examples=["PMD"])
     summary: str = Field(examples=["least cost of moving one user's preferences onto the other's"])
     value_name: ValueName
+
+    @classmethod
+    def of(cls, row: Measure, **more: Any) -> Self:
+        """Return a measure, with more fields of a subclass."""
+        return cls(name=row.name, label=row.label, summary=row.summary, value_name=row.value_name, **more)
 
 
 class SpreadOut(Response):

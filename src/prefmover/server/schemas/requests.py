@@ -1,14 +1,11 @@
-"""Bodies of requests, and the options of neighbors and recommendations.
-
-The options of one kind of question are one class (``NeighborOptions``, ``RecommendationOptions``): the
-parameters of the address, and fields of the body where the ratings are a guest's or the users are many.
-"""
+"""Bodies of requests. A person is a user of the data or a guest, and every question takes either."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from prefmover.items.where import parse_where
 from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
@@ -41,6 +38,12 @@ class Export(Request):
     csv: str = Field(min_length=1, examples=["Name,Year,Rating\nAlien,1979,4.5\nAliens,1986,5\n"])
 
 
+def _either(schema: dict[str, Any]) -> None:
+    schema["oneOf"] = [{"required": ["user"]}, {"required": ["ratings"]}]
+    for name in ("user", "ratings"):
+        schema["properties"][name].pop("default")
+
+
 class GuestRating(Request):
     """A rating of a guest."""
 
@@ -48,34 +51,43 @@ class GuestRating(Request):
     rating: float = Field(ge=0, le=1e6, allow_inf_nan=False, examples=[4.5])
 
 
-class Guest(Request):
-    """The ratings of a guest: a person who is not in the data."""
+GuestRatings = Annotated[list[GuestRating], Field(min_length=1, max_length=MOST_RATINGS)]
 
-    ratings: list[GuestRating] = Field(
-        min_length=1,
-        max_length=MOST_RATINGS,
+
+class Person(Request):
+    """A user of the data; or a guest, a person who is not in the data, with ratings."""
+
+    model_config = ConfigDict(json_schema_extra=_either)
+
+    user: Id | SkipJsonSchema[None] = Field(default=None, description="Id of a user.", examples=["ada-b"])
+    ratings: GuestRatings | SkipJsonSchema[None] = Field(
+        default=None,
+        description="The ratings of a guest, each item once. Nothing is stored.",
         examples=[[{"item": "alien-1979", "rating": 5}, {"item": "the-thing-1982", "rating": 4.5}]],
     )
 
     @model_validator(mode="after")
-    def _each_item_once(self) -> Guest:
+    def _one_person(self) -> Self:
+        given = [name for name in ("user", "ratings") if name in self.model_fields_set]
+        if len(given) != 1 or getattr(self, given[0]) is None:
+            raise ValueError("give either user, the id of a user, or ratings, those of a guest")
         seen: set[str] = set()
-        for one in self.ratings:
+        for one in self.ratings or ():
             if one.item in seen:
                 raise ValueError(f"item {one.item!r} is rated twice; rate each item once")
             seen.add(one.item)
+        if self.ratings:
+            self.ratings.sort(key=lambda one: one.item)  # equal guests are equal requests
         return self
 
     @property
     def key(self) -> tuple[tuple[str, float], ...]:
-        """The ratings sorted by item: equal for equal guests."""
-        return tuple(sorted((one.item, one.rating) for one in self.ratings))
+        """The ratings of a guest, sorted by item."""
+        return tuple((one.item, one.rating) for one in self.ratings or ())
 
 
-class NeighborOptions(BaseModel):
-    """What neighbors to return."""
-
-    model_config = ConfigDict(extra="forbid")
+class NeighborsOf(Person):
+    """A person, and what neighbors to return."""
 
     k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
     strangers: bool = Field(
@@ -83,10 +95,8 @@ class NeighborOptions(BaseModel):
     )
 
 
-class RecommendationOptions(BaseModel):
+class RecommendationOptions(Request):
     """What to recommend."""
-
-    model_config = ConfigDict(extra="forbid")
 
     n: WholeNumber = Field(
         default=10, ge=1, le=MOST_RECOMMENDATIONS, description="Number of recommendations."
@@ -120,15 +130,11 @@ class RecommendationOptions(BaseModel):
         return {name: value for name, value in given.items() if value not in ([], {})}
 
 
-class GuestNeighbors(Guest, NeighborOptions):
-    """A guest, and what neighbors to return."""
+class RecommendationsFor(Person, RecommendationOptions):
+    """A person, and what to recommend."""
 
 
-class GuestRecommendations(Guest, RecommendationOptions):
-    """A guest, and what to recommend."""
-
-
-class UsersRecommendations(Request, RecommendationOptions):
+class UsersRecommendations(RecommendationOptions):
     """Users, and what to recommend to each."""
 
     users: list[Id] = Field(
@@ -143,26 +149,26 @@ class GroupNeighbors(Request):
     k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
 
 
-class Group(Request, RecommendationOptions):
+class Group(RecommendationOptions):
     """Several users, to whom the same items are recommended."""
 
     users: Members
     combine: Combine = Field(default="mean", description="The mean of the members' scores, or the least.")
 
 
-class GuestPredictions(Guest):
-    """A guest, and the items to predict."""
+class PredictionsFor(Person):
+    """A person, and the items to predict."""
 
     items: list[Id] = Field(min_length=1, max_length=MOST_ITEMS, examples=[["aliens-1986"]])
 
 
-class GuestOther(Guest):
-    """A guest, and the user to compare with."""
+class PersonAndUser(Person):
+    """A person, and the user to compare with."""
 
-    other: Id = Field(examples=["ada-b"])
+    other: Id = Field(examples=["petra-h"])
 
 
-class GuestItem(Guest):
-    """A guest, and the item whose predicted rating is explained."""
+class PersonAndItem(Person):
+    """A person, and the item to explain."""
 
     item: Id = Field(examples=["aliens-1986"])

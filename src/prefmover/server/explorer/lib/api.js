@@ -41,8 +41,8 @@ export const items = (q, offset, limit, signal) => get("/items", { q, offset, li
 export const search = (q, limit, signal) => get("/search", { q, limit }, signal);
 export const itemDetails = (id, signal) => get(`/items/${encodeURIComponent(id)}`, {}, signal);
 export const nearItems = (id, k, signal) => get(`/items/${encodeURIComponent(id)}/near`, { k }, signal);
-export const itemsById = (ids, signal) => send("/guest/items", { ids }, signal);
-export const imported = (csv, signal) => send("/guest/import", { csv }, signal);
+export const itemsById = (ids, signal) => post("/lookup", { ids }, signal);
+export const imported = (csv, signal) => post("/import", { csv }, signal);
 
 /** Figures about common ratings, and maps: computed when first asked for. `report` gets {done, total}. */
 export const commonGround = (signal, report) => later("/common-ground", signal, report);
@@ -50,7 +50,7 @@ export const map = (kind, signal, report) => later(`/map/${kind}`, signal, repor
 
 /** A person with ratings, highest first. */
 export async function ratings(person, limit, signal) {
-  if (!person.you) return get(path(person), { limit }, signal);
+  if (!person.you) return get(`/users/${encodeURIComponent(person.id)}`, { limit }, signal);
   const mine = guestRatings();
   const total = mine.reduce((sum, one) => sum + one.rating, 0);
   const listed = mine
@@ -60,53 +60,46 @@ export async function ratings(person, limit, signal) {
 }
 
 export const neighbors = (person, k, signal, strangers = false) =>
-  about(person, `${path(person)}/neighbors`, "/guest/neighbors", { k, strangers }, signal);
+  ask("/neighbors", person, { k, strangers }, signal);
 
-export const lists = (person, signal) => about(person, `${path(person)}/lists`, "/guest/lists", {}, signal);
+export const lists = (person, signal) => ask("/neighbors/lists", person, {}, signal);
 
 /** The best n items, by the choices of filters.js; for the visitor, without what they refused. */
 export function recommendations(person, n, signal, choices = {}) {
   const exclude = person.you ? notInterested() : [];
-  const wanted = { n, ...choices, ...(exclude.length ? { exclude } : {}) };
-  return about(person, `${path(person)}/recommendations`, "/guest/recommendations", wanted, signal);
+  return ask("/recommendations", person, { n, ...choices, ...(exclude.length ? { exclude } : {}) }, signal);
 }
 
 /** Several people together: who is near all of them, and what suits them; `combine` is "mean" or "least". */
-export const groupNeighbors = (users, k, signal) => send("/group/neighbors", { users, k }, signal);
+export const groupNeighbors = (users, k, signal) => post("/group/neighbors", { users, k }, signal);
 export const groupRecommendations = (users, n, combine, signal) =>
-  send("/group/recommendations", { users, n, combine }, signal);
+  post("/group/recommendations", { users, n, combine }, signal);
 
 /** The parts of a score, and those of a predicted rating. */
-export const whyRecommended = (person, item, signal) =>
-  person.you
-    ? post("/guest/recommendations/explain", { item }, signal)
-    : get(`${path(person)}/recommendations/${encodeURIComponent(item)}`, {}, signal);
+export const whyRecommended = (person, item, signal) => ask("/recommendations/why", person, { item }, signal);
+export const recommendation = (person, item, signal) => ask("/predictions/why", person, { item }, signal);
 
-export const recommendation = (person, item, signal) =>
-  person.you
-    ? post("/guest/predictions/explain", { item }, signal)
-    : get(`${path(person)}/predictions/${encodeURIComponent(item)}`, {}, signal);
-
+/** Two people: why they are near, and their values under all measures. */
 export const explanation = (person, other, signal) =>
-  about(person, "/explanations", "/guest/explanations", { user: person.id, other: other.id }, signal);
+  ask("/explanations", person, { other: other.id }, signal);
+export const comparison = (person, other, signal) => ask("/comparison", person, { other: other.id }, signal);
 
-export const comparison = (person, other, signal) =>
-  about(person, "/comparison", "/guest/comparison", { user: person.id, other: other.id }, signal);
-
-const path = (person) => `/users/${encodeURIComponent(person.id)}`;
-
-/** Request something about a user, or about the visitor. */
-function about(person, userPath, guestPath, parameters, signal) {
-  return person.you ? post(guestPath, parameters, signal) : get(userPath, parameters, signal);
+/** Ask something about a user, or about the visitor. */
+function ask(path, person, parameters, signal) {
+  const ratings = () => guestRatings().map(({ id, rating }) => ({ item: id, rating }));
+  return post(
+    path,
+    { ...(person.you ? { ratings: ratings() } : { user: person.id }), ...parameters },
+    signal,
+  );
 }
 
 function get(path, query, signal) {
-  const pairs = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
-  const text = new URLSearchParams(pairs).toString();
+  const text = new URLSearchParams(query).toString();
   return cached(text ? `${path}?${text}` : path, { signal });
 }
 
-const send = (path, body, signal) => cached(path, { signal, method: "POST", body: JSON.stringify(body) });
+const post = (path, body, signal) => cached(path, { signal, method: "POST", body: JSON.stringify(body) });
 
 /** Ask until the answer is there. */
 async function later(path, signal, report) {
@@ -117,12 +110,6 @@ async function later(path, signal, report) {
     await new Promise((done) => setTimeout(done, POLL));
     signal.throwIfAborted();
   }
-}
-
-/** Send the visitor's ratings with a request; parameters that are undefined are left out. */
-function post(path, parameters, signal) {
-  const ratings = guestRatings().map(({ id, rating }) => ({ item: id, rating }));
-  return cached(path, { signal, method: "POST", body: JSON.stringify({ ratings, ...parameters }) });
 }
 
 async function cached(path, options) {

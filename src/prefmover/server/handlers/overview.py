@@ -1,0 +1,89 @@
+"""What is served: the model and its data, maps, and what near users have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+
+from prefmover._typing import Progress
+from prefmover.measures import MEASURES
+from prefmover.server.schemas.maps import MapOut, PointOut
+from prefmover.server.schemas.model import MeasureOut, ModelOut, ScaleOut, SpreadOut
+from prefmover.server.schemas.users import CommonGroundOut, ExampleOut
+from prefmover.server.served import ServedModel
+from prefmover.server.views.item_groups import groupings
+from prefmover.server.views.neighbor_comparison import common_ground
+from prefmover.server.views.scatter_map import Map, item_map, user_map
+
+__all__ = ["get_common_ground", "get_item_map", "get_model", "get_user_map"]
+
+GROUPS = 8  # groups that a map distinguishes
+
+
+def get_model(served: ServedModel) -> ModelOut:
+    """Return the sizes of the data, the scale of the ratings, the measure and the model's parameters."""
+    ratings, geometry, measure = served.data.ratings, served.data.geometry, served.measure
+    parameters = {
+        name: value if isinstance(value, str | int | float | bool | None) else str(value)
+        for name, value in (served.model.get_params() | served.model.settings_).items()
+        if name not in ("n_threads", "measure")
+    }
+    near, far = (0.99, 0.01) if measure.larger_is_closer else (0.01, 0.99)
+    spread = served.spread
+    return ModelOut(
+        name=served.name,
+        n_users=ratings.n_users,
+        n_items=ratings.n_items,
+        n_ratings=ratings.n_ratings,
+        scale=ScaleOut(lowest=ratings.scale.lowest, highest=ratings.scale.highest, step=ratings.scale.step),
+        geometry=None if geometry is None else geometry.name,
+        user_noun=served.user_noun,
+        item_noun=served.item_noun,
+        genres=served.users.genres,
+        years=served.items.years(),
+        spread=SpreadOut(
+            nearest=spread.quantile(near), median=spread.quantile(0.5), farthest=spread.quantile(far)
+        ),
+        measure=measure.name,
+        value_name=measure.value_name,
+        parameters=parameters,
+        version=version("prefmover"),
+        measures=[MeasureOut.of(row) for row in MEASURES.values()],
+    )
+
+
+def get_common_ground(served: ServedModel, progress: Progress) -> CommonGroundOut:
+    """Return figures about a sample of users, and users for whom it holds most."""
+    found = common_ground(served.similarity, progress=progress)
+    examples = [ExampleOut(**served.users.facts(user), n_without=without) for user, without in found.examples]
+    return CommonGroundOut(**(asdict(found) | {"examples": examples}))
+
+
+def get_user_map(served: ServedModel, progress: Progress) -> MapOut:
+    """Return users as points in the plane, by estimated distances: near points are users with like tastes."""
+    drawn, texts = user_map(served.similarity, progress=progress), served.users.texts
+    return _map(drawn, texts, texts, [served.users.taste(user)[:1] for user in drawn.positions.tolist()])
+
+
+def get_item_map(served: ServedModel, progress: Progress) -> MapOut:
+    """Return items as points in the plane, by the distances that the model uses."""
+    geometry = served.data.require_geometry("a map of items")
+    drawn = item_map(geometry, served.items.n_ratings, progress=progress)
+    kinds = groupings(served.data.items, geometry, drawn.positions)
+    groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in drawn.positions]
+    return _map(drawn, served.items.texts, served.data.items.labels, groups)
+
+
+def _map(drawn: Map, ids: Sequence[str], names: Sequence[str], groups: Sequence[Sequence[str]]) -> MapOut:
+    kinds = [name for name, _ in Counter(name for some in groups for name in some).most_common(GROUPS)]
+    number = {name: k for k, name in enumerate(kinds)}
+    points = zip(drawn.positions.tolist(), drawn.points.round(4).tolist(), groups, strict=True)
+    return MapOut(
+        groups=kinds,
+        points=[
+            PointOut(id=ids[k], name=names[k], x=x, y=y, group=number.get(some[0]) if some else None)
+            for k, (x, y), some in points
+        ],
+    )

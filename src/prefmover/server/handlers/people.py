@@ -1,0 +1,134 @@
+"""What one person asks, a user of the data or a guest: neighbors, recommendations, predictions, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from prefmover.measures import MEASURES
+from prefmover.predict.similarity import UserSimilarity
+from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendation
+from prefmover.server.schemas.explanations import RatingExplanationOut, RecommendationExplanationOut
+from prefmover.server.schemas.recommendations import (
+    PredictionOut,
+    PredictionsOut,
+    RecommendationOut,
+    RecommendationsOut,
+)
+from prefmover.server.schemas.requests import (
+    NeighborsOf,
+    Person,
+    PersonAndItem,
+    PredictionsFor,
+    RecommendationsFor,
+)
+from prefmover.server.schemas.users import (
+    ListedNeighborOut,
+    NeighborListOut,
+    NeighborListsOut,
+    NeighborsOut,
+    NeighborTestOut,
+)
+from prefmover.server.served import ServedModel
+from prefmover.server.views.neighbor_comparison import neighbor_lists
+from prefmover.server.workers import check_cancelled
+
+__all__ = [
+    "explain_prediction",
+    "explain_recommendation",
+    "get_neighbor_lists",
+    "get_neighbors",
+    "get_predictions",
+    "get_recommendations",
+    "recommended",
+]
+
+REASONS = 3  # own ratings, and ratings of neighbors, in each recommendation of a list
+EXPLAINED = 20  # parts of each kind in the explanation of one recommendation; the others are summed
+CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model's measure with
+STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # search steps that /metrics counts
+
+
+def get_neighbors(served: ServedModel, body: NeighborsOf) -> NeighborsOut:
+    """Return the users nearest to a person, with the number of items that both rated."""
+    state, guest = served.person(body), None
+    if state.position < 0:
+        guest = served.data.ratings.one_user(state.name, state.items, state.values)
+    if body.strangers:
+        near = served.similarity.nearest_strangers(
+            state.position, state.items, body.k, guest, check_cancelled
+        )
+    else:
+        near = served.similarity.nearest(np.array([state.position]), body.k, guest, check_cancelled)
+    served.count({step: getattr(near.stats, step) for step in STEPS})
+    return NeighborsOut(
+        user=state.name,
+        measure=served.measure.name,
+        neighbors=served.near_users(state.items, near.neighbors, near.values),
+    )
+
+
+def get_neighbor_lists(served: ServedModel, body: Person) -> NeighborListsOut:
+    """Return the nearest users by the model's measure and by measures of common items, each list tested."""
+    state = served.person(body)
+    others = [UserSimilarity(served.data, MEASURES[name], None, 1) for name in CONTRASTS]
+    rows = [served.similarity, *(one for one in others if one.measure.name != served.measure.name)]
+    lists = []
+    for one in neighbor_lists(rows, state.position, state.items, state.values, progress=check_cancelled):
+        columns = zip(one.users.tolist(), one.values.tolist(), one.n_common.tolist(), strict=True)
+        near = [
+            ListedNeighborOut(user=served.users.texts[user], value=value, n_common=n)
+            for user, value, n in columns
+        ]
+        test = None if one.test is None else NeighborTestOut(**asdict(one.test))
+        lists.append(NeighborListOut.of(MEASURES[one.measure], neighbors=near, test=test))
+    return NeighborListsOut(user=state.name, lists=lists)
+
+
+def get_recommendations(served: ServedModel, body: RecommendationsFor) -> RecommendationsOut:
+    """Return items that a person has not rated, each with its strongest reasons and what they add."""
+    best = served.model.recommend(served.person(body), **served.choices(body))
+    return RecommendationsOut(user=best.user, recommendations=[recommended(one) for one in best])
+
+
+def recommended(one: Recommendation) -> RecommendationOut:
+    """Return a recommended item; its sentences are made once, for itself and its explanation."""
+    why = one.why.to_dict(REASONS)
+    fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
+    return RecommendationOut(**fields, reasons=why["reasons"], why=why)
+
+
+def explain_recommendation(served: ServedModel, body: PersonAndItem) -> RecommendationExplanationOut:
+    """Return what the person's own ratings and those of like-minded users add to an item's score."""
+    item = served.items.id_of(body.item)
+    explanation = served.model.explain_recommendation(served.person(body), item)
+    return RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
+
+
+def get_predictions(served: ServedModel, body: PredictionsFor) -> PredictionsOut:
+    """Return the predicted ratings of some items, in their order."""
+    state, positions = served.person(body), [served.items.position(item) for item in body.items]
+    pairs = [(state, served.items.ids[position]) for position in positions]
+    predictions = served.model.predict(pairs, progress=check_cancelled)
+    return PredictionsOut(
+        user=state.name,
+        predictions=[
+            PredictionOut(
+                **served.items.titled(position),
+                rating=one.rating,
+                baseline=one.baseline,
+                how=one.how,
+                clipped=one.clipped,
+                n_neighbors=one.n_neighbors,
+            )
+            for position, one in zip(positions, predictions, strict=True)
+        ],
+    )
+
+
+def explain_prediction(served: ServedModel, body: PersonAndItem) -> RatingExplanationOut:
+    """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
+    item = served.items.id_of(body.item)
+    explanation = served.model.explain_recommendation(served.person(body), item, by="rating")
+    return RatingExplanationOut(**explanation.to_dict(EXPLAINED))
