@@ -12,15 +12,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import numpy as np
 import pytest
 
-from prefmover import Recommender, datasets
+from prefmover import Recommender
 from prefmover.errors import InputError
 from prefmover.execution.jit import kernel_folder
-from prefmover.server import loading
 from prefmover.server.settings import Settings
-from tests.server.conftest import wait_until_ready, with_title
+from tests.server.conftest import wait_until_ready
 
 pytestmark = pytest.mark.slow
 
@@ -231,34 +229,3 @@ def test_a_token_from_the_environment(monkeypatch):
 def test_bad_settings(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         Settings(**wrong)
-
-
-@pytest.fixture
-def few(monkeypatch, tmp_path):
-    """A small data set, and an empty cache folder."""
-    kernel_folder()  # it stays where it is
-    monkeypatch.setenv("PREFMOVER_CACHE", str(tmp_path))
-    cinema = datasets.load("cinema")
-    return cinema.with_ratings(cinema.ratings.take(users=np.arange(0, 800, 40)))
-
-
-def test_a_data_set_is_fitted_once(few):
-    """The second start loads the model that the first one stored."""
-    assert loading.stored(few) is None
-    first = loading.fit_and_store(few)
-    second = loading.stored(few)
-    assert second.data_.items.labels == few.items.labels
-    assert second.data_.name == "cinema"
-    user = few.ratings.users[0]
-    assert first.recommend(user, 3)[0].rating == second.recommend(user, 3)[0].rating
-
-
-def test_other_titles_are_another_model(few):
-    retitled = with_title(few, "alien-1979", "Another title")
-    assert loading.stored_folder(few) != loading.stored_folder(retitled)
-
-
-def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
-    (tmp_path / "models").write_text("a file in place of the folder")
-    assert loading.stored(few) is None
-    assert loading.fit_and_store(few).data_.items.labels == few.items.labels

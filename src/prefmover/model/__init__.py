@@ -10,6 +10,7 @@
     everybody.py        the best items for all users, in blocks
     storage.py          a fitted model to a folder and back
     folder.py           the files of such a folder
+    cache.py            the default model of a data set, fitted once
     estimator.py        what scikit-learn expects of an estimator
 """
 

@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.model.base_recommender import BaseRecommender
+from prefmover.model.cache import fit_and_store, stored, stored_folder
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
-from prefmover.server.loading import fit_and_store, stored, stored_folder
 from prefmover.server.logs import SERVICE
 from prefmover.server.served import ServedModel
 from prefmover.server.service import Report, Service
@@ -105,11 +105,11 @@ def serve(
 def _fitted(data: Dataset, refit: bool, report: Report) -> BaseRecommender:
     if not refit:
         report("loading the model", 0, 0)
-        model = stored(data)
+        model = stored(data, n_threads=1)  # requests run side by side, each on one thread
         if model is not None:
             return model
     report("fitting the model", 0, 0)
-    return fit_and_store(data, lambda done, total: report("fitting the model", done, total))
+    return fit_and_store(data, 1, lambda done, total: report("fitting the model", done, total))
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -1,4 +1,4 @@
-"""The model to serve: a fitted one, or the default model of a data set, fitted once and stored."""
+"""The default model of a data set, fitted once and kept in the cache folder."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from prefmover._typing import Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
-from prefmover.model import Recommender
+from prefmover.model.recommender import Recommender
 
 __all__ = ["fit_and_store", "stored", "stored_folder"]
 
-logger = logging.getLogger("prefmover.server")
+logger = logging.getLogger("prefmover.model")
 
 
-def stored(data: Dataset) -> Recommender | None:
+def stored(data: Dataset, n_threads: int | None = None) -> Recommender | None:
     """Return the default model of a data set if it was fitted before."""
-    folder = stored_folder(data)
     try:
-        return Recommender.load(folder, n_threads=1)  # requests run side by side, each on one thread
+        return Recommender.load(stored_folder(data), n_threads=n_threads)
     except InputError:
         return None  # not stored, or not complete
 
 
-def fit_and_store(data: Dataset, progress: Progress | None = None) -> Recommender:
-    """Fit the default model of a data set, and store it for the next start."""
-    folder = stored_folder(data)
+def fit_and_store(
+    data: Dataset, n_threads: int | None = None, progress: Progress | None = None
+) -> Recommender:
+    """Fit the default model of a data set, and store it; ``n_threads`` are for what it is asked later."""
     logger.info("fitting a model to %s; the next start loads it", data.name or "the data")
     model = Recommender().fit(data, progress=progress)
     try:
-        model.save(folder)
-        return Recommender.load(folder, n_threads=1)
+        model.save(stored_folder(data))
     except (InputError, OSError) as error:
         logger.warning("the model is not stored: %s", error)
-        return model
+    return stored(data, n_threads) or model
 
 
 def stored_folder(data: Dataset) -> Path:
