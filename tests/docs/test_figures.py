@@ -8,9 +8,12 @@ from tests.docs.blocks import ROOT
 from tools import figures
 
 MEASURED = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md", *(ROOT / "docs" / "results").glob("*.md")]
+NOT_OURS = {ROOT / "docs" / "explanation" / "table-1.md"}  # the numbers that the paper prints
 CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
-RESULT = re.compile(r"(?<![\w.])\d*\.\d{3,}\b|\b\d+(\.\d+)?x\b|\d ?(µs|ms|MB|GB|GiB)\b|\b\d[\d,]* records\b")
-ON_RESULT_PAGES = re.compile(RESULT.pattern + r"|\b\d+\.\d+ ?%|\b\d+(\.\d+)? (s|seconds|minutes|hours)\b")
+RESULT = re.compile(r"(?<![\w.])\d*\.\d{3,}\b|\b\d+(\.\d+)?x\b|\d ?(µs|ms|GiB)\b|\b\d[\d,]* records\b")
+ON_RESULT_PAGES = re.compile(
+    RESULT.pattern + r"|\b\d+\.\d+ ?%|\b\d+(\.\d+)? (s|seconds|minutes|hours|MB|GB)\b"
+)
 
 
 def typed(page):
@@ -25,7 +28,9 @@ def test_figures_are_those_of_their_sources(page):
     assert figures.fill(text, page) == text, "run `make figures`"
 
 
-@pytest.mark.parametrize("page", MEASURED, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", sorted({*figures.pages()} - NOT_OURS), ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_no_figure_is_typed(page):
     pattern = ON_RESULT_PAGES if page in MEASURED else RESULT
     found = [match[0] for match in pattern.finditer(typed(page))]
