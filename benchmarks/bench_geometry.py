@@ -25,6 +25,7 @@ from prefmover.datasets.archive import Files
 from prefmover.datasets.movielens_geometry import movielens_ids, read_tags
 from prefmover.datasets.tag_genome import FILES, Genome, read_genome
 from prefmover.items import features
+from prefmover.items.tag_profiles import tag_profiles
 
 SEED = 0
 SHARES = (0.1, 0.3, 0.8)
@@ -75,7 +76,7 @@ class Bench:
     def profiles(self, **settings: float) -> features.ItemVectors:
         """Return tag profiles."""
         items, tags, counts = self.tags
-        return features.tag_profiles(items, tags, counts, ids=self.ids, genres=self.genres, **settings)
+        return tag_profiles(items, tags, counts, ids=self.ids, genres=self.genres, **settings)
 
     def by_tags(self, dimensions: int | None) -> features.ItemVectors:
         """Return tf-idf of tags."""

@@ -35,10 +35,9 @@ from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale
 from prefmover.data.splits import Split
 from prefmover.data.times import rating_times, time_table
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.items.blocks import FeatureSource
+from prefmover.items.blocks import Encoder, FeatureSource
 from prefmover.items.catalog import Catalog
 from prefmover.items.coverage import Missing, check_same_catalog, check_titles, keep_known
-from prefmover.items.encoders import Encoder
 from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles

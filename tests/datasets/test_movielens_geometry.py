@@ -12,6 +12,7 @@ from prefmover.datasets.reading import assemble
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.tag_profiles import tag_profiles
 
 
 @pytest.fixture
@@ -140,13 +141,11 @@ def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, mon
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_default_geometry_is_the_same_every_time(real_data):
-    from prefmover.items import features
-
     known = SOURCES["ml-1m"]
     items = read_items(folders.locate(known), known)
     tags = read_movie_tags(folders.locate(SOURCES["movie-tags"]))
     vectors = [
-        features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
+        tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
         for _ in range(2)
     ]
     assert vectors[0].vectors.tobytes() == vectors[1].vectors.tobytes()

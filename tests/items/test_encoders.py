@@ -8,7 +8,7 @@ import pytest
 
 from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.encoders import encode_texts
+from prefmover.items.blocks import encode_texts
 from tests.messages import names
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.tag_profiles import tag_profiles
 from tests.messages import names
 
 PAIRS = [
@@ -195,18 +196,18 @@ def test_tag_profiles_with_further_blocks():
     text = features.from_vectors(
         items[:50], [[1.0, 0.1] if i % 3 else [0.0, 1.0] for i in items[:50]], name="text"
     )
-    plain = features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60)
-    same = features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[0])
+    plain = tag_profiles(items, tags, ids=items, genres=["Drama"] * 60)
+    same = tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[0])
     assert same.vectors.tobytes() == plain.vectors.tobytes()
     # Items 40 to 59 have no tags: text tells those below 50 apart, and those above have the mean.
     few = [tags[i] for i in items[:40]]
-    v = features.tag_profiles(items[:40], few, ids=items, genres=["Drama"] * 60, min_items=5, blocks=[text])
+    v = tag_profiles(items[:40], few, ids=items, genres=["Drama"] * 60, min_items=5, blocks=[text])
     near = cosines(v)
     assert near[40, 1] > near[40, 0]
     assert near[42, 0] > near[42, 1]
     assert np.allclose(v.vectors[50:], v.vectors[50])
     with pytest.raises(InputError, match=names(2, 1)):
-        features.tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[1, 2])
+        tag_profiles(items, tags, ids=items, genres=["Drama"] * 60, blocks=[text], weights=[1, 2])
 
 
 def test_centered_vectors_by_hand():
@@ -248,7 +249,7 @@ def profiles(**settings) -> features.ItemVectors:
     tags.append("rain")
     genres = [["Noir"]] * 30 + [["Sci-Fi"]] * 30 + [["Noir"], [], []]
     settings = {"min_items": 5, "dimensions": 4} | settings
-    return features.tag_profiles(items, tags, ids=list(range(63)), genres=genres, **settings)
+    return tag_profiles(items, tags, ids=list(range(63)), genres=genres, **settings)
 
 
 def test_tag_profiles_see_through_to_what_items_would_be_tagged():

@@ -12,8 +12,7 @@ from prefmover import Dataset
 from prefmover.errors import BadLinesWarning, FlatGeometryWarning, InputError, MissingItemsWarning
 from prefmover.items import features
 from prefmover.items.catalog import Catalog
-from prefmover.items.cells import words_in_cells
-from prefmover.items.files import ItemColumns, parse_weights
+from prefmover.items.files import ItemColumns, parse_weights, words_in_cells
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles, read_item_table
 from tests.messages import names, unnamed
@@ -267,7 +266,7 @@ def no_geometry(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("features were computed")
 
-    for name in ("from_tags", "from_genres", "from_text", "tag_profiles", "combine"):
+    for name in ("from_tags", "from_genres", "from_text", "combine"):
         monkeypatch.setattr(features, name, refuse)
 
 

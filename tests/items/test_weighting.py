@@ -8,7 +8,7 @@ import pytest
 from prefmover import Dataset, Ratings, Recommender, evaluate
 from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.held_out import HeldOut
+from prefmover.items.held_out import HeldOutRatings
 from prefmover.items.weighting import BlockSet, WeightedBlocks, choose_weights
 from prefmover.model import storage
 
@@ -73,7 +73,7 @@ def test_given_weights_stay_and_the_choice_is_the_same_every_time():
 def test_too_few_ratings_leave_the_weights():
     ratings, blocks = planted()
     few = ratings.take(users=range(3))
-    assert HeldOut.of(few) is None
+    assert HeldOutRatings.sample(few) is None
     chosen, contributions = choose_weights(BlockSet(tuple(blocks)), few)
     assert chosen.weights == (1.0, 1.0)
     assert [one.error for one in contributions] == [None, None]
@@ -82,7 +82,7 @@ def test_too_few_ratings_leave_the_weights():
 def test_held_out_ratings_do_not_shape_the_offsets():
     """The items' sums and counts are those of the other ratings."""
     ratings, _ = planted()
-    held_out = HeldOut.of(ratings)
+    held_out = HeldOutRatings.sample(ratings)
     assert held_out.n_held_out == sum(len(one.held) for one in held_out._users)
     assert held_out._counts.sum() == ratings.n_ratings - held_out.n_held_out
     for one in held_out._users:

@@ -67,7 +67,7 @@ class SelectionOptions:
 
     def arguments(self, data: Dataset) -> dict[str, Any]:
         """Return the arguments of a model's ``recommend``."""
-        from prefmover.items.where import parse_where
+        from prefmover.items.filters import parse_where
 
         candidates = [*(self.item or ()), *(_lines_of(self.item_file) if self.item_file else ())]
         return {

@@ -3,8 +3,8 @@
 In this order:
 
 1. the **Tag Genome**, if it is installed and covers 90 percent of the ratings, as in the paper;
-2. **tag profiles** (:func:`prefmover.items.features.tag_profiles`) from genres and user tags, those of the
-   data set or else of ``movie-tags``;
+2. **tag profiles** (:mod:`prefmover.items.tag_profiles`) from genres and user tags, those of the data set or
+   else of ``movie-tags``;
 3. **genres** alone.
 
 None of them uses ratings. ``movie-tags`` is a folder that you add yourself; without it, ml-100k and ml-1m,
@@ -26,6 +26,7 @@ from prefmover.datasets.tag_genome import has_genome, read_genome
 from prefmover.items import features
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.tag_profiles import tag_profiles
 
 __all__ = ["best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry"]
 
@@ -67,7 +68,7 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     per_tag = np.unique(np.array(tags.tags)[np.isin(tags.items, items.ids)], return_counts=True)[1]
     if per_tag.max(initial=0) < 20:
         return None
-    vectors = features.tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
+    vectors = tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
     name = f"{vectors.name} from {origin} and the genres of {source.name}"
     return ItemGeometry.from_features(vectors._replace(name=name))
 

@@ -1,4 +1,4 @@
-"""Feature blocks from outside: a ``.npz`` of ids and vectors, an array, or a function of the ids."""
+"""Vectors from outside: a ``.npz`` of ids and vectors, an array, a function of ids, an encoder of texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from prefmover._typing import Floats, Ids
 from prefmover.data.ids import as_ids
 from prefmover.data.names import find_usual, plain_name
 from prefmover.errors import InputError
-from prefmover.items.features import ItemVectors
-from prefmover.items.rows import finite_rows
+from prefmover.items.vectors import ItemVectors, finite_rows
 
-__all__ = ["FeatureSource", "NamedRows", "read_npz", "rows_of"]
+__all__ = ["Encoder", "FeatureSource", "NamedRows", "encode_texts", "read_npz", "rows_of"]
+
+Encoder: TypeAlias = Callable[[list[str]], Any]
+"""A function from n texts to an array (n, d)."""
 
 FeatureSource: TypeAlias = "str | os.PathLike[str] | ItemVectors | Callable[[list[Any]], Any]"
 """A block of features: a ``.npz`` file, vectors, or a function from n item ids to an array (n, d)."""
@@ -156,3 +158,51 @@ def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: i
             f"expected ({len(ids)}, d), one row for each item"
         )
     return NamedRows(name, ids, finite_rows(f"the result of {name!r}", found, ids))
+
+
+def encode_texts(texts: Sequence[str], encoder: Encoder | str) -> Floats:
+    """Return the vectors of texts, (n, d); rows of zeros for empty texts, which the encoder never sees.
+
+    >>> encode_texts(["ab", " ", "abc"], lambda texts: [[len(text)] for text in texts])
+    array([[2.],
+           [0.],
+           [3.]])
+    """
+    encode = _sentence_encoder(encoder) if isinstance(encoder, str) else encoder
+    if not callable(encode):
+        raise InputError(
+            f"encoder is of type {type(encoder).__name__}; give a function from a list of texts to an array, "
+            "or the name of a model"
+        )
+    known = [k for k, text in enumerate(texts) if text.strip()]
+    if not known:
+        return np.zeros((len(texts), 1))
+    found = np.asarray(encode([texts[k] for k in known]))
+    if found.ndim != 2 or len(found) != len(known) or not found.shape[1]:
+        raise InputError(
+            f"the encoder returned an array of shape {found.shape} for {len(known):,} texts; expected "
+            f"({len(known)}, d), one row for each text"
+        )
+    out = np.zeros((len(texts), found.shape[1]))
+    out[known] = finite_rows("the encoder's result", found, np.asarray(known))
+    return out
+
+
+def _sentence_encoder(name: str) -> Encoder:
+    """Return the encoder of a model of sentence-transformers, by name or folder."""
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise InputError(
+            f"the encoder {name!r} needs the package sentence-transformers: pip install 'prefmover[text]', "
+            "or pass a function from a list of texts to an array"
+        ) from None
+    try:
+        encode: Encoder = SentenceTransformer(name).encode
+    except Exception as error:  # OSError, ValueError and those of the hub: its documentation names none
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(
+            f"sentence-transformers cannot load the model {name!r} ({reason}); give a model that it can "
+            "download, or the folder of one that you have"
+        ) from error
+    return encode

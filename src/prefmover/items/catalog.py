@@ -261,7 +261,7 @@ class Catalog:
         >>> films.matching({"year": (None, 1980), "genre": "horror"})
         array([ True, False])
         """
-        from prefmover.items.where import matching
+        from prefmover.items.filters import matching
 
         return matching(self, where)
 

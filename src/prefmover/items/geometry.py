@@ -21,12 +21,12 @@ from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import run, slices
-from prefmover.items.contribution import Contribution
-from prefmover.items.rows import SQUARE_BYTES, finite_rows, symmetric_matrix
+from prefmover.items import features
+from prefmover.items.tag_profiles import tag_profiles
+from prefmover.items.vectors import SQUARE_BYTES, BlockWeight, ItemVectors, finite_rows, symmetric_matrix
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
-    from prefmover.items.features import ItemVectors
 
 __all__ = ["ItemGeometry"]
 
@@ -89,7 +89,7 @@ class ItemGeometry:
     unit: float
     grid: npt.NDArray[np.int32] | None = None
     vectors: Floats | None = None
-    blocks: tuple[Contribution, ...] = ()
+    blocks: tuple[BlockWeight, ...] = ()
     _index: IdIndex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -226,57 +226,47 @@ class ItemGeometry:
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
     @classmethod
-    def from_features(cls, features: "ItemVectors") -> Self:
+    def from_features(cls, vectors: ItemVectors) -> Self:
         """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
 
         An item without known features is at a right angle to every other.
         """
-        return cls.from_vectors(*features[:2], name=features.name, zero="far")
+        return cls.from_vectors(*vectors[:2], name=vectors.name, zero="far")
 
     @classmethod
     def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
         """Return the geometry of tags of items: :func:`prefmover.items.features.from_tags`.
 
         With ``genres`` (and ``ids``, the items that they belong to), tags and genres are combined into tag
-        profiles, the best features for films: :func:`prefmover.items.features.tag_profiles`.
+        profiles, the best features for films: :func:`prefmover.items.tag_profiles.tag_profiles`.
 
         >>> tags = ["space", "robot", "space", "robot", "love"]
         >>> geometry = ItemGeometry.from_tags([1, 1, 2, 2, 3], tags, dimensions=2, min_items=1)
         >>> geometry.block([0], [1, 2]).round(3)
         array([[0.   , 1.571]])
         """
-        from prefmover.items import features
-
-        make = features.tag_profiles if "genres" in options else features.from_tags
+        make = tag_profiles if "genres" in options else features.from_tags
         return cls.from_features(make(items, tags, counts, **options))
 
     @classmethod
     def from_genres(cls, items: Any, genres: Any, **options: Any) -> Self:
         """Return the geometry of genres: :func:`prefmover.items.features.from_genres`."""
-        from prefmover.items import features
-
         return cls.from_features(features.from_genres(items, genres, **options))
 
     @classmethod
     def from_text(cls, items: Any, texts: Any, **options: Any) -> Self:
         """Return the geometry of descriptions: :func:`prefmover.items.features.from_text`."""
-        from prefmover.items import features
-
         return cls.from_features(features.from_text(items, texts, **options))
 
     @classmethod
     def from_ratings(cls, train: "Ratings", **options: Any) -> Self:
         """Return the geometry of training ratings: :func:`prefmover.items.features.from_ratings`."""
-        from prefmover.items import features
-
         options = {"centered": not train.implicit, **options}
         return cls.from_features(features.from_ratings(train.matrix, train.items, **options))
 
     @classmethod
-    def combine(cls, *blocks: "ItemVectors", weights: Any = None) -> Self:
+    def combine(cls, *blocks: ItemVectors, weights: Any = None) -> Self:
         """Return the geometry of several feature blocks: :func:`prefmover.items.features.combine`."""
-        from prefmover.items import features
-
         return cls.from_features(features.combine(*blocks, weights=weights))
 
     @property

@@ -25,7 +25,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import Ratings
 
-__all__ = ["HeldOut"]
+__all__ = ["HeldOutRatings"]
 
 N_USERS = 400
 N_ITEMS = 1000  # items whose distances are computed for each trial
@@ -50,7 +50,7 @@ class _User(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutRatings:
     """Ratings of a sample of users, some of them held out.
 
     Attributes
@@ -69,7 +69,7 @@ class HeldOut:
     _sums: Floats
 
     @classmethod
-    def of(cls, ratings: Ratings, seed: int = 0) -> HeldOut | None:
+    def sample(cls, ratings: Ratings, seed: int = 0) -> HeldOutRatings | None:
         """Return held-out ratings, the same for a seed; None if there are too few ratings."""
         random, R = np.random.default_rng(seed), ratings.matrix
         counts = np.bincount(R.indices, minlength=R.shape[1])

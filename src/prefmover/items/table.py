@@ -37,11 +37,11 @@ from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
-from prefmover.items.blocks import FeatureSource, NamedRows, rows_of
+from prefmover.items.blocks import Encoder, FeatureSource, NamedRows, rows_of
 from prefmover.items.catalog import Catalog
-from prefmover.items.encoders import Encoder
 from prefmover.items.files import NUMBERS, ItemColumns, ItemFile
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.tag_profiles import ProfileInputs
 from prefmover.items.weighting import BlockSet, WeightedBlocks
 
 __all__ = ["ItemFiles", "ItemTable", "read_item_table"]
@@ -50,7 +50,7 @@ LOG = logging.getLogger(__name__)
 
 TEXT_WEIGHT = 0.1
 DENSE = 20_000_000  # entries of a matrix of items x tags that is used without an SVD
-PROFILE_ITEMS = 20  # the smallest number of items of a tag that can be predicted: features.tag_profiles
+PROFILE_ITEMS = 20  # the smallest number of items of a tag that can be predicted: tag_profiles
 FLAT = 0.95  # a share of the largest distance beyond which a geometry says little
 FLAT_ITEMS = 20  # the smallest number of items that can be flat
 
@@ -309,7 +309,7 @@ class ItemTable:
         genres = [self.genres.get(key, []) for key in positions]
         together, profiles = self._rows("", ids, positions), None
         if any(genres) and _largest_tag(together) >= PROFILE_ITEMS:
-            profiles = features.ProfileInputs.of_tags(*together, ids, genres)
+            profiles = ProfileInputs.from_tags(*together, ids, genres)
         else:
             if any(genres):
                 blocks.append((features.from_genres(ids, genres), "", 1.0))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ids
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
-from prefmover.items.terms import fixed_signs, genre_matrix, term_counts, tf_idf, truncated_svd
+from prefmover.items.features import fixed_signs, genre_matrix, term_counts, tf_idf, truncated_svd
 from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, normalized
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def tag_profiles(
     >>> bool(cosines[3, 2] > cosines[3, 1]), v.vectors.any(axis=1)
     (True, array([ True,  True,  True,  True, False]))
     """
-    inputs = ProfileInputs.of_tags(items, tags, counts, ids, genres, dimensions, min_items)
+    inputs = ProfileInputs.from_tags(items, tags, counts, ids, genres, dimensions, min_items)
     return inputs.vectors(blocks, weights, tag_weight=tag_weight, ridge=ridge, common=common)
 
 
@@ -100,7 +100,7 @@ class ProfileInputs(NamedTuple):
     targets: sparse.csr_array
 
     @classmethod
-    def of_tags(
+    def from_tags(
         cls,
         items: Any,
         tags: Sequence[str],

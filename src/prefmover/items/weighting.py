@@ -1,8 +1,7 @@
 """Weights of feature blocks, chosen by what the blocks are worth on the user's own ratings.
 
 One weight is changed at a time, from the defaults, and the change is kept if held-out ratings are predicted
-better (:class:`~prefmover.items.held_out.HeldOut`). The search is the same every time and takes some seconds.
-It sees only the ratings that it is given: in an experiment, the training part of each split.
+better (:mod:`prefmover.items.held_out`). The search is the same every time and takes some seconds. It sees only the ratings that it is given: in an experiment, the training part of each split.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from prefmover._greedy import greedy
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.contribution import Contribution
-from prefmover.items.features import ItemVectors, ProfileInputs
 from prefmover.items.geometry import ItemGeometry
-from prefmover.items.held_out import HeldOut
+from prefmover.items.held_out import HeldOutRatings
+from prefmover.items.tag_profiles import ProfileInputs
+from prefmover.items.vectors import BlockWeight, ItemVectors
 
 __all__ = ["BlockSet", "WeightedBlocks", "choose_weights"]
 
@@ -37,7 +36,7 @@ class BlockSet:
     """Feature blocks, and how they become one set of vectors.
 
     If there are tag profiles, they come first, and blocks of dense vectors are features of them
-    (:func:`~prefmover.items.features.tag_profiles`). Other blocks are side by side
+    (:func:`~prefmover.items.tag_profiles.tag_profiles`). Other blocks are side by side
     (:func:`~prefmover.items.features.combine`).
 
     Parameters
@@ -125,7 +124,7 @@ class BlockSet:
 
 def choose_weights(
     blocks: BlockSet, ratings: Ratings, *, seed: int = 0
-) -> tuple[BlockSet, list[Contribution]]:
+) -> tuple[BlockSet, list[BlockWeight]]:
     """Return the blocks with chosen weights, and what each contributes.
 
     Parameters
@@ -139,12 +138,12 @@ def choose_weights(
 
     With too few ratings to hold some out, the weights stay as they are.
     """
-    held_out = HeldOut.of(ratings, seed) if blocks.can_choose else None
+    held_out = HeldOutRatings.sample(ratings, seed) if blocks.can_choose else None
     if held_out is None:
         if blocks.can_choose:
             LOG.info("too few ratings to choose the weights of feature blocks; they are %s", blocks.weights)
         rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
-        return blocks, [Contribution(*row) for row in rows]
+        return blocks, [BlockWeight(*row) for row in rows]
 
     @cache
     def gain(weights: tuple[float, ...]) -> float:
@@ -172,7 +171,7 @@ def choose_weights(
         other = _with(best, k, 0.0) if best[k] else _with(best, k, blocks.weights[k] or 1.0)
         rival = -gain(other) if blocks.compares(other) else None
         errors = (-gain(best), rival) if best[k] else (rival, -gain(best))
-        contributions.append(Contribution(name, chosen.weights[k], n, *errors))
+        contributions.append(BlockWeight(name, chosen.weights[k], n, *errors))
     return chosen, contributions
 
 
@@ -208,14 +207,14 @@ class WeightedBlocks:
 
     def __call__(self, ratings: Ratings | None) -> ItemGeometry:
         """Return the geometry; ratings choose the weights, if there are any."""
-        blocks, contributions = self.blocks, list[Contribution]()
+        blocks, contributions = self.blocks, list[BlockWeight]()
         if self.choose and blocks.can_choose and ratings is not None:
             blocks, contributions = choose_weights(blocks, ratings)
             for one in contributions:
                 LOG.info("weight of %s: %s", one.name, one)
         elif len(blocks.weights) > 1:
             rows = zip(blocks.names, blocks.weights, blocks.n_items(), strict=True)
-            contributions = [Contribution(*row) for row in rows]
+            contributions = [BlockWeight(*row) for row in rows]
         found = blocks.vectors()
         name = f"{found.name} of {self.origin}" if self.origin else found.name
         if any(one.error is not None for one in contributions):

@@ -14,8 +14,8 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import ABOUT, Dataset
 from prefmover.errors import InputError
-from prefmover.items.contribution import Contribution
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.vectors import BlockWeight
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.model.folder import StoredModel, read, write
 from prefmover.predict.gaussian_process import Covariance
@@ -110,7 +110,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
     geometry = None
     if facts["geometry"] is not None:
         grid, vectors = (arrays.get(f"geometry.{name}") for name in GEOMETRY_ARRAYS)
-        blocks = tuple(Contribution(*one) for one in facts["geometry"].get("blocks", ()))
+        blocks = tuple(BlockWeight(*one) for one in facts["geometry"].get("blocks", ()))
         geometry = ItemGeometry(items, **{**facts["geometry"], "blocks": blocks}, grid=grid, vectors=vectors)
     about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
     return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]

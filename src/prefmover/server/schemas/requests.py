@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from prefmover.items.where import parse_where
+from prefmover.items.filters import parse_where
 from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
 
 MOST_RATINGS = 500
