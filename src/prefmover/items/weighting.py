@@ -1,7 +1,8 @@
 """Weights of feature blocks, chosen by what the blocks are worth on the user's own ratings.
 
 One weight is changed at a time, from the defaults, and the change is kept if held-out ratings are predicted
-better (:mod:`prefmover.items.held_out`). The search is the same every time and takes some seconds. It sees only the ratings that it is given: in an experiment, the training part of each split.
+better (:mod:`prefmover.items.held_out`). The search is the same every time and takes some seconds. It sees
+only the ratings that it is given: in an experiment, the training part of each split.
 """
 
 from __future__ import annotations
