@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
+from tools.walk import walk_elsewhere
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 BENCHMARKS = ROOT / "docs" / "benchmarks"
@@ -527,7 +529,18 @@ def speed() -> str:
     return table(["job", "result"], rows)
 
 
+# Code
+
+
+def walk() -> str:
+    """Return the stops of the tutorial's command, as the interpreter passes them."""
+    stops = walk_elsewhere().main_stops()
+    rows = [[str(n), f"`{module}:{name}`", text] for n, (module, name, text) in enumerate(stops, 1)]
+    return table(["stop", "function", "what it does"], rows)
+
+
 BLOCKS: dict[str, Callable[..., str]] = {
+    "walk": walk,
     "lists": lists,
     "lists-short": lists_short,
     "steps": steps,
@@ -544,6 +557,7 @@ VALUES: dict[str, Callable[..., str]] = {
     "lowest": lowest,
     "lists-outcome": lists_outcome,
     "records": lambda: f"{sum(len(records(folder)) for folder in all_runs()):,}",
+    "walk-modules": lambda: str(len(walk_elsewhere().modules)),
     "machine": lambda key: f"{benchmark(key)['machine']}, {benchmark(key)['date']}",
     "wrong-neighbors": lambda data: measured("exactness", data, "wrong neighbors"),
 }
