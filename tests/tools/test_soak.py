@@ -82,7 +82,7 @@ def test_flaws_are_seen():
     for wrong, why in (
         (priced(f + one), "exceed"),
         (priced(f - one), "do not meet"),
-        (priced(f, unit=3.0), "whole number"),
+        (priced(f, unit=3.0), "unit"),
         (replace(right, potentials=(right.potentials[0] + 1, right.potentials[1])), "rounded"),
         (replace(right, cost=1.0), "cost"),
         (replace(right, units=units * 2), "add up"),

@@ -33,17 +33,17 @@ def normalized(mass):
 def flaw(result):
     """Return what is wrong with the proof of a Transport, in words; None if it holds.
 
-    Written without a look at :mod:`prefmover.ot.certificate`. Masses are whole numbers. So are costs and
-    prices, as multiples of a unit. Nothing here has a tolerance: the plan moves p to q to the last unit, no
-    two prices exceed their cost, prices meet the cost wherever something is moved, and both sides cost the
-    same.
+    Written without a look at :mod:`prefmover.ot.certificate`. Masses are whole numbers. So are prices, and
+    costs rounded down, as multiples of a unit. Nothing here has a tolerance, but for the last bit of the cost
+    as given: the plan moves p to q to the last unit, no two prices exceed their cost, prices meet the cost
+    wherever something is moved, and both sides cost the same.
     """
     problem, plan, prices = result.problem, result.plan, result.prices
     p, q = problem.p, problem.q
     f, g = (np.array([int(x) for x in side], dtype=object) for side in (prices.f, prices.g))
+    if prices.unit != problem.unit:
+        return "prices are not in the unit of the costs"
     c = _in_units(problem.costs, prices.unit)
-    if c is None:
-        return "a cost is not a whole number of units"
     for exact, price in zip((f, g), result.potentials, strict=True):
         if [float(Fraction(prices.unit) * x) for x in exact.tolist()] != price.tolist():
             return "a potential is not the price, rounded"
@@ -64,15 +64,15 @@ def flaw(result):
     dual = sum(a * b for a, b in zip(p.tolist() + q.tolist(), f.tolist() + g.tolist(), strict=True))
     if primal != dual:
         return f"primal {primal} and dual {dual} differ"
-    if result.cost != float(Fraction(primal, problem.total) * Fraction(prices.unit)):
+    paid = zip(units.tolist(), problem.costs[rows, columns].tolist(), strict=True)
+    exact = float(sum(a * Fraction(b) for a, b in paid) / problem.total)
+    if abs(result.cost - exact) > 1e-15 * exact:
         return f"the cost {result.cost!r} is not that of the plan"
     return None
 
 
 def _in_units(numbers, unit):
-    """Return an array of floats as whole numbers of units; None if one is not."""
+    """Return an array of floats as whole numbers of units, rounded down."""
     above, below = unit.as_integer_ratio()
-    ratios = [(a * below, b * above) for a, b in (x.as_integer_ratio() for x in numbers.ravel().tolist())]
-    if any(a % b for a, b in ratios):
-        return None
-    return np.array([a // b for a, b in ratios], dtype=object).reshape(numbers.shape)
+    ratios = (x.as_integer_ratio() for x in numbers.ravel().tolist())
+    return np.array([a * below // (b * above) for a, b in ratios], dtype=object).reshape(numbers.shape)

@@ -2,9 +2,9 @@
 
 ::
 
-    p, q, cost ─ problem.py ─ solve.py ──────────────────────── Transport ─ certificate.py
-                 integers     validate → reduce → kernel → refine → result  plan, prices: primal = dual
-                                           │        └ refine.py: costs that 40 bits do not hold
+    p, q, cost ─ problem.py ─ solve.py ─────────────── Transport ─ certificate.py
+                 integers     reduce → kernel → result  plan, prices: primal = dual
+                                         │
                                 _dual.py   subgradient steps: lower bounds, and prices to start from
                                 _simplex.py  greedy start → spanning tree → pivots until none is left
 

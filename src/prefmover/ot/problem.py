@@ -15,7 +15,8 @@ __all__ = ["TransportProblem"]
 MASS_LIMIT = 2**62
 ROUNDED_MASS = 2**52
 NARROW_BITS = 26  # costs that fit go through the 32-bit kernel
-WIDE_BITS = 40
+WIDE_BITS = 50  # of other costs, at most: their sums with prices are exact as floats, too
+ROOM_BITS = 59  # of costs times the length of a path: prices fit 64 bits
 LARGEST_COST = 1e300  # sums of costs must be finite
 SMALLEST_EXPONENT = -1074  # of any floating-point number
 
@@ -29,12 +30,12 @@ class TransportProblem:
     p, q
         Integer masses, Σp = Σq = ``total``.
     whole
-        Integer costs in units of ``unit``, rounded down: int32, or int64 if they need more than 26 bits.
+        Integer costs in units of ``unit``, rounded down: int32, or int64 if they need more than 26 bits. An
+        infinite cost is a number so large that no plan uses it if there is another plan.
     unit
         A power of two.
     cost
-        The original costs, or None if they are exactly ``whole * unit``. The solver starts from the rounded
-        costs and ends with the plan that is optimal for the original ones.
+        The original costs, or None if they are exactly ``whole * unit``, and finite.
     same
         Pairs (row, column) that are the same point, in a cost that obeys the triangle inequality: mass
         that both have stays where it is.
@@ -53,7 +54,7 @@ class TransportProblem:
             raise InputError(
                 f"costs of shape {self.whole.shape} do not fit {self.p.size} x {self.q.size} masses"
             )
-        bits = NARROW_BITS if self.whole.dtype == np.int32 else WIDE_BITS
+        bits = NARROW_BITS if self.whole.dtype == np.int32 else room_bits(self.whole.shape)
         if self.whole.min(initial=0) < 0 or self.whole.max(initial=0) > 2**bits:
             raise InputError(f"a cost is not an integer from 0 to 2^{bits}")
         if self.p.min(initial=0) < 0 or self.q.min(initial=0) < 0:
@@ -82,7 +83,8 @@ class TransportProblem:
         """Return the problem of two lists of masses, each normalized to 1, and a matrix of costs.
 
         Integer masses are exact. Other masses are rounded to multiples of 2⁻⁵² of their sum, with
-        the largest remainders rounded up, so that both sums are exact. Costs are exact.
+        the largest remainders rounded up, so that both sums are exact. For costs see
+        :func:`~prefmover.ot.transport`.
         """
         whole_p, whole_q = _balance(_masses("p", p), _masses("q", q))
         c = np.asarray(cost)
@@ -93,45 +95,19 @@ class TransportProblem:
                 f"cost has shape {c.shape}; p and q have {whole_p.size} and {whole_q.size} entries"
             )
         c = c.astype(np.float64)
-        good = (c >= 0) & (c <= LARGEST_COST)
+        allowed = c < np.inf
+        good = (c >= 0) & (c <= LARGEST_COST) | (c == np.inf)
         if not good.all():
             i, j = np.argwhere(~good)[0]
-            raise InputError(f"cost[{i}, {j}] is {c[i, j]}; costs must be from 0 to {LARGEST_COST:g}")
-        whole, unit = _whole_costs(c)
+            raise InputError(
+                f"cost[{i}, {j}] is {c[i, j]}; costs must be from 0 to {LARGEST_COST:g}, or inf if forbidden"
+            )
+        whole, unit = _whole_costs(np.where(allowed, c, 0.0), is_narrow=bool(allowed.all()))
         is_exact = np.array_equal(whole * unit, c)
+        if not allowed.all():
+            # On a cycle that takes mass off a forbidden arc, at most min(n, m) arcs get more.
+            whole[~allowed] = min(c.shape) * int(whole.max()) + 1
         return cls(whole_p, whole_q, whole, unit, None if is_exact else c)
-
-
-def common_unit(*arrays: Floats) -> float:
-    """Return a power of two that divides all numbers.
-
-    >>> common_unit(np.array([0.0, 3.0]), np.array([-4.0])) == 2.0**-51
-    True
-    """
-    least = min(float(np.abs(array[array != 0]).min(initial=math.inf)) for array in arrays)
-    exponent = math.frexp(least)[1] - 53 if least < math.inf else 0
-    return math.ldexp(1.0, max(exponent, SMALLEST_EXPONENT))
-
-
-def units_in(unit: float, finer: float) -> int:
-    """Return unit / finer for powers of two, which floats may not hold."""
-    return 1 << math.frexp(unit)[1] - math.frexp(finer)[1]
-
-
-def multiples(numbers: Floats, unit: float) -> list[int]:
-    """Return numbers as multiples of a unit that divides them, a power of two; they may be huge.
-
-    >>> multiples(np.array([1.5, 1e300]), 0.5) == [3, 2 * int(1e300)]
-    True
-    """
-    exponent = math.frexp(unit)[1] - 1
-    if np.abs(numbers).max(initial=0.0) < math.ldexp(1.0, min(exponent + 62, 1023)):
-        whole: list[int] = np.ldexp(numbers, -exponent).astype(np.int64).tolist()
-        return whole
-    ratios = (number.as_integer_ratio() for number in numbers.tolist())
-    if exponent < 0:
-        return [(above << -exponent) // below for above, below in ratios]
-    return [above >> exponent for above, _ in ratios]
 
 
 def _masses(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -167,14 +143,20 @@ def _rounded(mass: npt.NDArray[Any]) -> Ints:
     return floors
 
 
-def _whole_costs(cost: Floats) -> tuple[npt.NDArray[np.signedinteger[Any]], float]:
-    largest = float(cost.max())
-    if largest == 0:
-        return np.zeros(cost.shape, np.int32), 1.0
-    exponent = max(math.frexp(largest)[1] - NARROW_BITS, SMALLEST_EXPONENT)
-    steps = np.ldexp(cost, -exponent)
-    narrow = steps.astype(np.int32)
-    if (narrow == steps).all():
-        return narrow, math.ldexp(1.0, exponent)
-    exponent = max(math.frexp(largest)[1] - WIDE_BITS, SMALLEST_EXPONENT)
+def room_bits(shape: tuple[int, ...]) -> int:
+    """Return the bits that 64-bit costs may have: a price adds up the costs of a path through all nodes."""
+    return ROOM_BITS - sum(shape).bit_length()
+
+
+def _whole_costs(cost: Floats, is_narrow: bool) -> tuple[npt.NDArray[np.signedinteger[Any]], float]:
+    """Return finite costs rounded down to whole units, and the unit; without ``is_narrow`` in 64 bits."""
+    top = math.frexp(float(cost.max()))[1]
+    if is_narrow:
+        exponent = max(top - NARROW_BITS, SMALLEST_EXPONENT)
+        steps = np.ldexp(cost, -exponent)
+        narrow = steps.astype(np.int32)
+        if (narrow == steps).all():
+            return narrow, math.ldexp(1.0, exponent)
+    bits = room_bits(cost.shape) - (0 if is_narrow else min(cost.shape).bit_length())
+    exponent = max(top - min(WIDE_BITS, bits), SMALLEST_EXPONENT)
     return np.ldexp(cost, -exponent).astype(np.int64), math.ldexp(1.0, exponent)

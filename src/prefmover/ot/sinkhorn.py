@@ -82,6 +82,8 @@ def sinkhorn(
     if max_iterations < 1:
         raise InputError(f"max_iterations is {max_iterations!r}; pass a number from 1 up")
     problem = TransportProblem.from_arrays(p, q, cost)
+    if np.isinf(problem.costs).any():
+        raise InputError("sinkhorn takes finite costs; transport takes infinite ones, too")
     rows, columns = np.flatnonzero(problem.p), np.flatnonzero(problem.q)
     a, b = problem.p[rows] / problem.total, problem.q[columns] / problem.total
     c = problem.costs[np.ix_(rows, columns)]

@@ -1,19 +1,20 @@
-"""From a problem to its optimal plan: validate → reduce → kernel → refine → result."""
+"""From a problem to its optimal plan: validate → reduce → kernel → result."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.errors import NotOptimalError
-from prefmover.ot.certificate import LEAST, ROUNDING, Certificate, Prices, certificate_of_prices
-from prefmover.ot.problem import TransportProblem, common_unit, multiples, units_in
-from prefmover.ot.refine import Basis, refine
+from prefmover.errors import InputError, NotOptimalError
+from prefmover.execution.lazy import LazyModule
+from prefmover.ot.certificate import Certificate, Prices, certificate_of_prices
+from prefmover.ot.problem import TransportProblem
 
 __all__ = ["Plan", "Transport", "solve", "transport"]
+
+_jit, _simplex = LazyModule("prefmover.execution.jit"), LazyModule("prefmover.ot._simplex")
 
 
 class Plan(NamedTuple):
@@ -46,7 +47,8 @@ class Transport:
     prices
         The potentials in whole numbers (f, g, and their unit), exactly.
     gap
-        Cost minus the value of the prices: 0.
+        Cost minus the value of the prices: 0 if the costs are whole numbers of ``problem.unit``, otherwise
+        what rounding them may matter, at most 10⁻⁹ of the cost.
     status
         ``"optimal"``; otherwise an exception was raised.
     pivots
@@ -84,10 +86,21 @@ def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transp
     p, q
         (n,) and (m,) masses, normalized to 1 each; integers are exact.
     cost
-        (n, m) costs, finite and not negative; they need not be a metric.
+        (n, m) costs, not negative; they need not be a metric. Nothing moves where the cost is infinite.
+
+    Notes
+    -----
+    Costs are rounded down to multiples of 2⁻⁵⁰ of the largest finite cost (more precisely, of the power of
+    two above it), which changes whole numbers below 2⁵⁰ and item distances not at all. Large problems have
+    fewer bits: 59 minus those of n + m, and with infinite costs minus those of min(n, m). The plan is optimal
+    for the rounded costs, exactly. For the costs as given, ``gap`` bounds what a better plan could save.
 
     Raises
     ------
+    InputError
+        If every plan moves mass at infinite cost, or if the largest cost is so far above the costs of the
+        plan that rounding may matter for more than 10⁻⁹ of them. Use ``inf`` for what is forbidden, and
+        not a large number.
     NotOptimalError
         If optimality could not be proved.
 
@@ -99,6 +112,8 @@ def transport(p: npt.ArrayLike, q: npt.ArrayLike, cost: npt.ArrayLike) -> Transp
     >>> result.plan.toarray((2, 2))
     array([[0.25, 0.25],
            [0.  , 0.5 ]])
+    >>> transport([1, 1], [1, 1], [[0.5, float("inf")], [0.25, 1.0]]).cost
+    0.75
     """
     return solve(TransportProblem.from_arrays(p, q, cost))
 
@@ -110,14 +125,8 @@ def solve(problem: TransportProblem) -> Transport:
     if rows.size:
         everything = rows.size == p.size and columns.size == q.size
         block = np.s_[:, :] if everything else np.ix_(rows, columns)
-        c = np.ascontiguousarray(problem.whole[block])
-        kernel = partial(_run_kernel, p=p[rows], q=q[columns])
-        basis = kernel(c)
-        if problem.cost is None:
-            prices = Prices(*_extend(problem, rows, columns, basis.f, basis.g), problem.unit)
-        else:
-            basis, prices = refine(basis, c, problem.unit, problem.cost[block], kernel)
-            prices = _extend_prices(problem.cost, rows, columns, prices)
+        basis = _run_kernel(np.ascontiguousarray(problem.whole[block]), p[rows], q[columns])
+        prices = Prices(*_extend(problem, rows, columns, basis.f, basis.g), problem.unit)
         moved, pivots = _moved(basis), basis.pivots
         from_row, to_column, units = rows[moved[0]], columns[moved[1]], moved[2]
     else:
@@ -127,7 +136,16 @@ def solve(problem: TransportProblem) -> Transport:
         from_row = np.concatenate((stays[0], from_row))
         to_column = np.concatenate((stays[1], to_column))
         units = np.concatenate((stays[2], units))
+    if problem.cost is not None and np.isinf(problem.cost[from_row, to_column]).any():
+        raise InputError(_blocked(problem, from_row, to_column, problem.cost))
     proof = certificate_of_prices(problem, from_row, to_column, units, prices)
+    only_rounding = proof.marginal_error == proof.violation == 0 and proof.gap <= problem.unit
+    if problem.cost is not None and only_rounding and not proof.valid:
+        largest = problem.cost.max(where=np.isfinite(problem.cost), initial=0.0)
+        raise InputError(
+            f"the largest cost, {largest:g}, is too far above the cost of the best plan, {proof.primal:g}: "
+            f"costs are rounded to multiples of {problem.unit:g}; use inf for moves that are forbidden"
+        )
     proof.check()
     plan = Plan(from_row, to_column, units / problem.total)
     return Transport(
@@ -148,31 +166,59 @@ def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, In
     return p, q, (i[positive], j[positive], common[positive])
 
 
-def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> Basis:
-    """Return the optimal tree of integer costs and positive masses."""
-    from prefmover.execution.jit import compiled_or_interpreted
-    from prefmover.ot import _simplex as kernels
+class _Basis(NamedTuple):
+    """An optimal tree: of each row, then of each column, the parent (-1: the root) and the flow to it."""
 
+    parent: Ints
+    flow: Ints
+    f: Ints
+    g: Ints
+    pivots: int
+
+
+def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> _Basis:
+    """Return the optimal tree of integer costs and positive masses."""
     n, m = c.shape
-    w = kernels.workspace(n, m, c.dtype)
+    w = _simplex.workspace(n, m, c.dtype)
     w.g[:m] = 0
-    status, pivots, _, _ = compiled_or_interpreted(kernels.solve, kernels.STEPS * n * m)(c, p, q, n, m, w)
-    if status == kernels.OVERFLOW and c.dtype != np.int64:
+    status, pivots, _, _ = _jit.compiled_or_interpreted(_simplex.solve, _simplex.STEPS * n * m)(
+        c, p, q, n, m, w
+    )
+    if status == _simplex.OVERFLOW and c.dtype != np.int64:
         return _run_kernel(c.astype(np.int64), p, q)
-    if status != kernels.OPTIMAL:
+    if status != _simplex.OPTIMAL:
         raise NotOptimalError(
             f"a transport problem of {n} x {m} was not solved to optimality after {pivots} pivots; "
             "please report it with the masses and costs"
         )
     parent = w.parent[: n + m].astype(np.int64)
-    parent[w.parent[: n + m] == kernels.NO_PARENT] = -1
+    parent[w.parent[: n + m] == _simplex.NO_PARENT] = -1
     price = w.price[: n + m].astype(np.int64)
-    return Basis(
-        parent, w.after[: n + m].astype(np.int64), w.flow[: n + m], price[:n], price[n:], int(pivots)
+    return _Basis(parent, w.flow[: n + m], price[:n], price[n:], int(pivots))
+
+
+def _blocked(problem: TransportProblem, rows: Ints, columns: Ints, cost: Floats) -> str:
+    """Return why no plan avoids infinite costs: rows with more mass than all columns that they can reach.
+
+    From the rows of a plan that pay an infinite cost, follow finite costs to columns, and the plan back to
+    rows. The plan uses infinite costs as little as possible, so these columns get mass from these rows only.
+    """
+    allowed = np.isfinite(cost)
+    stuck, reached = np.zeros(len(problem.p), bool), np.zeros(len(problem.q), bool)
+    more = rows[~allowed[rows, columns]]
+    while more.size:
+        stuck[more] = True
+        reached |= allowed[more].any(axis=0)
+        more = rows[reached[columns] & allowed[rows, columns] & ~stuck[rows]]
+    named = ", ".join(map(str, np.flatnonzero(stuck)[:5].tolist())) + (", ..." if stuck.sum() > 5 else "")
+    needed, room = problem.p[stuck].sum() / problem.total, problem.q[reached].sum() / problem.total
+    return (
+        f"no plan avoids the infinite costs: rows [{named}] have {needed:.3g} of the mass, and finite costs "
+        f"only to columns with {room:.3g} of it"
     )
 
 
-def _moved(basis: Basis) -> tuple[Ints, Ints, Ints]:
+def _moved(basis: _Basis) -> tuple[Ints, Ints, Ints]:
     """Return the plan of a tree: rows, columns, and units of mass."""
     n = basis.f.size
     nodes = np.flatnonzero(basis.parent >= 0)
@@ -209,33 +255,3 @@ def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: In
     for i in unpriced.tolist():
         full_f[i] = -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
     return full_f, full_g
-
-
-def _extend_prices(cost: Floats, rows: Ints, columns: Ints, prices: Prices) -> Prices:
-    """Extend exact prices to points without mass.
-
-    Their prices do not enter the dual. They may be lower than necessary, so floats are good enough.
-    """
-    n, m = cost.shape
-    if rows.size == n and columns.size == m:
-        return prices
-    f, g = np.zeros(n), np.zeros(m)
-    f[rows], g[columns] = prices.floats()
-    no_columns, no_rows = np.setdiff1d(np.arange(m), columns), np.setdiff1d(np.arange(n), rows)
-    for j in no_columns:
-        g[j] = _least_room(cost[rows, j], f[rows])
-    for i in no_rows:
-        f[i] = _least_room(cost[i], g)
-    unit = min(prices.unit, common_unit(f[no_rows], g[no_columns], cost))
-    steps = units_in(prices.unit, unit)
-    whole_f, whole_g = multiples(f, unit), multiples(g, unit)
-    for full, at, known in ((whole_f, rows, prices.f), (whole_g, columns, prices.g)):
-        for k, price in zip(at.tolist(), known, strict=True):
-            full[k] = price * steps
-    return Prices(whole_f, whole_g, unit)
-
-
-def _least_room(cost: Floats, price: Floats) -> float:
-    """Return a number just below all cost - price."""
-    slack = ROUNDING * (cost + np.abs(price)) + LEAST
-    return float((cost - price - slack).min())
