@@ -169,7 +169,7 @@ def test_parts_add_up_however_they_are_grouped(visitor):
 
 def test_why(visitor):
     page = visitor.open("#/why/petra-h/noor-r")
-    answer = visitor.api("explanations", user="petra-h", other="noor-r")
+    answer = visitor.ask("explanations", user="petra-h", other="noor-r")
     expect(page.locator(".facts .big").first).to_have_text(f"{answer['distance']:.3f}")
     expect(page.locator(".whole")).to_have_text(f"{answer['distance']:.6f}")
     expect(page.locator(".total")).to_have_text(f"{answer['distance']:.6f}")
@@ -222,7 +222,7 @@ def test_ribbons_by_pointer_and_by_key(visitor):
 def test_large_plans_are_in_groups_that_open(visitor):
     busy = sorted(visitor.api("users", limit=100)["users"], key=lambda one: -one["n_ratings"])[:2]
     page = visitor.open("#/why/" + "/".join(one["id"] for one in busy))
-    answer = visitor.api("explanations", user=busy[0]["id"], other=busy[1]["id"])
+    answer = visitor.ask("explanations", user=busy[0]["id"], other=busy[1]["id"])
     groups = {one["item"]: one["groups"] for one in answer["items"]}
     both = {flow["source"] for flow in answer["flows"]} & {flow["target"] for flow in answer["flows"]}
     mine = {flow["source"] for flow in answer["flows"]} - both
@@ -285,7 +285,7 @@ def test_recommended(visitor):
 
 def test_measures(visitor):
     page = visitor.open("#/measures/petra-h/bianca-b")
-    answer = visitor.api("comparison", user="petra-h", other="bianca-b")
+    answer = visitor.ask("comparison", user="petra-h", other="bianca-b")
     assert answer["n_common"] == 0
     undefined = [one for one in answer["measures"] if one["value"] is None]
     expect(page.locator(".measures tbody tr")).to_have_count(12)

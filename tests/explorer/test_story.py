@@ -111,7 +111,7 @@ def test_measures_side_by_side(visitor):
 
 def test_how_near_two_people_are(visitor):
     page = visitor.open("#/why/petra-h/noor-r")
-    share = visitor.api("explanations", user="petra-h", other="noor-r")["nearer_than"]
+    share = visitor.ask("explanations", user="petra-h", other="noor-r")["nearer_than"]
     note = page.locator(".facts .soft").first
     if share >= 0.99:
         expect(note).to_have_text(re.compile("^nearer than 99"))
@@ -142,7 +142,7 @@ def test_maps(visitor, kind):
     if kind == "items":
         near = [one["title"] for one in visitor.api(f"{at}/near", k=12)["near"]]
     else:
-        near = [one["user"] for one in visitor.api(f"{at}/neighbors", k=12)["neighbors"]]
+        near = [one["user"] for one in visitor.ask("neighbors", user=target["id"], k=12)["neighbors"]]
     visitor.shows(".near-items a", near)
     page.get_by_role("button", name="Zoom in").click()
     page.locator("canvas").focus()
@@ -303,7 +303,7 @@ def test_together_and_agreement(visiting, handlers):
             if one["n_common"] > 2
         ]
         page = visitor.open(f"#/why/{quote(first)}/{quote(rest)}")
-        agreement = visitor.api("explanations", user=first, other=rest)["agreement"]
+        agreement = visitor.ask("explanations", user=first, other=rest)["agreement"]
         agreed = [flow for flow in agreement if flow["value"] > 0]
         page.locator(".facts .big").get_by_text(f"{len(agreed)} of {len(agreement)}", exact=True).wait_for()
         listed = page.locator("dl.factors dd")

@@ -108,23 +108,13 @@ def explain_recommendation(served: ServedModel, body: PersonAndItem) -> Recommen
 
 def get_predictions(served: ServedModel, body: PredictionsFor) -> PredictionsOut:
     """Return the predicted ratings of some items, in their order."""
-    state, positions = served.person(body), [served.items.position(item) for item in body.items]
-    pairs = [(state, served.items.ids[position]) for position in positions]
-    predictions = served.model.predict(pairs, progress=check_cancelled)
-    return PredictionsOut(
-        user=state.name,
-        predictions=[
-            PredictionOut(
-                **served.items.titled(position),
-                rating=one.rating,
-                baseline=one.baseline,
-                how=one.how,
-                clipped=one.clipped,
-                n_neighbors=one.n_neighbors,
-            )
-            for position, one in zip(positions, predictions, strict=True)
-        ],
-    )
+    state, items = served.person(body), [served.items.id_of(item) for item in body.items]
+    found = []
+    for one in served.model.predict([(state, item) for item in items], progress=check_cancelled):
+        fields = {name: value for name, value in asdict(one).items() if name != "user"}
+        title = served.data.items.label(served.data.item_position(one.item))
+        found.append(PredictionOut(**fields, title=title))
+    return PredictionsOut(user=state.name, predictions=found)
 
 
 def explain_prediction(served: ServedModel, body: PersonAndItem) -> RatingExplanationOut:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from prefmover.server.schemas.base import Combine, Count, How, ItemId, Response, Title, UserId
+from prefmover.model.groups import GroupRecommendation
+from prefmover.predict.predictor import Prediction
+from prefmover.rank.recommendations import Recommendation
+from prefmover.server.schemas.base import Combine, Response, Title, UserId
 from prefmover.server.schemas.explanations import RecommendationExplanationOut
+from prefmover.server.schemas.library import fields_of
 
 
+@fields_of(Recommendation)
 class RecommendationOut(Response):
     """An item that the user has not rated."""
 
-    item: ItemId
-    title: Title
-    score: float = Field(description="What items are ranked by.")
-    rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
-    n_ratings: Count = Field(description="How many users have rated the item.")
-    how: How = Field(description="How the rating was predicted: from neighbors, or by a fallback.")
     reasons: list[str] = Field(
         description="The strongest reasons as sentences.",
         examples=[["because you gave Aliens (1986) 5 and Blade Runner (1982) 5"]],
@@ -37,26 +36,10 @@ class UsersRecommendationsOut(Response):
     users: list[RecommendationsOut]
 
 
-class MemberScoreOut(Response):
-    """A recommended item for one member of a group."""
-
-    user: UserId
-    score: float = Field(description="The member's score, standardized over all items.")
-    rating: float | None = Field(description="The predicted rating; null for implicit feedback.")
-    reason: str = Field(
-        description="The member's strongest reason; may be empty.", examples=["ada-b gave Aliens (1986) 5"]
-    )
-
-
+@fields_of(GroupRecommendation)
 class GroupRecommendationOut(Response):
     """An item that no member of a group has rated."""
 
-    item: ItemId
-    title: Title
-    score: float = Field(description="What items are ranked by: the members' scores, combined.")
-    rating: float | None = Field(description="The mean of the predicted ratings; null for implicit feedback.")
-    n_ratings: Count = Field(description="How many users have rated the item.")
-    members: list[MemberScoreOut]
     reasons: list[str] = Field(description="The reasons of the members as sentences.")
 
 
@@ -68,16 +51,11 @@ class GroupRecommendationsOut(Response):
     recommendations: list[GroupRecommendationOut]
 
 
+@fields_of(Prediction, without=["user"])
 class PredictionOut(Response):
     """A predicted rating."""
 
-    item: ItemId
     title: Title
-    rating: float
-    baseline: float = Field(description="The rating to expect before neighbors contribute.")
-    how: How
-    clipped: bool = Field(description="Whether the sum was outside the scale.")
-    n_neighbors: Count
 
 
 class PredictionsOut(Response):

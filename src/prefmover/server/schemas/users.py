@@ -15,7 +15,9 @@ from prefmover.server.schemas.base import (
     Title,
     UserId,
 )
+from prefmover.server.schemas.library import fields_of
 from prefmover.server.schemas.model import MeasureOut
+from prefmover.server.views.neighbor_comparison import CommonGround, NeighborTest
 
 
 class UserOut(Response):
@@ -86,12 +88,9 @@ class ListedNeighborOut(Response):
     n_common: Count
 
 
+@fields_of(NeighborTest)
 class NeighborTestOut(Response):
     """How many of the items that a user liked, hidden in turns, the neighbors find by what they liked."""
-
-    hits: Count = Field(description="Hidden items among the first suggestions.")
-    n_hidden: Count = Field(description="Hidden items in all.")
-    n_suggested: Count = Field(description="Number of suggestions each time.")
 
 
 class NeighborListOut(MeasureOut):
@@ -114,15 +113,8 @@ class ExampleOut(UserOut):
     n_without: Count = Field(description="Number of such neighbors.")
 
 
+@fields_of(CommonGround)
 class CommonGroundOut(Response):
     """How often near users have rated nothing in common."""
 
-    k: Count = Field(description="Number of neighbors of each user.")
-    n_sampled: Count = Field(description="Number of random users.")
-    pairs_without: float = Field(description="Share of pairs of users with nothing in common.")
-    neighbors_without: float = Field(description="The share among the nearest of a sampled user.")
-    users_with: float = Field(description="Share of sampled users with at least one such neighbor.")
-    n_light: Count = Field(description="Number of users with the fewest ratings.")
-    light_ratings: Count = Field(description="The most ratings of one of them.")
-    light_neighbors_without: float = Field(description="The share among the nearest of these.")
     examples: list[ExampleOut]

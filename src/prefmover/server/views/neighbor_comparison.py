@@ -28,7 +28,10 @@ EXAMPLES = 10
 class NeighborTest:
     """How many of a user's favorites a list of neighbors finds.
 
-    ``hits`` of ``n_hidden`` favorites were among the first ``n_suggested`` suggestions.
+    Attributes
+    ----------
+    hits, n_hidden, n_suggested
+        So many of the hidden favorites were among the first suggestions.
     """
 
     hits: int
