@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from prefmover import Ratings
 from prefmover.data.build import check_rows
-from prefmover.items.table import read_item_table
+from prefmover.items.table import ItemFiles
 
 TYPES = (
     *(pa.int64(), pa.int8(), pa.uint64(), pa.float64(), pa.float32(), pa.float16(), pa.string(), pa.binary()),
@@ -74,7 +74,7 @@ def target(data: bytes) -> None:
         path = Path(folder, "table.parquet")
         path.write_bytes(content)
         if kind % 2:
-            read_item_table(path)
+            _ = ItemFiles.read(path).geometry
         else:
             ratings = Ratings.read(path, duplicates="last")
             check_rows(ratings.matrix)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -187,7 +186,7 @@ class Dataset:
         ratings
             A file that :meth:`prefmover.Ratings.read` can read.
         items
-            A file that :func:`~prefmover.items.table.read_item_table` can read, or several. Without any,
+            A file that :class:`~prefmover.items.table.ItemFiles` can read, or several. Without any,
             items are compared by their ratings. That is good enough to find neighbors, but an experiment on
             the same ratings would know its answers.
         user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros, on_bad_lines
@@ -274,7 +273,7 @@ class Dataset:
             table = keep_known(table, known, f"described by {files.name}", missing, DESCRIBE_OR_DROP)
         unrated = files.ids[table.find_items(files.ids) < 0]
         files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
-        return cls(table, _FromFiles(files), files.catalog, **about)
+        return cls(table, files, files.catalog, **about)
 
     @cached_property
     def geometry(self) -> ItemGeometry | None:
@@ -461,17 +460,3 @@ def check_dataset(data: Any) -> None:
         raise InputError(
             f"expected a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _FromFiles:
-    """The geometry of the items in files, made when it is first asked for."""
-
-    files: ItemFiles
-
-    @property
-    def follows_ratings(self) -> bool:
-        return self.files.follows_ratings
-
-    def __call__(self, ratings: Ratings) -> ItemGeometry:
-        return self.files.geometry_for(ratings)

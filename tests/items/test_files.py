@@ -14,7 +14,8 @@ from prefmover.items import features
 from prefmover.items.catalog import Catalog
 from prefmover.items.files import ItemColumns, parse_weights, words_in_cells
 from prefmover.items.geometry import ItemGeometry
-from prefmover.items.table import ItemFiles, read_item_table
+from prefmover.items.table import ItemFiles
+from tests.items.reading import read_item_table
 from tests.messages import names, unnamed
 
 
@@ -58,7 +59,7 @@ TMDB = """id,keywords
 
 def test_raw_keywords_of_tmdb(write):
     files = ItemFiles.read(write(TMDB))
-    assert [tag for _, tag, _ in files.table.tags[""]] == [
+    assert [tag for _, tag, _ in files.contents.tags[""]] == [
         "jealousy", "toy", "boy", "board game", "toy", "child's play", "jealousy",
     ]  # fmt: skip
     near = files.geometry.near(862, 3)

@@ -11,7 +11,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.geometry import ItemGeometry
-from prefmover.items.table import read_item_table
+from tests.items.reading import read_item_table
 from tests.messages import names
 
 PAIRS = [(1, "space"), (1, "robot"), (2, "space"), (2, "robot"), (3, "love"), (3, "robot")]

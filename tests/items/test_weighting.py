@@ -9,7 +9,7 @@ from prefmover import Dataset, Ratings, Recommender, evaluate
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.held_out import HeldOutRatings
-from prefmover.items.weighting import BlockSet, WeightedBlocks, choose_weights
+from prefmover.items.weighting import FeatureBlocks, choose_weights
 from prefmover.model import storage
 
 N_USERS, N_ITEMS = 120, 60
@@ -42,7 +42,7 @@ def planted(implicit: bool = False):
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_planted_block_is_found_and_noise_is_left_out(implicit, reverse):
     ratings, blocks = planted(implicit)
-    chosen, contributions = choose_weights(BlockSet(tuple(blocks[:: -1 if reverse else 1])), ratings)
+    chosen, contributions = choose_weights(FeatureBlocks(tuple(blocks[:: -1 if reverse else 1])), ratings)
     found = {one.name.split(":")[0]: one for one in contributions}
     assert found["signal"].weight > 0
     assert found["noise"].weight == 0
@@ -54,19 +54,19 @@ def test_without_a_useful_block_the_error_is_larger():
     ratings, blocks = planted()
     half = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, :2], name="half")
     rest = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, 2:] + [[0.0]], name="rest")
-    _, contributions = choose_weights(BlockSet((half, rest)), ratings)
+    _, contributions = choose_weights(FeatureBlocks((half, rest)), ratings)
     assert all(one.weight > 0 and one.error < one.error_without for one in contributions)
     assert len({one.error for one in contributions}) == 1
 
 
 def test_given_weights_stay_and_the_choice_is_the_same_every_time():
     ratings, blocks = planted()
-    fixed = BlockSet(tuple(blocks), weights=(1.0, 0.5), given=(False, True))
+    fixed = FeatureBlocks(tuple(blocks), weights=(1.0, 0.5), given=(False, True))
     chosen, _ = choose_weights(fixed, ratings)
     assert chosen.weights[1] == 0.5
     assert choose_weights(fixed, ratings)[1] == choose_weights(fixed, ratings)[1]
-    all_given = BlockSet(tuple(blocks), weights=(1.0, 0.5), given=(True, True))
-    assert not all_given.can_choose
+    all_given = FeatureBlocks(tuple(blocks), weights=(1.0, 0.5), given=(True, True))
+    assert not all_given.follows_ratings
     assert choose_weights(all_given, ratings)[0].weights == (1.0, 0.5)
 
 
@@ -74,7 +74,7 @@ def test_too_few_ratings_leave_the_weights():
     ratings, blocks = planted()
     few = ratings.take(users=range(3))
     assert HeldOutRatings.sample(few) is None
-    chosen, contributions = choose_weights(BlockSet(tuple(blocks)), few)
+    chosen, contributions = choose_weights(FeatureBlocks(tuple(blocks)), few)
     assert chosen.weights == (1.0, 1.0)
     assert [one.error for one in contributions] == [None, None]
 
@@ -92,16 +92,16 @@ def test_held_out_ratings_do_not_shape_the_offsets():
 def test_bad_sets():
     _, blocks = planted()
     with pytest.raises(InputError):
-        BlockSet(())
+        FeatureBlocks(())
     with pytest.raises(InputError):
-        BlockSet(tuple(blocks), weights=(1.0,))
+        FeatureBlocks(tuple(blocks), weights=(1.0,))
     with pytest.raises(InputError):
-        BlockSet(tuple(blocks), inner=(blocks[0],))
+        FeatureBlocks(tuple(blocks), inner=(blocks[0],))
     with pytest.raises(InputError):
-        BlockSet(tuple(blocks)).vectors([0, 0])
+        FeatureBlocks(tuple(blocks)).vectors([0, 0])
 
 
-class Spy(WeightedBlocks):
+class Spy(FeatureBlocks):
     """Blocks that remember the ratings they were given."""
 
     def __call__(self, ratings):
@@ -128,7 +128,7 @@ def test_experiments_choose_weights_on_training_ratings_only():
 
     ratings, blocks = planted()
     SEEN.clear()
-    data = Dataset(ratings, Spy(BlockSet(tuple(blocks))))
+    data = Dataset(ratings, Spy(tuple(blocks)))
     evaluation = evaluate(data, {"mean": Mean()}, train=(0.5,), repeats=2)
     assert evaluation.data.geometry == "from each split's training ratings"
     train = [random_split(data.ratings, 0.5, seed).train.matrix for seed in (0, 1)]
@@ -141,7 +141,7 @@ def test_experiments_choose_weights_on_training_ratings_only():
 
 def test_a_data_set_keeps_its_function_when_it_is_pickled():
     ratings, blocks = planted()
-    data = Dataset(ratings, WeightedBlocks(BlockSet(tuple(blocks))))
+    data = Dataset(ratings, FeatureBlocks(tuple(blocks)))
     _ = data.geometry
     again = pickle.loads(pickle.dumps(data))
     assert again.geometry_follows_ratings
@@ -151,7 +151,7 @@ def test_a_data_set_keeps_its_function_when_it_is_pickled():
 
 def test_models_and_summaries_have_the_contributions(tmp_path):
     ratings, blocks = planted()
-    data = Dataset(ratings, WeightedBlocks(BlockSet(tuple(blocks)), "made up"))
+    data = Dataset(ratings, FeatureBlocks(tuple(blocks), origin="made up"))
     model = Recommender().fit(data)
     storage.save(model, tmp_path / "model")
     loaded = storage.load(tmp_path / "model").data_.geometry
@@ -187,5 +187,5 @@ def test_people_who_chose_everything_leave_the_weights():
     users, items = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)
     ratings = Ratings.from_arrays(users, items, users % 7 + 1, feedback="implicit")
     some = [features.from_vectors(np.arange(10), one.vectors[:10], name=one.name) for one in blocks]
-    chosen, _ = choose_weights(BlockSet(tuple(some)), ratings)
+    chosen, _ = choose_weights(FeatureBlocks(tuple(some)), ratings)
     assert chosen.weights == (1.0, 1.0)

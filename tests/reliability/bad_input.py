@@ -33,8 +33,8 @@ from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
-from prefmover.items.table import read_item_table
 from prefmover.model import folder as model_folder
+from tests.items.reading import read_item_table
 
 Names = tuple[object, ...]  # values that a message must name
 

@@ -20,8 +20,8 @@ from prefmover.data.ids import IdIndex, as_ids
 from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
-from prefmover.items.table import read_item_table
 from prefmover.predict.low_rank import UserKernel
+from tests.items.reading import read_item_table
 from tests.messages import names
 
 

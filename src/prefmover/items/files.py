@@ -8,12 +8,13 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from prefmover._typing import Floats
 from prefmover.data.bad_lines import BadLines, OnBadLines
 from prefmover.data.delimited import Delimited
 from prefmover.data.ids import MISSING_ID
@@ -24,10 +25,7 @@ from prefmover.data.text import file_bytes
 from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 
-if TYPE_CHECKING:
-    from prefmover.items.table import ItemTable
-
-__all__ = ["NUMBERS", "ItemColumns", "ItemFile", "parse_weights", "words_in_cells"]
+__all__ = ["NUMBERS", "ItemColumns", "ItemFile", "Roles", "parse_weights", "words_in_cells"]
 
 LOG = logging.getLogger(__name__)
 
@@ -117,7 +115,18 @@ def parse_weights(texts: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-@dataclass(slots=True)
+class Roles(NamedTuple):
+    """The columns of a file by what they are used for, as positions."""
+
+    title: int | None
+    year: int | None
+    genres: list[int]
+    tags: list[int]
+    text: list[int]
+    numbers: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class ItemFile:
     """One file: names of its columns, and its cells as text (or lists, in Parquet) row by row."""
 
@@ -207,50 +216,38 @@ class ItemFile:
         file = self.origin.file
         return [find_column(name, self.names, "tags", file) for name in columns if name in self.names]
 
-    def add_to(self, table: ItemTable, columns: ItemColumns) -> None:
-        """Add the cells to a table by the roles of their columns."""
-        left_out = {
-            self.names.index(name) for name, w in columns.weights.items() if not w and name in self.names
-        }
+    def roles(self, columns: ItemColumns) -> Roles:
+        """Return what each column is used for; columns of weight 0 are left out."""
+        unused = {name for name, weight in columns.weights.items() if not weight}
+
+        def used(positions: Sequence[int | None]) -> list[int]:
+            return [p for p in positions if p is not None and self.names[p] not in unused]
+
         found = {role: self.position(role, columns.title if role == "title" else None) for role in ROLES}
         if self.is_long:  # a row is a tag, and its year and text are those of the tag
             found["year"] = found["text"] = None
-        texts = self._named(columns.text) or [p for p in (found["text"],) if p is not None]
         tags = [p for p in self._named(columns.tags) if p not in (found["tags"], found["genres"])]
-        genres, usual = ([] if found[role] is None else [found[role]] for role in ("genres", "tags"))
-        used: dict[str, list[int]] = {
-            "title": [] if found["title"] is None else [found["title"]],
-            "year": [] if found["year"] is None else [found["year"]],
-            "genres": [p for p in genres if p is not None and p not in left_out],
-            "tags": [p for p in [*usual, *tags] if p is not None and p not in left_out],
-            "text": [p for p in texts if p not in left_out],
-        }
-        is_described = bool(used["genres"] or used["tags"] or used["text"])
-        taken = {p for some in used.values() for p in some} | left_out
-        numbers = [] if is_described else self._number_columns(taken)
-        table.order.update(dict.fromkeys(self.ids))
-        table.is_descriptive |= is_described or bool(numbers)
-        self._add_titles(table, found["title"], found["year"])
-        for position in used["genres"]:
-            for key, words, _ in self._words(position):
-                table.genres.setdefault(key, []).extend(words)
-        for position in used["tags"]:
-            name = self.names[position]
-            # Tags under a usual name go with the genres, unless they have a weight of their own.
-            block = "" if position == found["tags"] and name not in columns.weights else name
-            rows = table.tags.setdefault(block, [])
-            for key, words, count in self._words(position):
-                rows += [(key, word, count) for word in words]
-        for position in used["text"]:
-            texts_of = table.texts.setdefault(self.names[position], {})
-            texts_of.update((row[self.id_column], _as_text(row[position])) for row in self.rows)
-        if numbers:
-            X = np.array([[x for p in numbers for x in _floats(row[p])] for row in self.rows])
-            table.vectors.append((self.ids, X))
-        self._log(used, numbers)
+        roles = Roles(
+            found["title"],
+            found["year"],
+            used([found["genres"]]),
+            used([found["tags"], *tags]),
+            used(self._named(columns.text) or [found["text"]]),
+            [],
+        )
+        if not (roles.genres or roles.tags or roles.text):
+            taken = {roles.title, roles.year, *(p for p, name in enumerate(self.names) if name in unused)}
+            roles = roles._replace(numbers=self._number_columns(taken))
+        self._log(roles)
+        return roles
 
-    def _log(self, used: dict[str, list[int]], numbers: list[int]) -> None:
+    def _log(self, roles: Roles) -> None:
         """Log which columns are used, and which are not."""
+        used = {
+            role: [] if value is None else value if isinstance(value, list) else [value]
+            for role, value in roles._asdict().items()
+        }
+        numbers = used.pop("numbers")
         shown = [f"{role} from {self.names[p]!r}" for role, some in used.items() for p in some]
         shown += [f"{len(numbers)} columns of numbers"] if numbers else []
         taken = {self.id_column, *numbers, *(p for some in used.values() for p in some)}
@@ -258,17 +255,23 @@ class ItemFile:
         shown += [f"not used: {', '.join(rest[:12])}{', ...' if len(rest) > 12 else ''}"] if rest else []
         LOG.info("%s: item from %r, %s", self.origin.file, self.names[self.id_column], ", ".join(shown))
 
-    def _add_titles(self, table: ItemTable, title_column: int | None, year_column: int | None) -> None:
+    def titles(self, roles: Roles) -> Iterator[tuple[str, str, int]]:
+        """Yield id, title and year of every row; without a column of titles, the title is in the id."""
         for row in self.rows:
             key = row[self.id_column]
-            year = parse_year("" if year_column is None else str(row[year_column]))
-            title, year_in_title = split_year(key if title_column is None else _as_text(row[title_column]))
-            if (title_column is not None and title) or key not in table.titles:
-                table.titles[key] = title or key
-            if year or year_in_title:
-                table.years[key] = year or year_in_title
+            year = parse_year("" if roles.year is None else str(row[roles.year]))
+            title, year_in_title = split_year(key if roles.title is None else _as_text(row[roles.title]))
+            yield key, title, year or year_in_title
 
-    def _words(self, position: int) -> list[tuple[str, list[str], float]]:
+    def texts(self, position: int) -> dict[str, str]:
+        """Return the text of every item in a column."""
+        return {row[self.id_column]: _as_text(row[position]) for row in self.rows}
+
+    def numbers(self, roles: Roles) -> Floats:
+        """Return the numbers of every row."""
+        return np.array([[x for p in roles.numbers for x in _floats(row[p])] for row in self.rows])
+
+    def words(self, position: int) -> list[tuple[str, list[str], float]]:
         """Return id, words and count of every row of a column of tags or genres."""
         cells = [row[position] for row in self.rows]
         listed = words_in_cells(cells, split=not self.is_long)
@@ -292,7 +295,7 @@ class ItemFile:
                 raise InputError(f"{where}: {self.rows[k][position]!r} is not a count, a positive number")
         return [count for (count,) in counts]
 
-    def _number_columns(self, used: set[int]) -> list[int]:
+    def _number_columns(self, used: set[int | None]) -> list[int]:
         """Return the columns of numbers among those without a role."""
         rest = [k for k in range(len(self.names)) if k != self.id_column and k not in used]
         lengths = {k: len(_floats(self.rows[0][k])) for k in rest}

@@ -10,7 +10,7 @@ inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for 
 import hashlib
 import math
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -120,6 +120,15 @@ class ItemGeometry:
                 return "its vectors are not of length 1"
         return ""
 
+    def _with(self, **changes: Any) -> Self:
+        """Return a copy with other parts; they are sound, and their numbers are not read again."""
+        other = object.__new__(type(self))
+        for one in fields(self):
+            object.__setattr__(other, one.name, changes.get(one.name, getattr(self, one.name)))
+        if "items" in changes:
+            object.__setattr__(other, "_index", IdIndex("item", other.items))
+        return other
+
     @classmethod
     def from_vectors(
         cls,
@@ -174,7 +183,7 @@ class ItemGeometry:
             f"a table of the distances of {len(ids):,} items",
             "pass budget=0 to compute them on demand",
         )
-        return replace(lazy, grid=frozen(lazy._dense(n_threads)))
+        return lazy._with(grid=frozen(lazy._dense(n_threads)))
 
     @classmethod
     def from_similarity(
@@ -226,12 +235,13 @@ class ItemGeometry:
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
     @classmethod
-    def from_features(cls, vectors: ItemVectors) -> Self:
+    def from_features(cls, vectors: ItemVectors, *, blocks: tuple[BlockWeight, ...] = ()) -> Self:
         """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
 
-        An item without known features is at a right angle to every other.
+        An item without known features is at a right angle to every other. ``blocks`` are the feature blocks
+        that the vectors come from.
         """
-        return cls.from_vectors(*vectors[:2], name=vectors.name, zero="far")
+        return cls.from_vectors(*vectors[:2], name=vectors.name, zero="far")._with(blocks=blocks)
 
     @classmethod
     def from_tags(cls, items: Any, tags: Any, counts: npt.ArrayLike | None = None, **options: Any) -> Self:
@@ -328,7 +338,7 @@ class ItemGeometry:
         n_bytes = 4 * self.n_items**2
         if self.grid is not None or not BUDGET < n_bytes <= SEARCH_BUDGET or not has_room(n_bytes):
             return self
-        return replace(self, grid=frozen(self._dense(n_threads)))
+        return self._with(grid=frozen(self._dense(n_threads)))
 
     def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
         """Return all distances: one triangle is computed and mirrored (they are exactly symmetric)."""
@@ -368,12 +378,10 @@ class ItemGeometry:
             assert self.vectors is not None
             assert other.vectors is not None
             vectors = frozen(np.concatenate([self.vectors, other.vectors[new]]))
-            lazy = replace(self, items=ids, grid=None, vectors=vectors)
+            lazy = self._with(items=ids, grid=None, vectors=vectors)
             if self.grid is None:
                 return lazy
-            return replace(
-                lazy, grid=frozen(_joined(self.grid, lazy.grid_block(np.arange(n, len(ids)), None)))
-            )
+            return lazy._with(grid=frozen(_joined(self.grid, lazy.grid_block(np.arange(n, len(ids)), None))))
         if len(known) < n:
             raise InputError(
                 f"the new geometry has {len(known):,} of the {n:,} present items, and no vectors in the "
@@ -391,7 +399,7 @@ class ItemGeometry:
         same = np.array_equal(old, other.grid_block(order[:n], order[:n])) and self.unit == other.unit
         is_metric = other.is_metric if same else None
         by = other.metric_by if same else "unknown"
-        return replace(self, items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
+        return self._with(items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
 
     def _same_space(self, other: Self, present: Ints, known: Ints) -> bool:
         """Return whether vectors of another geometry can be compared with those of this one."""
@@ -522,7 +530,7 @@ class ItemGeometry:
             return self
         grid = None if self.grid is None else frozen(self.grid_block(p, p))
         vectors = None if self.vectors is None else frozen(self.vectors[p])
-        return replace(self, items=frozen(self.items[p]), grid=grid, vectors=vectors)
+        return self._with(items=frozen(self.items[p]), grid=grid, vectors=vectors)
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits that identify the distances and the item ids."""
@@ -538,7 +546,7 @@ class ItemGeometry:
         if self.metric_by == "construction" or self.grid is None:
             return self
         broken = compiled_or_interpreted(broken_triangle, self.n_items**3)(self.grid)
-        return replace(self, is_metric=broken[0] < 0, metric_by="check")
+        return self._with(is_metric=broken[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:
         n = self.n_items

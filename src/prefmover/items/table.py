@@ -27,7 +27,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,10 @@ from prefmover.items.catalog import Catalog
 from prefmover.items.files import NUMBERS, ItemColumns, ItemFile
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.tag_profiles import ProfileInputs
-from prefmover.items.weighting import BlockSet, WeightedBlocks
+from prefmover.items.vectors import ItemVectors
+from prefmover.items.weighting import FeatureBlocks
 
-__all__ = ["ItemFiles", "ItemTable", "read_item_table"]
+__all__ = ["ItemFiles"]
 
 LOG = logging.getLogger(__name__)
 
@@ -55,26 +56,12 @@ FLAT = 0.95  # a share of the largest distance beyond which a geometry says litt
 FLAT_ITEMS = 20  # the smallest number of items that can be flat
 
 
-def read_item_table(
-    *paths: str | os.PathLike[str],
-    item_id: str | None = None,
-    title: str | None = None,
-    tags: Sequence[str] = (),
-    text: Sequence[str] = (),
-    weights: Mapping[str, float] | None = None,
-    encoding: str = "utf-8",
-    on_bad_lines: OnBadLines = "error",
-) -> tuple[Catalog, ItemGeometry]:
-    r"""Return the catalog and the geometry of the items in one or more files.
+@dataclass(frozen=True, eq=False)
+class ItemFiles:
+    r"""Files that describe items, read and checked.
 
-    Parameters
-    ----------
-    paths
-        Files in one of the forms above: text with any separator, gzip, Parquet.
-    item_id, title, tags, text, weights
-        Columns and their weights: :class:`ItemColumns`.
-    encoding, on_bad_lines
-        As in :meth:`prefmover.Ratings.read`; an item that was there before is a bad line, too.
+    As a function of the ratings, it is a ``geometry`` for :class:`~prefmover.Dataset`; nothing is computed
+    before.
 
     Examples
     --------
@@ -83,23 +70,15 @@ def read_item_table(
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "tags.csv")
     ...     _ = path.write_text("film,tag\nAlien,space\nAlien,monster\nAliens,space\nEmma,romance\n")
-    ...     _, geometry = read_item_table(path)
-    >>> geometry.near("Alien", 1)
+    ...     files = ItemFiles.read(path)
+    >>> files.geometry.near("Alien", 1)
     [('Aliens', 1.107...)]
     """
-    columns = ItemColumns(item_id, title, tags, text, weights or {})
-    files = ItemFiles.read(*paths, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines)
-    return files.catalog, files.geometry
 
-
-@dataclass(frozen=True, eq=False)
-class ItemFiles:
-    """Files that describe items, read and checked; the geometry is computed when it is asked for."""
-
-    table: ItemTable
     ids: Ids
     name: str
-    choose: bool = False  # whether ratings choose the weights of the blocks
+    choose: bool  # whether ratings choose the weights of the blocks
+    contents: _Contents
 
     @classmethod
     def read(
@@ -113,32 +92,47 @@ class ItemFiles:
         encoder: Encoder | str | None = None,
         choose: bool | None = None,
     ) -> ItemFiles:
-        """Read files; ids get the type (integers or strings) of the rated ones.
+        """Read files: text with any separator, gzip, Parquet.
 
-        If no rated id is here but the titles are, titles are the ids.
+        Parameters
+        ----------
+        paths
+            Files in one of the forms above.
+        columns
+            Columns and their weights.
+        encoding, on_bad_lines
+            As in :meth:`prefmover.Ratings.read`; an item that was there before is a bad line, too.
+        rated
+            The rated ids, whose type (integers or strings) all ids get. If no rated id is here but the titles
+            are, titles are the ids.
+        features, encoder, choose
+            As in :meth:`prefmover.Dataset.from_files`.
         """
         if not paths and not features:
-            raise InputError("read_item_table needs at least one file")
+            raise InputError("there is no file that describes items; give at least one")
         columns = columns or ItemColumns()
         files = [ItemFile.read(path, columns, encoding, on_bad_lines) for path in paths]
         outside = _outside(features, files, rated, columns.item_id)
         columns.check(files, [one.name for one in outside])
-        table = ItemTable.from_files(files, columns, outside, rated, encoder)
-        if not table.is_descriptive:
+        contents = _Contents.merge(files, columns, outside, rated, encoder)
+        if not contents.is_descriptive:
             names = ", ".join(map(repr, files[0].names))
             needs = "a column genres, tags or text, or columns of numbers, to tell items apart"
             remedy = "pass tags= or text= with the columns that do"
             raise InputError(
                 f"{files[0].origin.file} needs {needs}; it has {names}; {remedy}", argument="tags"
             )
-        if rated is not None and not any(str(i) in table.order for i in rated.tolist()):
-            table = _by_title(files, columns, outside, rated, encoder) or table
-        name = " and ".join([*(os.path.basename(os.fspath(path)) for path in paths), *table.outside])
+        if rated is not None and not contents.has_any(rated) and (titled := _by_title(files, columns)):
+            by_title = _Contents.merge(titled, columns, outside, rated, encoder)
+            if by_title.has_any(rated):
+                LOG.info("ratings are by title: titles are the ids of the items")
+                contents = by_title
+        name = " and ".join([*(os.path.basename(os.fspath(path)) for path in paths), *contents.outside])
         bad = BadLines(name, on_bad_lines)
-        ids = _typed(list(table.order), rated, bad)
+        ids = _typed(list(contents.order), rated, bad)
         bad.report()
         asked = bool(outside) or encoder is not None
-        return cls(table, ids, name, asked if choose is None else choose)
+        return cls(ids, name, asked if choose is None else choose, contents)
 
     def with_ids(self, ids: Ids) -> ItemFiles:
         """Return the same descriptions over other ids, in their order; those that are new have none."""
@@ -147,12 +141,14 @@ class ItemFiles:
     @cached_property
     def catalog(self) -> Catalog:
         """Titles, years and genres."""
-        return self.table.catalog(self.ids)
+        keys, found = [str(i) for i in self.ids.tolist()], self.contents
+        titles, years = [found.titles.get(key, key) for key in keys], [found.years.get(k, 0) for k in keys]
+        return Catalog(self.ids, titles, years, [found.genres.get(key, []) for key in keys])
 
     @cached_property
-    def blocks(self) -> WeightedBlocks:
-        """The feature blocks: the geometry as a function of the ratings."""
-        return WeightedBlocks(self.table.block_set(self.ids, self.name), self.name, self.choose)
+    def blocks(self) -> FeatureBlocks:
+        """The feature blocks with their weights."""
+        return replace(self.contents.blocks(self.ids, self.name), origin=self.name, choose=self.choose)
 
     @property
     def follows_ratings(self) -> bool:
@@ -162,23 +158,25 @@ class ItemFiles:
     @cached_property
     def geometry(self) -> ItemGeometry:
         """The distances between the items, by the default weights."""
-        return self._checked(replace(self.blocks, choose=False), None)
+        return self._checked(self.blocks(None))
 
-    def geometry_for(self, ratings: Ratings) -> ItemGeometry:
+    def __call__(self, ratings: Ratings) -> ItemGeometry:
         """Return the distances between the items; if weights are chosen, by these ratings."""
-        return self._checked(self.blocks, ratings) if self.follows_ratings else self.geometry
+        return self._checked(self.blocks(ratings)) if self.follows_ratings else self.geometry
 
-    def _checked(self, blocks: WeightedBlocks, ratings: Ratings | None) -> ItemGeometry:
-        """Return a geometry, with a warning if it says little."""
-        geometry = blocks(ratings)
+    def _checked(self, geometry: ItemGeometry) -> ItemGeometry:
+        """Return a geometry, with a warning if it says little: nearly all distances are the largest one."""
         LOG.info("items are compared by %s", geometry.name)
-        if share := _share_far(geometry):
-            warnings.warn(
-                f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so that "
-                f"they say little: {self.table.why_flat(self.ids)}",
-                FlatGeometryWarning,
-                stacklevel=4,
-            )
+        if geometry.n_items >= FLAT_ITEMS:
+            facts = geometry.summary()
+            share = float(facts["share at the largest distance"])
+            if share > FLAT and float(facts["largest"]) > 1.5:
+                warnings.warn(
+                    f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so "
+                    f"that they say little: {self.contents.why_flat(self.ids)}",
+                    FlatGeometryWarning,
+                    stacklevel=4,
+                )
         return geometry
 
 
@@ -206,80 +204,125 @@ def _outside(
     return rows
 
 
-def _share_far(geometry: ItemGeometry) -> float:
-    """Return the share of the largest distance, if it is nearly all of them, or else 0."""
-    if geometry.n_items < FLAT_ITEMS:
-        return 0.0
-    facts = geometry.summary()
-    share = float(facts["share at the largest distance"])
-    return share if share > FLAT and float(facts["largest"]) > 1.5 else 0.0
+def _by_title(files: Sequence[ItemFile], columns: ItemColumns) -> list[ItemFile]:
+    """Return the files with titles as ids; none if a file has no titles, or two items of one title."""
+    titled: list[ItemFile] = []
+    for file in files:
+        position = file.position("title", columns.title)
+        if position is None:
+            return []
+        titled.append(replace(file, id_column=position))
+        if len(set(titled[-1].ids)) < len(file.rows):
+            return []
+    return titled
+
+
+class _Rows(NamedTuple):
+    """Tags in rows: the item, the tag, and how often it was given."""
+
+    items: Ids
+    tags: list[str]
+    counts: list[float]
+
+    def items_by_tag(self) -> dict[str, set[Any]]:
+        found: dict[str, set[Any]] = {}
+        for item, tag in zip(self.items.tolist(), self.tags, strict=True):
+            found.setdefault(tag.casefold(), set()).add(item)
+        return found
+
+
+class _Block(NamedTuple):
+    """A feature block, the name under which its weight may be given, and its weight otherwise."""
+
+    vectors: ItemVectors
+    column: str
+    weight: float = 1.0
 
 
 @dataclass(slots=True)
-class ItemTable:
-    """The contents of files that describe items, by the text of the id."""
+class _Contents:
+    """What files say about items, by the text of the id."""
 
     weights: Mapping[str, float]
+    encoder: Encoder | str | None
+    order: dict[str, None] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     years: dict[str, int] = field(default_factory=dict)
     genres: dict[str, list[str]] = field(default_factory=dict)
-    tags: dict[str, list[tuple[str, str, float]]] = field(
-        default_factory=dict
-    )  # by block; "" with the genres
+    tags: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)  # by block; "": with genres
     texts: dict[str, dict[str, str]] = field(default_factory=dict)  # by column
-    vectors: list[tuple[list[str], Floats]] = field(default_factory=list)
-    order: dict[str, None] = field(default_factory=dict)
-    outside: dict[str, tuple[list[str], Floats]] = field(
-        default_factory=dict
-    )  # vectors from outside, by name
-    encoder: Encoder | str | None = None
-    is_descriptive: bool = False  # whether a column tells items apart
+    numbers: list[tuple[list[str], Floats]] = field(default_factory=list)
+    outside: dict[str, tuple[list[str], Floats]] = field(default_factory=dict)  # by name
 
     @classmethod
-    def from_files(
+    def merge(
         cls,
         files: Sequence[ItemFile],
         columns: ItemColumns,
-        outside: Sequence[NamedRows] = (),
-        rated: Ids | None = None,
-        encoder: Encoder | str | None = None,
-    ) -> ItemTable:
-        """Merge the contents of files, and vectors from outside.
+        outside: Sequence[NamedRows],
+        rated: Ids | None,
+        encoder: Encoder | str | None,
+    ) -> _Contents:
+        """Return the contents of files, and vectors from outside.
 
         If there are files, vectors of items that are neither listed nor rated are left out.
         """
-        table = cls(columns.weights, encoder=encoder)
+        found = cls(columns.weights, encoder)
         for file in files:
-            file.add_to(table, columns)
+            found._add(file, columns)
         known = {str(i) for i in ([] if rated is None else rated.tolist())}
         for name, ids, vectors in outside:
             keys = [str(i) for i in ids.tolist()]
-            table.outside[name] = keys, vectors
+            found.outside[name] = keys, vectors
             described = [keys[k] for k in np.flatnonzero(np.any(vectors, axis=1)).tolist()]
-            table.order.update(dict.fromkeys(key for key in described if not files or key in known))
-            table.is_descriptive = True
-        if encoder is not None and not table.texts:
+            found.order.update(dict.fromkeys(key for key in described if not files or key in known))
+        if encoder is not None and not found.texts:
             raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
-        if not columns.text and encoder is None and (table.tags or table.genres or table.vectors or outside):
-            for name in [name for name in table.texts if name not in columns.weights]:
+        if not columns.text and encoder is None and (found.tags or found.genres or found.numbers or outside):
+            for name in [name for name in found.texts if name not in columns.weights]:
                 LOG.info(
                     "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
                 )
-                del table.texts[name]
-        return table
+                del found.texts[name]
+        return found
 
-    def catalog(self, ids: Ids) -> Catalog:
-        """Return titles, years and genres."""
-        keys = [str(i) for i in ids.tolist()]
-        titles, years = [self.titles.get(key, key) for key in keys], [self.years.get(key, 0) for key in keys]
-        return Catalog(ids, titles, years, [self.genres.get(key, []) for key in keys])
+    def _add(self, file: ItemFile, columns: ItemColumns) -> None:
+        roles = file.roles(columns)
+        self.order.update(dict.fromkeys(file.ids))
+        for key, title, year in file.titles(roles):
+            if (roles.title is not None and title) or key not in self.titles:
+                self.titles[key] = title or key
+            if year:
+                self.years[key] = year
+        for position in roles.genres:
+            for key, words, _ in file.words(position):
+                self.genres.setdefault(key, []).extend(words)
+        for position in roles.tags:
+            name = file.names[position]
+            # Tags under a usual name go with the genres, unless they have a weight of their own.
+            with_genres = position == file.position("tags") and name not in columns.weights
+            rows = self.tags.setdefault("" if with_genres else name, [])
+            for key, words, count in file.words(position):
+                rows += [(key, word, count) for word in words]
+        for position in roles.text:
+            self.texts.setdefault(file.names[position], {}).update(file.texts(position))
+        if roles.numbers:
+            self.numbers.append((file.ids, file.numbers(roles)))
+
+    @property
+    def is_descriptive(self) -> bool:
+        """Whether a column tells items apart."""
+        return bool(self.genres or self.tags or self.texts or self.numbers or self.outside)
+
+    def has_any(self, rated: Ids) -> bool:
+        return any(str(i) in self.order for i in rated.tolist())
 
     def why_flat(self, ids: Ids) -> str:
         """Return the likeliest reason why most items have nothing in common."""
         tagged = {item for some in self.tags.values() for item, _, _ in some}
         keys = {*tagged, *(key for key, some in self.genres.items() if some)}
         keys |= {key for some in self.texts.values() for key in some}
-        keys |= {k for ks, _ in (*self.vectors, *self.outside.values()) for k in ks}
+        keys |= {k for ks, _ in (*self.numbers, *self.outside.values()) for k in ks}
         n_bare = sum(str(i) not in keys for i in ids.tolist())
         if 2 * n_bare > len(ids):
             return f"{n_bare:,} of {len(ids):,} items are not described at all"
@@ -295,86 +338,77 @@ class ItemTable:
             )
         return "most items have no genre, tag or word in common"
 
-    def block_set(self, ids: Ids, name: str) -> BlockSet:
-        """Return the feature blocks and their weights; items without any description are far from all others.
+    def blocks(self, ids: Ids, name: str) -> FeatureBlocks:
+        """Return the feature blocks of some items; items without any description are far from all others.
 
         Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
         text are features of the tag profiles, if there are any.
         """
         positions = {str(item): k for k, item in enumerate(ids.tolist())}
-        blocks: list[tuple[features.ItemVectors, str, float]] = []
-        for keys, X in self.vectors:
-            block = features.ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers")
-            blocks.append((block, NUMBERS, 1.0))
         genres = [self.genres.get(key, []) for key in positions]
-        together, profiles = self._rows("", ids, positions), None
-        if any(genres) and _largest_tag(together) >= PROFILE_ITEMS:
-            profiles = ProfileInputs.from_tags(*together, ids, genres)
-        else:
-            if any(genres):
-                blocks.append((features.from_genres(ids, genres), "", 1.0))
-            blocks += self._tag_blocks("", together, ids)
-        for column in self.tags:
-            if column:
-                blocks += self._tag_blocks(column, self._rows(column, ids, positions), ids)
+        tags = {column: self._rows(column, ids, positions) for column in ("", *self.tags)}
+        side = [
+            _Block(ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers"), NUMBERS)
+            for keys, X in self.numbers
+        ]
+        profiles = None
+        if any(genres) and max(map(len, tags[""].items_by_tag().values()), default=0) >= PROFILE_ITEMS:
+            profiles = ProfileInputs.from_tags(*tags.pop(""), ids, genres)
+        elif any(genres):
+            side.append(_Block(features.from_genres(ids, genres), ""))
+        side += [
+            _Block(_tag_vectors(column, rows, ids), column) for column, rows in tags.items() if rows.tags
+        ]
         dense = [
-            (features.from_vectors(ids, _placed(keys, X, positions), name=one), one, 1.0)
+            _Block(features.from_vectors(ids, _placed(keys, X, positions), name=one), one)
             for one, (keys, X) in self.outside.items()
         ]
-        for column, some in self.texts.items():
-            texts = [some.get(key, "") for key in positions]
-            if not any(texts):
-                continue
-            if self.encoder is None:
-                blocks.append((features.from_text(ids, texts, min_items=1), column, TEXT_WEIGHT))
-            else:
-                block = features.from_text(ids, texts, encoder=self.encoder, name=column)
-                dense.append((block, column, 1.0))
-        inner = [] if profiles is None else dense
-        outer = blocks if inner else [*blocks, *dense]
-        kept = [[row for row in some if self.weights.get(row[1], row[2])] for some in (inner, outer)]
-        first = [] if profiles is None else [(1.0, False)]
-        weights = [
-            *first,
-            *((self.weights.get(c, w), c in self.weights) for some in kept for _, c, w in some),
-        ]
-        if not weights:
-            if inner or outer:
-                raise InputError(f"{name}: every block has weight 0; give one of them a weight")
+        for column, text_of in self.texts.items():
+            texts = [text_of.get(key, "") for key in positions]
+            if any(texts) and self.encoder is None:
+                side.append(_Block(features.from_text(ids, texts, min_items=1), column, TEXT_WEIGHT))
+            elif any(texts):
+                dense.append(
+                    _Block(features.from_text(ids, texts, encoder=self.encoder, name=column), column)
+                )
+        inner, outer = (dense, side) if profiles is not None else ([], [*side, *dense])
+        if profiles is None and not outer:
             raise InputError(f"{name}: genres, tags and text are empty for every item")
-        return BlockSet(
-            tuple(block for block, _, _ in kept[1]),
+        inner, outer = ([one for one in some if self._weight(one)] for some in (inner, outer))
+        if profiles is None and not outer:
+            raise InputError(f"{name}: every block has weight 0; give one of them a weight")
+        first = 0 if profiles is None else 1
+        return FeatureBlocks(
+            tuple(one.vectors for one in outer),
             profiles,
-            tuple(block for block, _, _ in kept[0]),
-            tuple(weight for weight, _ in weights),
-            tuple(given for _, given in weights),
+            tuple(one.vectors for one in inner),
+            (1.0,) * first + tuple(self._weight(one) for one in (*inner, *outer)),
+            (False,) * first + tuple(one.column in self.weights for one in (*inner, *outer)),
         )
 
-    def _rows(self, name: str, ids: Ids, positions: dict[str, int]) -> tuple[Ids, list[str], list[float]]:
-        """Return items, tags and counts of a block, for items that have an id."""
-        rows = [row for row in self.tags.get(name, ()) if row[0] in positions]
+    def _weight(self, block: _Block) -> float:
+        return self.weights.get(block.column, block.weight)
+
+    def _rows(self, column: str, ids: Ids, positions: dict[str, int]) -> _Rows:
+        """Return the tags of a column, for items that have an id."""
+        rows = [row for row in self.tags.get(column, ()) if row[0] in positions]
         items = ids[[positions[item] for item, _, _ in rows]] if rows else ids[:0]
-        return items, [tag for _, tag, _ in rows], [count for _, _, count in rows]
+        return _Rows(items, [tag for _, tag, _ in rows], [count for _, _, count in rows])
 
-    def _tag_blocks(
-        self, name: str, rows: tuple[Ids, list[str], list[float]], ids: Ids
-    ) -> list[tuple[features.ItemVectors, str, float]]:
-        """Return tags as a block, exact if their matrix is small.
 
-        Tags of a single item say nothing about others, and are left out if that makes the matrix small
-        enough. They stay where an item has only one tag: they still tell it apart.
-        """
-        items, tags, counts = rows
-        if not tags:
-            return []
-        sizes = _items_by_tag(rows)
-        one_each = len(tags) < features.SEVERAL * len(set(items.tolist()))
-        options: dict[str, Any] = {"min_items": 1} if one_each else {}
-        for least in (1,) if one_each else (2, 1):
-            if len(ids) * sum(len(some) >= least for some in sizes.values()) <= DENSE:
-                options = {"dimensions": None, "min_items": least}
-        block = features.from_tags(items, tags, counts, ids=ids, name=name or "tags", **options)
-        return [(block, name, 1.0)]
+def _tag_vectors(name: str, rows: _Rows, ids: Ids) -> ItemVectors:
+    """Return vectors of tags, exact if their matrix is small.
+
+    Tags of a single item say nothing about others, and are left out if that makes the matrix small
+    enough. They stay where an item has only one tag: they still tell it apart.
+    """
+    sizes = [len(items) for items in rows.items_by_tag().values()]
+    one_each = len(rows.tags) < features.SEVERAL * len(set(rows.items.tolist()))
+    options: dict[str, Any] = {"min_items": 1} if one_each else {}
+    for least in (1,) if one_each else (2, 1):
+        if len(ids) * sum(size >= least for size in sizes) <= DENSE:
+            options = {"dimensions": None, "min_items": least}
+    return features.from_tags(*rows, ids=ids, name=name or "tags", **options)
 
 
 def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Floats:
@@ -383,43 +417,6 @@ def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Flo
     here = [k for k, key in enumerate(keys) if key in positions]
     whole[[positions[keys[k]] for k in here]] = X[here]
     return whole
-
-
-def _items_by_tag(rows: tuple[Ids, list[str], list[float]]) -> dict[str, set[Any]]:
-    found: dict[str, set[Any]] = {}
-    for item, tag in zip(rows[0].tolist(), rows[1], strict=True):
-        found.setdefault(tag.casefold(), set()).add(item)
-    return found
-
-
-def _largest_tag(rows: tuple[Ids, list[str], list[float]]) -> int:
-    """Return the number of items of the most frequent tag."""
-    return max(map(len, _items_by_tag(rows).values()), default=0)
-
-
-def _by_title(
-    files: Sequence[ItemFile],
-    columns: ItemColumns,
-    outside: Sequence[NamedRows],
-    rated: Ids,
-    encoder: Encoder | str | None,
-) -> ItemTable | None:
-    """Return the table with titles as ids, if ratings are by title, or None."""
-    titled: list[ItemFile] = []
-    for file in files:
-        position = file.position("title", columns.title)
-        if position is None:
-            return None
-        titled.append(replace(file, id_column=position))
-        if len(set(titled[-1].ids)) < len(file.rows):
-            return None  # two items of one title
-    if not titled:
-        return None
-    table = ItemTable.from_files(titled, columns, outside, rated, encoder)
-    if not any(str(i) in table.order for i in rated.tolist()):
-        return None
-    LOG.info("ratings are by title: titles are the ids of the items")
-    return table
 
 
 def _typed(keys: list[str], rated: Ids | None, bad: BadLines) -> Ids:
