@@ -91,8 +91,7 @@ def test_all_users_from_candidates(run, data, in_shop):
 
 
 def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):
-    cost = import_module("prefmover.search.cost")
-    monkeypatch.setattr(cost, "LARGE", 10)
+    monkeypatch.setattr(import_module("prefmover.cli.neighbors"), "LARGE", 10)
     code, _, err = run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")
     assert code == 0
     (line,) = (line for line in err.splitlines() if "--method candidates" in line)

@@ -13,7 +13,8 @@ import pytest
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, everybody
-from prefmover.search import candidates, nearest
+from prefmover.search import nearest
+from prefmover.search.candidates import Limits, candidate_search
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
@@ -107,15 +108,15 @@ def removing(cluster, total):
     return Once(lambda: cluster.remove_node(node, allow_graceful=False), total)
 
 
-def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, monkeypatch, tmp_path):
+def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path):
     here = nearest(index.data, 7, method="candidates", recall=0.9)
-    monkeypatch.setattr(candidates, "BLOCK_QUERIES", 30)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
-    options = {"method": "candidates", "recall": 0.9, "executor": executor}
-    there = nearest(index.data, 7, **options, checkpoint=tmp_path, progress=progress)
+    there, recall = candidate_search(
+        index, np.arange(360), 7, 0.9, 0, executor, tmp_path, progress=progress, limits=Limits(block=30)
+    )
     assert progress.acted
     assert_same(there, here)
-    assert there.recall == here.recall
+    assert recall == here.recall
     cluster.wait_for_nodes()
     again = nearest(index.data, 7, method="candidates", recall=0.9, checkpoint=tmp_path)  # resumed on threads
     assert_same(again, here)

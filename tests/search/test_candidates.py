@@ -13,11 +13,13 @@ from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures.pmd import distances, distances_from
+from prefmover.search import NeighborIndex, candidates, shortlist
 from prefmover.search import _candidates as kernels
-from prefmover.search import candidates, shortlist
+from prefmover.search.candidates import Limits, candidate_search
 from prefmover.search.distributed import NeighborCheckpoint
 from prefmover.search.embedding import Embedding, embed, nearest_vectors
 from prefmover.search.recall import Recall, recall_of_lists, wilson
+from prefmover.search.result import NeighborPositions
 from tests.messages import names
 from tests.oracles import recall as twin
 from tests.search.test_nearest import assert_same
@@ -51,9 +53,7 @@ def lazy(crowd):
 
 def recall_of(found, exact):
     """Return the recall of every query."""
-    return np.array(
-        [recall_of_lists((a.users, a.values), (b.users, b.values)) for a, b in zip(found, exact, strict=True)]
-    )
+    return np.array([recall_of_lists(a.values, b.values) for a, b in zip(found, exact, strict=True)])
 
 
 def test_every_distance_is_exact(crowd, found):
@@ -77,27 +77,27 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
     assert exact.recall is None
 
 
-def test_threads_blocks_and_shards_change_nothing(crowd, found, monkeypatch):
-    monkeypatch.setattr(candidates, "BLOCK_QUERIES", 60)
-    again = nearest(
-        crowd, K, method="candidates", recall=0.9, executor=LocalExecutor(1, shard_bytes=30_000), seed=0
-    )
+def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
+    """Return a search with other limits: lists by position, and the recall."""
+    index, executor = NeighborIndex(data), executor or LocalExecutor(2)
+    return candidate_search(index, users, K, recall, 0, executor, folder, limits=Limits(**limits))
+
+
+def test_threads_blocks_and_shards_change_nothing(crowd, found):
+    again, recall = limited(crowd, np.arange(500), LocalExecutor(1, shard_bytes=30_000), block=60)
     assert_same(again, found)
-    assert again.recall == found.recall
+    assert recall == found.recall
 
 
-def test_large_users_are_laid_out_in_parts(lazy, monkeypatch):
-    options = {"users": range(80), "method": "candidates", "recall": 0.9}
-    whole = nearest(lazy, K, **options)
-    monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
-    assert_same(nearest(lazy, K, **options), whole)
+def test_large_users_are_laid_out_in_parts(lazy):
+    whole = nearest(lazy, K, range(80), method="candidates", recall=0.9)
+    assert_same(limited(lazy, np.arange(80), layout_bytes=6000)[0], whole)
 
 
-def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
+def test_a_shortlist_of_nobody_is_one_empty_part(lazy):
     """Few queries may have no neighbors of neighbors."""
-    monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
     everyone = shortlist.Population.from_preferences(lazy.preferences, None)
-    comparison = shortlist.Comparison(lazy.geometry, everyone, 0)
+    comparison = shortlist.Comparison(lazy.geometry, everyone, 0, layout_bytes=6000)
     assert list(comparison.parts(np.empty(0, np.int64), 2)) == [slice(0, 0)]
 
 
@@ -147,20 +147,25 @@ def test_one_user_and_equal_users():
         assert_same(nearest(data, 4, method="candidates"), nearest(data, 4))  # ties go to earlier users
 
 
-def test_neighbors_of_neighbors_find_more(crowd, exact, monkeypatch):
-    monkeypatch.setattr(candidates, "MOST_SCREENED", 14)
+def test_neighbors_of_neighbors_find_more(crowd, exact):
     shares = []
     for rounds in (0, 4):
-        monkeypatch.setattr(candidates, "MOST_ROUNDS", rounds)
         with pytest.warns(RecallWarning, match=names(0.999)):
-            found = nearest(crowd, K, method="candidates", recall=0.999)
-        assert not found.recall.reached
-        shares.append(recall_of(found, exact).mean())
+            found, recall = limited(crowd, np.arange(500), recall=0.999, screened=14, rounds=rounds)
+        assert not recall.reached
+        lists = [recall_of_lists(found.row(u)[1], one.values) for u, one in enumerate(exact)]
+        shares.append(np.mean(lists))
     assert shares[1] > shares[0] + 0.1
 
 
+def test_the_warning_points_at_the_caller(crowd, monkeypatch):
+    monkeypatch.setattr(Recall, "reached", False)
+    with pytest.warns(RecallWarning) as warned:
+        nearest(crowd, K, range(9), method="candidates", recall=0.9)
+    assert warned[0].filename == __file__
+
+
 def test_a_killed_run_resumes(crowd, found, tmp_path, monkeypatch):
-    monkeypatch.setattr(candidates, "BLOCK_QUERIES", 100)
     save, saved = NeighborCheckpoint.save, []
 
     def failing(self, *part):
@@ -175,13 +180,15 @@ def test_a_killed_run_resumes(crowd, found, tmp_path, monkeypatch):
     while True:
         runs += 1
         try:
-            again = nearest(crowd, K, n_threads=1 + runs % 2, **options)
+            again, recall = limited(
+                crowd, np.arange(500), LocalExecutor(1 + runs % 2), folder=tmp_path, block=100
+            )
             break
         except KeyboardInterrupt:
             pass
     assert 3 < runs < 20
     assert_same(again, found)
-    assert again.recall == found.recall
+    assert recall == found.recall
     n = len(saved)
     assert_same(nearest(crowd, K, **options), found)
     assert len(saved) == n  # everything was there
@@ -307,14 +314,14 @@ def test_pairs_are_joined_to_both_sides(crowd):
         users = rng.permutation(n)[:20]
         rows = [np.setdiff1d(rng.choice(n, 7, replace=False), [u]) for u in users]
         part = [(row, rng.integers(0, 9, row.size) / 8) for row in rows]
-        lists.join(users, candidates.NeighborPositions.from_lists(part, candidates.SearchStats()))
+        lists.join(users, NeighborPositions.from_lists(part, candidates.SearchStats()))
         for u, (others, values) in zip(users.tolist(), part, strict=True):
             for v, value in zip(others.tolist(), values.tolist(), strict=True):
                 for a, b in ((u, v), (v, u)):
                     if a in best:
                         known = {**best[a], b: max(value, best[a].get(b, 0.0))}
                         best[a] = dict(sorted(known.items(), key=lambda pair: (pair[1], pair[0]))[:most])
-    got = lists.positions(candidates.SearchStats())
+    got = NeighborPositions.from_table(lists.users, lists.values, lists.counts)
     for u, expected in best.items():
         others, values = got.row(row_of[u])
         assert dict(zip(others.tolist(), values.tolist(), strict=True)) == expected
@@ -333,17 +340,16 @@ def test_the_interval_covers_the_truth():
     everyone = rng.binomial(10, each) / 10
     covered = 0
     for _ in range(400):
-        said = Recall.of(rng.choice(everyone, 200, replace=False), 10, everyone.size, 0.9)
+        said = Recall.from_sample(rng.choice(everyone, 200, replace=False), 10, everyone.size, 0.9)
         covered += said.low <= everyone.mean() <= said.high
     assert 0.92 <= covered / 400 <= 0.99
 
 
 def test_recall_of_ties_and_of_everyone():
-    a, b = np.array([1, 2]), np.array([1, 9])
-    assert recall_of_lists((a, np.array([0.1, 0.2])), (b, np.array([0.1, 0.2]))) == 1  # equally far
-    assert recall_of_lists((a[:0], np.empty(0)), (b, np.array([0.1, 0.2]))) == 0
-    assert recall_of_lists((a[:0], np.empty(0)), (b[:0], np.empty(0))) == 1
-    everyone = Recall.of(np.array([1.0, 0.5]), 2, 2, 0.5)
+    exact, none = np.array([0.1, 0.2]), np.empty(0)
+    assert [recall_of_lists(*pair) for pair in ((exact, exact), (none, exact), (none, none))] == [1, 0, 1]
+    assert recall_of_lists(np.array([0.2, 0.2, 0.2]), exact) == 1  # equally far
+    everyone = Recall.from_sample(np.array([1.0, 0.5]), 2, 2, 0.5)
     assert (everyone.low, everyone.high) == (0.75, 0.75)
     assert everyone.to_dict() == {
         "recall": 0.75, "low": 0.75, "high": 0.75, "queries": 2, "asked": 0.5, "reached": True,

@@ -14,7 +14,7 @@ FIRST_STEP, SHORTER = 0.3, 0.82
 LEAST_BOUND = 512.0  # by which it is multiplied, at least; coarse
 # Steps end at this multiple of the limit plus one unit, which is more than the margins of `exceeds`.
 BEYOND = 1.0 + 1e-8
-# Least imbalance of an item, in multiples of its mass: few items are demanded by many.
+# Lower clip of an item's imbalance, relative to its mass.
 LEAST_IMBALANCE = -3.0
 MOST = 2**15 - 4  # numbers of rows and columns are kept in 16 bits
 

@@ -2,7 +2,7 @@
 
 ::
 
-    a sample of queries, searched exactly ─► effort: how many candidates it takes for the recall asked for
+    a sample of queries, searched exactly ─► breadth: how many candidates it takes for the recall asked for
           │
     1. shortlists   nearest vectors ─ estimates ─ close bounds        shortlist.py, embedding.py
           │         each pair goes into the lists of both users
@@ -22,19 +22,19 @@ import logging
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._format import counted
 from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.data.csr import entries_of_rows
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, run_blocks
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
@@ -44,40 +44,37 @@ from prefmover.search.index import NeighborIndex
 from prefmover.search.recall import Recall, recall_of_lists
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shortlist import (
+    LAYOUT_BYTES,
     Breadth,
     Comparison,
-    Graph,
     OwnedPairs,
     Population,
     shortlist_block,
+    single_precision,
     solve_block,
 )
 
 logger = logging.getLogger("prefmover")
+_candidates = LazyModule("prefmover.search._candidates")
 
 MEASURED = 200  # queries whose recall is measured
-TUNED = 100  # other queries, which decide the effort
-MOST_SCREENED = 4096
+TUNED = 100  # other queries, which decide the breadth
 MOST_CLIMBED = 512
 LEAST_CLIMBED = 2  # times k
-MOST_ROUNDS = 4
 KEPT = 3  # times k
-SPARE = 0.6  # the effort aims at this part of the loss that is allowed
+SPARE = 0.6  # the breadth aims at this part of the loss that is allowed
 GAIN = 0.001  # recall that a round must add for another one
 FITTED = 48  # pairs of each tuned query to which estimates are fitted
-BLOCK_QUERIES = 2000
 DISK_BYTES = 40  # per entry of a list, over all steps
 
 
-Arguments: TypeAlias = Callable[[Any, Any, Any, Ints], tuple[Any, ...]]
-"""From geometry, users, graph and the rows of a block to the function of its task, and its arguments."""
+class Limits(NamedTuple):
+    """Limits of a search: users in a block, candidates of a user, rounds, bytes of distances at a time."""
 
-
-class Found(NamedTuple):
-    """The lists of a search, and their recall."""
-
-    lists: NeighborPositions
-    recall: Recall
+    block: int = 2000
+    screened: int = 4096
+    rounds: int = 4
+    layout_bytes: int = LAYOUT_BYTES
 
 
 def candidate_search(
@@ -91,33 +88,23 @@ def candidate_search(
     *,
     n_threads: int | None = None,
     progress: Progress | None = None,
-) -> Found:
-    """Return the k nearest users of each query, by position, among candidates; see the module."""
-    search = _CandidateSearch(index, np.unique(users), k, recall, seed, executor, n_threads, progress)
-    folder = None if folder is None else Path(folder)
-    search.check()
-    lists, measured = search.run(folder)
-    row_of = search.row_of
-    found = NeighborPositions.from_lists((lists.row(row_of[u]) for u in users.tolist()), lists.stats)
+    limits: Limits = Limits(),  # noqa: B008 - immutable
+) -> tuple[NeighborPositions, Recall]:
+    """Return the k nearest users of each query, by position, among candidates; and their recall.
+
+    See the module.
+    """
+    search = _CandidateSearch(index, np.unique(users), k, recall, seed, executor, n_threads, progress, limits)
+    lists, measured = search.run(None if folder is None else Path(folder))
     if not measured.reached:
         warnings.warn(
             f"recall is {measured}; that is less than the {recall:g} that was asked for, with "
             f"{search.breadth.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
             'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
             RecallWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
-    return Found(found, measured)
-
-
-class _Step(NamedTuple):
-    """A step in blocks: its users, what each of them costs, and a function that makes the task of a block."""
-
-    name: str
-    rows: Ints
-    costs: Ints
-    arguments: Arguments
-    graph: Graph | None = None
+    return lists.take(search.row_of[users]), measured
 
 
 class _Lists:
@@ -130,9 +117,7 @@ class _Lists:
 
     def join(self, rows: Ints, part: NeighborPositions) -> None:
         """Put the pairs of some users into the lists of both sides."""
-        from prefmover.search import _candidates as kernels
-
-        kernels.join(
+        _candidates.join(
             rows, part.indptr, part.neighbors, part.values, self.row_of, self.users, self.values, self.counts
         )
 
@@ -141,39 +126,42 @@ class _Lists:
         """Which entries are filled."""
         return np.arange(self.users.shape[1]) < self.counts[:, None]
 
-    def positions(self, stats: SearchStats) -> NeighborPositions:
-        """Return the lists as CSR."""
-        indptr = np.concatenate(([0], np.cumsum(self.counts)))
-        return NeighborPositions(indptr, self.users[self.filled], self.values[self.filled], stats)
+
+class _Trial(NamedTuple):
+    """A query of the sample, and the users with the nearest vectors.
+
+    Some of them, near and far, are ``picked``, and solved. ``ranks`` are those of the true neighbors in the
+    order of vectors.
+    """
+
+    users: Ints
+    features: Floats
+    picked: Ints
+    distances: Floats
+    ranks: Ints
 
 
+@dataclass(eq=False)
 class _CandidateSearch:
     """One search among candidates."""
 
-    def __init__(
-        self,
-        index: NeighborIndex,
-        rows: Ints,
-        k: int,
-        recall: float,
-        seed: int,
-        executor: Executor,
-        n_threads: int | None,
-        progress: Progress | None,
-    ) -> None:
-        self.index, self.rows, self.k, self.recall, self.seed = index, rows, k, recall, seed
-        self.executor, self.n_threads, self.progress = executor, n_threads, progress
-        n = index.data.n_users
-        self.row_of = np.full(n, -1)
-        self.row_of[rows] = np.arange(rows.size)
-        self.kept = min(KEPT * k + 8, max(n - 1, 1))
-        self.breadth, self.rounds = Breadth(0, 0, k, self.kept), 0
-        self.stats = SearchStats()
-        self.aim = 1.0 - SPARE * (1.0 - recall)
+    index: NeighborIndex
+    rows: Ints
+    k: int
+    recall: float
+    seed: int
+    executor: Executor
+    n_threads: int | None
+    progress: Progress | None
+    limits: Limits
 
-    def check(self) -> None:
-        """Raise an error if there is not enough memory."""
+    def __post_init__(self) -> None:
         n, n_rows, geometry = self.index.data.n_users, self.rows.size, self.index.geometry
+        self.row_of = np.full(n, -1)
+        self.row_of[self.rows] = np.arange(n_rows)
+        self.kept = min(KEPT * self.k + 8, max(n - 1, 1))
+        self.breadth, self.rounds, self.stats = Breadth(0, 0, self.k, self.kept), 0, SearchStats()
+        self.aim = 1.0 - SPARE * (1.0 - self.recall)
         d = min(128, 64 if geometry.vectors is None else geometry.vectors.shape[1]) + 32
         need = 10 * n * d + 60 * n_rows * self.kept + 16 * self.index.data.ratings.n_ratings
         what = f"candidates for {n_rows:,} of {n:,} users"
@@ -181,9 +169,6 @@ class _CandidateSearch:
 
     def run(self, folder: Path | None) -> tuple[NeighborPositions, Recall]:
         """Search; return the list of each row, and the recall."""
-        from prefmover.execution.jit import announce_compilation
-
-        announce_compilation()
         self.index.prepare(self.rows.size, self.n_threads)
         if folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
@@ -196,20 +181,28 @@ class _CandidateSearch:
         place = None if folder is None else folder / "sample"
         exact = search_blocks(self.index, sample, self.k, self.executor, place, progress=self.progress)
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
-        truth = {u: exact.row(a) for a, u in enumerate(sample.tolist())}
+        places = np.searchsorted(sample, tuned)
+        nearest = {u: exact.row(a)[0] for u, a in zip(tuned.tolist(), places, strict=True)}
         everyone = self.index.data.preferences
         self.population = Population.from_preferences(
             everyone, embed(everyone, self.index.geometry, self.seed)
         )
-        coefficients = self._tune(tuned, truth)
-        lists = self._shortlists(coefficients, tuned, truth)
-        found = self._solve(lists).positions(self.stats)
-        recalls = [recall_of_lists(found.row(self.row_of[u]), truth[u]) for u in measured.tolist()]
+        coefficients, self.breadth = self._tune(nearest)
+        logger.info(
+            "prefmover: each user is compared with %s, and the likeliest %s closely",
+            *(f"{number:,}" for number in (self.breadth.screened, self.breadth.climbed)),
+        )
+        solved = self._solve(self._shortlists(coefficients, nearest))
+        found = NeighborPositions.from_table(solved.users, solved.values, solved.counts, self.stats)
+        recalls = [
+            recall_of_lists(found.row(self.row_of[u])[1], exact.row(a)[1])
+            for u, a in zip(measured, np.searchsorted(sample, measured), strict=True)
+        ]
         population = int(np.count_nonzero(everyone.total[self.rows]))
-        return found, Recall.of(np.array(recalls), self.k, population, self.recall)
+        return found, Recall.from_sample(np.array(recalls), self.k, population, self.recall)
 
     def _samples(self) -> tuple[Ints, Ints]:
-        """Return the queries whose recall is measured, and those that decide the effort.
+        """Return the queries whose recall is measured, and those that decide the breadth.
 
         They overlap only if there are few queries.
         """
@@ -219,92 +212,79 @@ class _CandidateSearch:
         tuned = rest if rest.size >= min(TUNED, eligible.size) else eligible
         return np.sort(measured), np.sort(tuned[:TUNED])
 
-    def _tune(self, tuned: Ints, truth: dict[int, tuple[Ints, Floats]]) -> Floats:
-        """Fit estimates to exact distances of the sample, and set the effort; return the coefficients."""
-        from prefmover.search import _candidates as kernels
+    def _tune(self, nearest: dict[int, Ints]) -> tuple[Floats, Breadth]:
+        """Return the coefficients of the estimates, and the breadth, for queries with known neighbors."""
+        screened = min(self.limits.screened, self.index.data.n_users - 1)
+        vectors, trials = single_precision(self.index.geometry), dict[int, _Trial]()
 
-        embedding, population, geometry = self.population.embedding, self.population, self.index.geometry
-        screened = min(MOST_SCREENED, self.index.data.n_users - 1)
-        designs: list[Floats] = [np.empty((0, N_FEATURES))] * tuned.size
-        distances: list[Floats] = [np.empty(0)] * tuned.size
-        features: list[Floats] = [np.empty((0, N_FEATURES))] * tuned.size
-        ranks = [np.empty(0, np.int64)] * tuned.size
-        chosen = [np.empty(0, np.int64)] * tuned.size
+        def work(u: int) -> None:
+            comparison = Comparison(
+                self.index.geometry, self.population, u, vectors, self.limits.layout_bytes
+            )
+            trials[u] = self._try(comparison, nearest[u], screened)
 
-        def work(a: int) -> None:
-            u = int(tuned[a])
-            scores = embedding.scores(u)
-            some, comparison = nearest_vectors(scores, screened), Comparison(geometry, population, u)
-            gaps, none = embedding.gaps(u, scores[some]), np.zeros(N_FEATURES)
-            bounds, design = comparison.estimates(some, gaps, none, design=True)
-            order = np.argsort(bounds, kind="stable")
-            near, far = order[: 8 * self.k : max(1, 8 * self.k // (FITTED // 2))], order[8 * self.k :]
-            picked = np.concatenate((near, far[:: max(1, far.size // (FITTED // 2))]))
-            designs[a], features[a], chosen[a] = design[picked], design, some
-            users, solved, _ = comparison.solve(np.sort(some[picked]), np.full(picked.size, np.inf))
-            distances[a] = solved[np.argsort(users)][np.argsort(np.argsort(some[picked]))]
-            ranks[a] = np.empty(truth[u][0].size, np.int64)
-            kernels.ranks_of(truth[u][0], scores, ranks[a])
-
-        run(work, range(tuned.size), n_threads=self.n_threads)
-        X, y = (
-            np.concatenate([np.empty((0, N_FEATURES)), *designs]),
-            np.concatenate([np.empty(0), *distances]),
+        run(work, nearest, n_threads=self.n_threads)
+        in_order = [trials[u] for u in nearest]
+        X = np.concatenate([np.empty((0, N_FEATURES)), *(trial.features[trial.picked] for trial in in_order)])
+        y = np.concatenate([np.empty(0), *(trial.distances for trial in in_order)])
+        coefficients = fit_polynomial(X, y) if len(y) >= 4 * N_FEATURES else np.zeros(N_FEATURES)
+        none = np.empty(0, np.int64)
+        by_vector = np.concatenate([none, *(trial.ranks for trial in in_order)])
+        by_estimate = np.concatenate(
+            [none, *(self._ranks(trials[u], coefficients, nearest[u]) for u in nearest)]
         )
-        coefficients = np.zeros(N_FEATURES)
-        if len(y) >= 4 * N_FEATURES:
-            coefficients = fit_polynomial(X, y)
-        by_vector, by_estimate = np.concatenate([np.empty(0, np.int64), *ranks]), []
-        for a, u in enumerate(tuned.tolist()):
-            values = evaluate_polynomial(features[a], coefficients)
-            order = np.argsort(values, kind="stable")
-            place = np.full(self.index.data.n_users, self.index.data.n_users)
-            place[chosen[a][order]] = np.arange(order.size)
-            by_estimate.append(place[truth[u][0]])
-        lost = 1.0 - self.aim
-        self.breadth = Breadth(
-            _enough(by_vector, lost, 8 * self.k, screened),
-            _enough(
-                np.concatenate([np.empty(0, np.int64), *by_estimate]),
-                lost,
-                LEAST_CLIMBED * self.k,
-                MOST_CLIMBED,
-            ),
-            self.k,
-            self.kept,
-        )
-        logger.info(
-            "prefmover: each user is compared with %s, and the likeliest %s closely",
-            *(f"{number:,}" for number in (self.breadth.screened, self.breadth.climbed)),
-        )
-        return coefficients
+        k, lost = self.k, 1.0 - self.aim
+        climbed = _enough(by_estimate, lost, LEAST_CLIMBED * k, MOST_CLIMBED)
+        return coefficients, Breadth(_enough(by_vector, lost, 8 * k, screened), climbed, k, self.kept)
 
-    def _shortlists(self, coefficients: Floats, tuned: Ints, truth: dict[int, tuple[Ints, Floats]]) -> _Lists:
+    def _try(self, query: Comparison, nearest: Ints, screened: int) -> _Trial:
+        """Compare a query with the nearest vectors; solve some of the likeliest, and some of the others."""
+        embedding = self.population.embedding
+        scores = embedding.scores(query.u)
+        users = nearest_vectors(scores, screened)
+        gaps = embedding.gaps(query.u, scores[users])
+        bounds, features = query.estimates(users, gaps, np.zeros(N_FEATURES), design=True)
+        order = np.argsort(bounds, kind="stable")
+        head, half = 8 * self.k, FITTED // 2
+        others = order[head:]
+        near, far = order[: head : max(1, head // half)], others[:: max(1, others.size // half)]
+        picked = np.concatenate([near, far])
+        solved, distances, _ = query.solve(np.sort(users[picked]), np.full(picked.size, np.inf))
+        by_user = np.argsort(solved)
+        distances = distances[by_user][np.searchsorted(solved[by_user], users[picked])]
+        ranks = np.empty(nearest.size, np.int64)
+        _candidates.ranks_of(nearest, scores, ranks)
+        return _Trial(users, features, picked, distances, ranks)
+
+    def _ranks(self, trial: _Trial, coefficients: Floats, nearest: Ints) -> Ints:
+        """Return the ranks of users in the order of estimates; the last rank if they were not compared."""
+        order = np.argsort(evaluate_polynomial(trial.features, coefficients), kind="stable")
+        ranks = np.full(self.index.data.n_users, self.index.data.n_users)
+        ranks[trial.users[order]] = np.arange(order.size)
+        return ranks[nearest]
+
+    def _shortlists(self, coefficients: Floats, nearest: dict[int, Ints]) -> _Lists:
         """Return the shortlists: from vectors, then from neighbors of neighbors."""
         lists = _Lists(self.row_of, self.rows.size, self.kept)
+        sizes = self.index.data.preferences.counts[self.rows]
         graph, before = None, -1.0
         while True:
-            sizes = np.diff(self.index.data.preferences.indptr)[self.rows]
-            task = _Step(f"shortlists-{self.rounds}", self.rows, sizes, self._shortlist(coefficients), graph)
-            for rows, part in self._run(task):
+            parts = self._run(
+                f"shortlists-{self.rounds}", self.rows, sizes, shortlist_block,
+                lambda rows: (coefficients, self.breadth, rows), graph,
+            )  # fmt: skip
+            for rows, part in parts:
                 lists.join(rows, part)
-            within = [np.isin(truth[u][0], lists.users[self.row_of[u]]).mean() if truth[u][0].size else 1.0
-                      for u in tuned.tolist()]  # fmt: skip
-            now = float(np.mean(within)) if within else 1.0
+            found = [np.isin(users, lists.users[self.row_of[u]]).mean() if users.size else 1.0
+                     for u, users in nearest.items()]  # fmt: skip
+            now = float(np.mean(found)) if found else 1.0
             logger.debug("prefmover: %.4f of the sample's neighbors after %d rounds", now, self.rounds)
-            if now >= self.aim or self.rounds == MOST_ROUNDS or now - before < GAIN:
+            if now >= self.aim or self.rounds == self.limits.rounds or now - before < GAIN:
                 return lists
             self.rounds += 1
             before = now
-            everyone = np.full((self.index.data.n_users, self.kept), -1, np.int32)
-            everyone[self.rows] = lists.users
-            graph = Graph(everyone)
-
-    def _shortlist(self, coefficients: Floats) -> Arguments:
-        def arguments(geometry: Any, population: Any, graph: Any, rows: Ints) -> tuple[Any, ...]:
-            return shortlist_block, geometry, population, coefficients, self.breadth, rows, graph
-
-        return arguments
+            graph = np.full((self.index.data.n_users, self.kept), -1, np.int32)
+            graph[self.rows] = lists.users
 
     def _solve(self, lists: _Lists) -> _Lists:
         """Return the exact lists: the first k of each shortlist are solved, then those that may be nearer."""
@@ -317,7 +297,7 @@ class _CandidateSearch:
             chosen = head if number == 0 else lists.filled & (lists.values <= reach[:, None])
             keys = np.setdiff1d(self._keys(lists, chosen), solved, assume_unique=True)
             solved = np.union1d(solved, keys)
-            for owners, part in self._run(self._pairs(f"solved-{number}", keys, reach)):
+            for owners, part in self._solve_pairs(f"solved-{number}", keys, reach):
                 found.join(owners, part)
         return found
 
@@ -328,8 +308,8 @@ class _CandidateSearch:
         v = lists.users[chosen]
         return np.unique(np.minimum(u, v) * n + np.maximum(u, v))
 
-    def _pairs(self, name: str, keys: Ints, reach: Floats) -> _Step:
-        """Return the step that solves pairs. A pair's distance matters up to the farther reach of the two."""
+    def _solve_pairs(self, name: str, keys: Ints, reach: Floats) -> list[tuple[Ints, NeighborPositions]]:
+        """Solve pairs. The distance of a pair matters up to the farther reach of the two."""
         n = self.index.data.n_users
         first, second = keys // n, keys % n
         everyone = np.full(n, -np.inf)
@@ -340,26 +320,32 @@ class _CandidateSearch:
         order = np.lexsort((other, owner))
         owner, other, limits = owner[order], other[order], limits[order]
         owners, starts = np.unique(owner, return_index=True)
-        indptr = np.append(starts, owner.size)
-        lengths = np.diff(self.index.data.preferences.indptr)
-        cost = np.add.reduceat(lengths[owner] * lengths[other], starts) if owner.size else starts
+        pairs = OwnedPairs(np.append(starts, owner.size), owners, other, limits)
+        lengths = self.index.data.preferences.counts
+        costs = np.add.reduceat(lengths[owner] * lengths[other], starts) if owner.size else starts
+        return self._run(
+            name, owners, costs, solve_block, lambda rows: (pairs.take(np.searchsorted(owners, rows)),)
+        )
 
-        def arguments(geometry: Any, population: Any, _: Any, rows: Ints) -> tuple[Any, ...]:
-            at = np.searchsorted(owners, rows)
-            _, entries = entries_of_rows(indptr, at)
-            ends = np.concatenate(([0], np.cumsum(np.diff(indptr)[at])))
-            return solve_block, geometry, population, OwnedPairs(rows, ends, other[entries], limits[entries])
+    def _run(
+        self,
+        name: str,
+        rows: Ints,
+        costs: Ints,
+        function: Callable[..., NeighborPositions],
+        arguments: Callable[[Ints], tuple[Any, ...]],
+        *shared: Any,
+    ) -> list[tuple[Ints, NeighborPositions]]:
+        """Run a step, or read what is finished of it; return the part of each block of rows, in order.
 
-        return _Step(name, owners, cost, arguments)
-
-    def _run(self, step: _Step) -> list[tuple[Ints, NeighborPositions]]:
-        """Run a step, or read what is finished of it; return the part of each block, in order."""
+        A task gets geometry, population and what is shared, then the arguments of its rows.
+        """
         checkpoint, data = None, self.index.data
-        least = max(self.executor.slots, -(-step.rows.size // BLOCK_QUERIES))
+        least = max(self.executor.slots, -(-rows.size // self.limits.block))
         if self.folder is not None:
-            checkpoint = NeighborCheckpoint(self.folder / step.name, data.ratings, data.n_users)
-            least = checkpoint.claim({"step": step.name}, least)
-        blocks = [step.rows[block] for block in divide_queries(step.costs, 1, least)]
+            checkpoint = NeighborCheckpoint(self.folder / name, data.ratings, data.n_users)
+            least = checkpoint.claim({"step": name}, least)
+        blocks = [rows[block] for block in divide_queries(costs, 1, least)]
 
         def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
             executor, geometry = self.executor, self.index.geometry
@@ -368,13 +354,12 @@ class _CandidateSearch:
             n_bytes = held.nbytes + self.population.embedding.nbytes + 20 * data.ratings.n_ratings
             executor.begin(n_bytes, n_bytes)
             # Ids stay here: workers know items and users by position.
-            here = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
-            population = executor.share(self.population)
-            graph = None if step.graph is None else executor.share(step.graph)
+            positions = replace(geometry, items=np.arange(geometry.n_items))
+            values = [executor.share(value) for value in (positions, self.population, *shared)]
 
             def calls(number: int) -> Calls[NeighborPositions]:
-                function, *arguments = step.arguments(here, population, graph, blocks[number])
-                done = yield function, tuple(arguments)
+                own = arguments(blocks[number])
+                done = yield function, (*values, *own, self.limits.layout_bytes)
                 part: NeighborPositions = done.value
                 executor.summary.record(done.node, part.stats.seconds, part.stats.solved)
                 return part

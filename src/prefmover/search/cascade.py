@@ -10,8 +10,8 @@ Shared prices are good for the *mixture* of the likeliest candidates left, the m
 prices that maximize the sum of these users' bounds are those of the transport from the query to the mixture.
 It is solved for a systematic sample of the mixture's mass: the tail of rarely rated items counts, too.
 
-With a list for each of many items (nearest raters), hundreds of users are solved before all lists are full
-and give a limit. Until then, the distance at which a list is expected to end is what dual steps aim at.
+With a list for each of many items (nearest raters), hundreds of pairs are solved before every list is full
+and can prune. Until then, the distance at which a list is expected to end is what dual steps aim at.
 """
 
 import time

@@ -13,24 +13,27 @@ the estimated cost (its ratings times those of the users), heavy ones first. Fin
 the checkpoint. The division does not change any distance or neighbor, nor does the order of the tasks.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Ints, Progress
+from prefmover.data.csr import indptr_from_counts
 from prefmover.data.preferences import Preferences
 from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.items.geometry import ItemGeometry
-from prefmover.search.index import MANY, NeighborIndex
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import (
+    MANY,
     NO_TABLE,
     Exchange,
     Queries,
@@ -42,12 +45,15 @@ from prefmover.search.shard import (
     nearest_item_table,
 )
 
+if TYPE_CHECKING:
+    from prefmover.search.index import NeighborIndex
+
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
 LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end together
 BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 PAIR_BYTES = 24
 DISK_BYTES = 16  # per neighbor, in a checkpoint
-KNOWN_BYTES = 2**29  # memory for solved pairs that wait for the other side's task
+KNOWN_BYTES = 2**29
 
 
 def search_block(
@@ -96,22 +102,23 @@ def search_blocks(
     new: Ratings | None = None,
     progress: Progress | None = None,
     blocks: int | None = None,
+    known_bytes: int = KNOWN_BYTES,
 ) -> NeighborPositions:
     """Return the k nearest users of each query, by position, computed by an executor, block by block.
 
     A run that was killed resumes from the parts in its folder, with any executor. ``blocks`` is the least
-    number of blocks; by default there are as many as keep the executor busy to the end.
+    number of blocks; by default there are as many as keep the executor busy to the end. ``known_bytes`` is
+    the memory for solved pairs that wait for the other side's task.
     """
     rows = np.unique(users)
-    search = _BlockSearch(index, index.queries(new), rows, k, executor, progress)
+    search = _BlockSearch(index, index.queries(new), rows, k, executor, progress, known_bytes)
     least = blocks or executor.slots * max(2, LEAST_TASKS // len(search.ranges))
     checkpoint = None
     if folder is not None:
         checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
         description = {"k": int(k), "inputs": digest(index, rows)}
         least = checkpoint.claim(description, least, DISK_BYTES * rows.size * int(k))
-    lists, stats = search.run(checkpoint, least)
-    return NeighborPositions.from_lists((lists[user] for user in users.tolist()), stats)
+    return search.run(checkpoint, least).take(np.searchsorted(rows, users))
 
 
 def divide_users(
@@ -186,9 +193,9 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
             raise ValueError("it has different numbers of distances and neighbors")
         if len(stats["counts"]) != len(SearchStats().counts):
             raise ValueError("its statistics are not complete")
-        counts = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        counts = lists.value_lengths().to_numpy(zero_copy_only=False)
         part = NeighborPositions(
-            np.concatenate(([0], np.cumsum(counts))),
+            indptr_from_counts(counts),
             self.ratings.user_positions(lists.flatten().to_pylist()),
             distances.flatten().to_numpy(zero_copy_only=False),
             SearchStats(*stats["counts"], seconds=stats["seconds"]),
@@ -200,7 +207,7 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
         """Raise a ValueError unless a search could have made these lists."""
         if (part.counts > self.k).any():
             raise ValueError(f"a list has more than {self.k} neighbors")
-        owner = np.repeat(np.arange(part.counts.size), part.counts)
+        owner = part.rows()
         same = owner[1:] == owner[:-1]
         in_order = (part.values[1:] >= part.values[:-1]) | ~same
         if not (part.values >= 0).all() or np.isinf(part.values).any() or not in_order.all():
@@ -219,6 +226,7 @@ class _BlockSearch:
     k: int
     executor: Executor
     progress: Progress | None
+    known_bytes: int
 
     def __post_init__(self) -> None:
         rows, index, executor = self.rows, self.index, self.executor
@@ -227,24 +235,19 @@ class _BlockSearch:
         self.table_bytes = 2 * index.data.n_items if self.table else 0
         self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
 
-    def run(
-        self, checkpoint: NeighborCheckpoint | None, least: int
-    ) -> tuple[dict[int, tuple[Ints, Floats]], SearchStats]:
-        """Search in at least so many blocks; return the list of each query."""
+    def run(self, checkpoint: NeighborCheckpoint | None, least: int) -> NeighborPositions:
+        """Search in at least so many blocks; return the list of each row."""
         indptr = self.index.data.preferences.indptr
         most = max(int(indptr[stop] - indptr[start]) for start, stop in self.ranges)
-        sizes = np.diff(self.queries.preferences.indptr)[self.rows]
+        sizes = self.queries.preferences.counts[self.rows]
         self.blocks = [self.rows[chosen] for chosen in divide_queries(sizes, most, least)]
         parts = run_blocks(
             self.executor, self.blocks, self._start,
             tasks_per_block=len(self.ranges), checkpoint=checkpoint, progress=self.progress,
         )  # fmt: skip
-        lists = {
-            row: part.row(k)
-            for rows, part in zip(self.blocks, parts, strict=True)
-            for k, row in enumerate(rows.tolist())
-        }
-        return lists, sum((part.stats for part in parts), SearchStats())
+        lists = NeighborPositions.stack([NeighborPositions.empty(0), *parts])
+        in_order = lists.take(np.argsort(np.concatenate([self.rows[:0], *self.blocks])))
+        return replace(in_order, stats=sum((part.stats for part in parts), SearchStats()))
 
     def _start(self, parts: Mapping[int, NeighborPositions]) -> Callable[[int], Calls[NeighborPositions]]:
         """Share what tasks read; return a function from the number of a block to its tasks."""
@@ -259,7 +262,7 @@ class _BlockSearch:
             executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE
             for shard in shards
         ]
-        known = _KnownPairs(self.blocks, self.ranges, queries.positions)
+        known = _KnownPairs(self.blocks, self.ranges, queries.positions, self.known_bytes)
         for number, part in parts.items():
             positions = np.repeat(queries.positions[self.blocks[number]], part.counts)
             known.add(SolvedPairs(positions, part.neighbors, part.values))
@@ -275,7 +278,7 @@ class _BlockSearch:
                 improved, solved = done.value
                 executor.summary.record(done.node, improved.stats.seconds, improved.stats.solved)
                 known.add(solved)
-                lists = improved._replace(stats=lists.stats + improved.stats)
+                lists = replace(improved, stats=lists.stats + improved.stats)
             return lists
 
         return calls
@@ -295,7 +298,9 @@ class _BlockSearch:
 class _KnownPairs:
     """Distances solved from one side, waiting for the task of the other side."""
 
-    def __init__(self, blocks: list[Ints], ranges: list[tuple[int, int]], positions: Ints) -> None:
+    def __init__(
+        self, blocks: list[Ints], ranges: list[tuple[int, int]], positions: Ints, most_bytes: int
+    ) -> None:
         self.block_of = np.full(int(positions.max(initial=-1)) + 1, -1)  # empty if all queries are new
         for number, rows in enumerate(blocks):
             if self.block_of.size:
@@ -303,7 +308,7 @@ class _KnownPairs:
         self.starts = np.array([start for start, _ in ranges])
         self.waiting: dict[tuple[int, int], list[SolvedPairs]] = {}
         self.taken: set[tuple[int, int]] = set()
-        self.bytes = 0
+        self.bytes, self.most_bytes = 0, most_bytes
 
     def add(self, solved: SolvedPairs) -> None:
         """Keep pairs for the tasks that can use them: those in which the two users have changed roles."""
@@ -317,7 +322,7 @@ class _KnownPairs:
         for part in np.split(np.arange(order.size), edges) if order.size else ():
             key = int(tasks[0, part[0]]), int(tasks[1, part[0]])
             size = PAIR_BYTES * part.size
-            if key[0] >= 0 and key not in self.taken and self.bytes + size <= KNOWN_BYTES:
+            if key[0] >= 0 and key not in self.taken and self.bytes + size <= self.most_bytes:
                 self.waiting.setdefault(key, []).append(pairs.take(order[part]))
                 self.bytes += size
 

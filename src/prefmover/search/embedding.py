@@ -19,7 +19,10 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
+from prefmover.execution.lazy import LazyModule
 from prefmover.items.geometry import ItemGeometry
+
+_candidates = LazyModule("prefmover.search._candidates")
 
 MOST_DIMENSIONS = 128  # longer item vectors are projected
 LANDMARKS = 64  # items that stand in for vectors, in a geometry that has only distances
@@ -49,20 +52,19 @@ class Embedding:
     @classmethod
     def from_vectors(cls, vectors: npt.NDArray[np.float32], exists: npt.NDArray[np.bool_]) -> Embedding:
         """Return the embedding of vectors (users, d), of the users that exist."""
-        from prefmover.search._candidates import NOBODY, TILE
-
         n, d = vectors.shape
+        tile, nobody = _candidates.TILE, _candidates.NOBODY
         centered = vectors - vectors[exists].mean(axis=0, dtype=np.float64).astype(np.float32)
         centered[~exists] = 0.0
         longest = float(np.sqrt(np.einsum("ud,ud->u", centered, centered).max(initial=0.0)))
         step = longest / LONGEST if longest > 0 else 1.0
-        count = -(-n // TILE)
-        padded = np.zeros((count * TILE, -(-max(d, 1) // 4) * 4), np.int16)
+        count = -(-n // tile)
+        padded = np.zeros((count * tile, -(-max(d, 1) // 4) * 4), np.int16)
         padded[:n, :d] = np.rint(centered / step)
-        square = np.full(count * TILE, NOBODY, np.int32)
+        square = np.full(count * tile, nobody, np.int32)
         lengths = np.einsum("ud,ud->u", padded, padded, dtype=np.int32)
         square[:n][exists] = lengths[:n][exists]
-        tiles = np.ascontiguousarray(padded.reshape(count, TILE, -1).transpose(0, 2, 1))
+        tiles = np.ascontiguousarray(padded.reshape(count, tile, -1).transpose(0, 2, 1))
         return cls(frozen(tiles), frozen(square), step)
 
     @property
@@ -72,12 +74,10 @@ class Embedding:
 
     def scores(self, u: int) -> npt.NDArray[np.int32]:
         """Return the order of all users as seen from u: |y|² - 2 x · y, and never u."""
-        from prefmover.search import _candidates as kernels
-
         out = np.empty(self.square.size, np.int32)
-        x = self.tiles[u // kernels.TILE, :, u % kernels.TILE].astype(np.int32)
-        kernels.score_all(x, self.square, self.tiles, out)
-        out[u] = kernels.NOBODY
+        x = self.tiles[u // _candidates.TILE, :, u % _candidates.TILE].astype(np.int32)
+        _candidates.score_all(x, self.square, self.tiles, out)
+        out[u] = _candidates.NOBODY
         return out
 
     def gaps(self, u: int, scores: npt.NDArray[np.int32]) -> Floats:
@@ -88,21 +88,18 @@ class Embedding:
 
 def nearest_vectors(scores: npt.NDArray[np.int32], m: int) -> Ints:
     """Return the m users with the least scores, in user order."""
-    from prefmover.search import _candidates as kernels
-
     out = np.empty(min(m, scores.size), np.int64)
-    high, low = np.empty(kernels.HIGH, np.int32), np.empty(kernels.LOW, np.int32)
-    return out[: kernels.select(scores, out.size, high, low, out)]
+    high, low = np.empty(_candidates.HIGH, np.int32), np.empty(_candidates.LOW, np.int32)
+    return out[: _candidates.select(scores, out.size, high, low, out)]
 
 
 def embed(everyone: Preferences, geometry: ItemGeometry, seed: int) -> Embedding:
     """Return the vectors of all users."""
     from scipy.sparse import csr_array
 
-    n, counts = everyone.total.size, np.diff(everyone.indptr)
-    total = np.repeat(np.maximum(everyone.total, 1), counts)
+    total = np.repeat(np.maximum(everyone.total, 1), everyone.counts)
     share = (everyone.mass / total).astype(np.float32)
-    shares = csr_array((share, everyone.indices, everyone.indptr), shape=(n, geometry.n_items))
+    shares = csr_array((share, everyone.indices, everyone.indptr), shape=(len(everyone), geometry.n_items))
     rated = np.bincount(everyone.indices, minlength=geometry.n_items)
     vectors = np.asarray(shares @ _item_vectors(geometry, rated, np.random.default_rng([seed, 1])))
     return Embedding.from_vectors(np.ascontiguousarray(vectors, np.float32), everyone.total > 0)

@@ -21,13 +21,16 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import trim_memory
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
 from prefmover.measures.space import Ground, item_space
+from prefmover.search.distributed import search_blocks
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors, SearchStats
 from prefmover.search.shard import (
+    MANY,
     Exchange,
     ListsFor,
     Queries,
@@ -37,8 +40,9 @@ from prefmover.search.shard import (
     nearest_item_table,
 )
 
+_cascade = LazyModule("prefmover.search._cascade")
+
 TABLE_BUDGET = 2**28
-MANY = 64  # queries from which the table pays
 MANY_FOR_GRID = 128  # queries from which a dense matrix of distances pays (measured with 9,000 items)
 _TABLE_LOCK = threading.Lock()  # not in the index, which could not be pickled with it
 
@@ -133,10 +137,6 @@ class NeighborIndex:
         checkpoint: str | PathLike[str] | None = None,
     ) -> NeighborPositions:
         """Return the lists of a search, by position."""
-        from prefmover.execution.jit import announce_compilation
-        from prefmover.search.distributed import search_blocks
-
-        announce_compilation()
         rows, k, new = np.unique(request.users), request.most, request.new
         self.prepare(rows.size, request.n_threads)
         if executor is not None or checkpoint is not None:
@@ -164,8 +164,8 @@ class NeighborIndex:
             shard, ground, queries, lists_for, solve_first, radius, exchange, self._term_for(new, rows)
         )
         results, stats = search.run(rows, request.n_threads, request.progress)
-        lists = zip(request.users.tolist(), numbers.tolist(), strict=True)
-        return NeighborPositions.from_lists((results[u].row(number) for u, number in lists), table + stats)
+        lists = (results[u].row(k) for u, k in zip(request.users.tolist(), numbers.tolist(), strict=True))
+        return NeighborPositions.from_lists(lists, table + stats)
 
     def prepare(self, n_queries: int, n_threads: int | None = None) -> None:
         """Make a dense matrix of item distances if there is none and many queries will read it."""
@@ -221,8 +221,6 @@ class NeighborIndex:
         users, items, k = request.users, request.items, request.most
         if items is None:
             return np.zeros(users.size, np.int64), lambda row, itself: empty_lists(1, k)
-        from prefmover.search import _cascade as kernels
-
         order = np.argsort(users, kind="stable")
         rows, starts, counts = np.unique(users[order], return_index=True, return_counts=True)
         numbers = np.empty(users.size, np.int64)
@@ -234,7 +232,7 @@ class NeighborIndex:
             targets = items_of[row]
             n = int((raters_first[targets + 1] - raters_first[targets]).sum())
             first, member = np.empty(self.data.n_users + 1, np.int64), np.empty(n, np.int32)
-            kernels.membership(targets, raters_first, raters, itself, first, member)
+            _cascade.membership(targets, raters_first, raters, itself, first, member)
             return empty_lists(targets.size, k, first, member)
 
         return numbers, lists_for

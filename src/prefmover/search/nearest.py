@@ -16,6 +16,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.execution import Executor, open_executor
 from prefmover.measures import Measure, find_measure
+from prefmover.search.candidates import candidate_search
 from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex
 from prefmover.search.request import Request
@@ -91,8 +92,6 @@ def nearest(
         data, users, measure, convention, new=new, k=k, n_threads=n_threads, progress=progress
     )
     if _by_candidates(request, method, recall, seed):
-        from prefmover.search.candidates import candidate_search
-
         asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
         with open_executor(executor, n_threads) as runs:
             lists, measured = candidate_search(

@@ -16,9 +16,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats
 
 __all__ = ["Recall"]
 
@@ -42,7 +41,7 @@ class Recall:
 
     Examples
     --------
-    >>> Recall.of(np.array([1.0, 0.9, 1.0, 1.0]), k=10, population=1000, asked=0.95)
+    >>> Recall.from_sample(np.array([1.0, 0.9, 1.0, 1.0]), k=10, population=1000, asked=0.95)
     Recall(.975, 95 % interval .869 to .996, from 4 queries; asked for .950)
     """
 
@@ -53,7 +52,7 @@ class Recall:
     asked: float
 
     @classmethod
-    def of(cls, recalls: Floats, k: int, population: int, asked: float) -> Recall:
+    def from_sample(cls, recalls: Floats, k: int, population: int, asked: float) -> Recall:
         """Return the recall of a sample of queries, drawn from a population of queries."""
         n = len(recalls)
         p = float(np.mean(recalls)) if n else math.nan
@@ -97,18 +96,17 @@ def wilson(p: float, n: float) -> tuple[float, float]:
     return max(0.0, (center - slack) / (1 + Z**2 / n)), min(1.0, (center + slack) / (1 + Z**2 / n))
 
 
-def recall_of_lists(
-    found: tuple[Ints, npt.NDArray[np.float64]], exact: tuple[Ints, npt.NDArray[np.float64]]
-) -> float:
-    """Return the share of an exact list that a list found: equally far users are as good as each other.
+def recall_of_lists(found: Floats, exact: Floats) -> float:
+    """Return the share of an exact list that a list found, by their sorted distances.
 
-    >>> users = np.arange(3)
-    >>> recall_of_lists((users, np.array([0.1, 0.3, 0.4])), (users, np.array([0.1, 0.2, 0.3])))
+    Equally far users are as good as each other.
+
+    >>> recall_of_lists(np.array([0.1, 0.3, 0.4]), np.array([0.1, 0.2, 0.3]))
     0.6666666666666666
     """
-    if not len(exact[1]):
+    if not len(exact):
         return 1.0
-    return min(int(np.count_nonzero(found[1] <= exact[1][-1])), len(exact[1])) / len(exact[1])
+    return min(int(np.count_nonzero(found <= exact[-1])), len(exact)) / len(exact)
 
 
 def _short(value: float) -> str:

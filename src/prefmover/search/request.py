@@ -93,11 +93,11 @@ class Request:
 
     def result(self, lists: NeighborPositions, recall: Recall | None = None) -> Neighbors:
         """Return the lists with ids."""
-        ratings, (indptr, neighbors, values, stats) = self.data.ratings, lists
+        ratings = self.data.ratings
         users = (ratings if self.new is None else self.new).users[self.users]
         items = None if self.items is None else ratings.items[self.items]
         larger = self.measure.larger_is_closer
         return Neighbors(
-            users, ratings.users, indptr, neighbors, values, larger, stats, items, self.new is not None,
-            recall,
+            users, ratings.users, lists.indptr, lists.neighbors, lists.values, larger, lists.stats, items,
+            self.new is not None, recall,
         )  # fmt: skip

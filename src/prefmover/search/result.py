@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
+from prefmover.data.csr import Csr, indptr_from_counts
 from prefmover.data.ids import IdIndex
 from prefmover.errors import InputError
 from prefmover.search.recall import Recall
@@ -64,39 +65,39 @@ class SearchStats:
         return type(self)(*map(sum, zip(self.counts, other.counts, strict=True)), seconds=seconds)
 
 
-class NeighborPositions(NamedTuple):
-    """Lists of neighbors by position, as CSR: nearest first, ties in the order of the users.
+@dataclass(frozen=True, slots=True, eq=False)
+class NeighborPositions(Csr):
+    """Lists of neighbors by position, as CSR: nearest first, ties in the order of the users."""
 
-    List k is ``neighbors[indptr[k]:indptr[k + 1]]``, with the values of the measure.
-    """
-
-    indptr: Ints
     neighbors: Ints
     values: Floats
     stats: SearchStats = SearchStats()
+
+    ENTRY = ("neighbors", "values")
 
     @classmethod
     def from_lists(cls, lists: Iterable[tuple[Ints, Floats]], stats: SearchStats) -> Self:
         """Return one CSR from separate lists of neighbors and values."""
         neighbors, values = zip(*lists, strict=True) if (lists := list(lists)) else ((), ())
-        indptr = np.concatenate(([0], np.cumsum([len(part) for part in neighbors], dtype=np.int64)))
         joined = np.concatenate([np.empty(0, np.int64), *neighbors])
+        indptr = indptr_from_counts([len(part) for part in neighbors])
         return cls(indptr, joined, np.concatenate([np.empty(0), *values]), stats)
+
+    @classmethod
+    def from_table(cls, users: Ints, values: Floats, counts: Ints, stats: SearchStats | None = None) -> Self:
+        """Return the lists in the rows of a table, of which the first ``counts`` entries are filled."""
+        filled = np.arange(users.shape[1]) < counts[:, None]
+        return cls(indptr_from_counts(counts), users[filled], values[filled], stats or SearchStats())
 
     @classmethod
     def empty(cls, n: int) -> Self:
         """Return n empty lists."""
         return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
-    @property
-    def counts(self) -> Ints:
-        """Length of each list."""
-        return np.diff(self.indptr)
-
-    def row(self, k: int) -> tuple[Ints, Floats]:
-        """Return list k: neighbors and values."""
-        part = slice(self.indptr[k], self.indptr[k + 1])
-        return self.neighbors[part], self.values[part]
+    def row(self, row: int) -> tuple[Ints, Floats]:
+        """Return a list: neighbors and values."""
+        span = self.span(row)
+        return self.neighbors[span], self.values[span]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -308,7 +309,7 @@ class Neighbors:
             raise InputError("a graph needs distances; this measure is a similarity")
         position = IdIndex("user", self.reference).get(self.users)
         first = (position >= 0) & (include_self and not self.new)
-        indptr = self.indptr + np.concatenate(([0], np.cumsum(first)))
+        indptr = self.indptr + indptr_from_counts(first)
         indices, data = np.empty(indptr[-1], np.int64), np.zeros(indptr[-1])
         rest = np.ones(indptr[-1], bool)
         rest[indptr[:-1][first]] = False

@@ -19,16 +19,21 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import has_room, require
-from prefmover.execution.threads import resolve_threads, run
+from prefmover.execution.threads import resolve_threads, run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distance_in_64_bits
 from prefmover.measures.space import Ground
 from prefmover.search.result import NeighborPositions, SearchStats
 
+_bounds = LazyModule("prefmover.search._bounds")
+_cascade = LazyModule("prefmover.search._cascade")
+cascade = LazyModule("prefmover.search.cascade")
+
 Table = npt.NDArray[np.int16]
-NO_TABLE: Table = np.empty((0, 0), np.int16)
-NO_TABLE.flags.writeable = False
+NO_TABLE: Table = frozen(np.empty((0, 0), np.int16))
+MANY = 64  # queries from which the table pays
 ListsFor: TypeAlias = Callable[[int, int], Any]
 ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 
@@ -37,15 +42,13 @@ ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 class Shard:
     """The users at positions ``first`` and following.
 
-    ``items`` are the indices of ``preferences`` in four bytes, ``compact_items`` and ``compact_mass`` items
-    and masses again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user.
-    ``table`` has the (n_items, n_users) distances from an item to the nearest of a user's,
-    in units; or it is empty.
+    ``preferences`` have indices of four bytes; ``compact_items`` and ``compact_mass`` are items and masses
+    again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user. ``table`` has
+    the (n_items, n_users) distances from an item to the nearest of a user's, in units; or it is empty.
     """
 
     first: int
     preferences: Preferences
-    items: npt.NDArray[np.int32]
     compact_items: npt.NDArray[Any]
     compact_mass: npt.NDArray[Any]
     longest: int
@@ -57,30 +60,26 @@ class Shard:
         stop = everyone.total.size if stop is None else stop
         part = slice(everyone.indptr[start], everyone.indptr[stop])
         items = everyone.indices[part].astype(np.int32)
-        items.flags.writeable = False  # as arrays of an object store are: one type, one compiled kernel
         indptr = everyone.indptr[start : stop + 1] - everyone.indptr[start]
+        # Read-only, as arrays of an object store are: one type, one compiled kernel.
         some = Preferences(indptr, items, everyone.mass[part], everyone.total[start:stop])
         compact = _narrowed(items, np.uint16), _narrowed(some.mass, np.uint8)
-        return cls(start, some, items, *compact, int(np.diff(indptr).max(initial=0)))
+        return cls(start, some, *compact, int(some.counts.max(initial=0)))
 
     @property
     def n_users(self) -> int:
         """Number of users."""
-        return self.preferences.total.size
+        return len(self.preferences)
 
     def candidates(self) -> Any:
         """Return the users as the kernels take them."""
-        from prefmover.search import _cascade as kernels
-
         p = self.preferences
-        return kernels.Candidates(p.indptr, self.items, p.mass, p.total, self.table)
+        return _cascade.Candidates(p.indptr, p.indices, p.mass, p.total, self.table)
 
     def compact(self) -> Any:
         """Return the users in few bytes, as the kernels take them."""
-        from prefmover.search import _cascade as kernels
-
         p = self.preferences
-        return kernels.CompactPreferences(p.indptr, self.compact_items, self.compact_mass, p.total)
+        return _cascade.CompactPreferences(p.indptr, self.compact_items, self.compact_mass, p.total)
 
 
 def _narrowed(whole: npt.NDArray[Any], kind: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
@@ -118,21 +117,27 @@ class SolvedPairs(NamedTuple):
 class Scratches(threading.local):
     """The scratch of each thread: allocated on first use, and as large as the largest use so far."""
 
-    size = (-1, -1)
-    longest = -1
+    sizes = (-1, -1, -1)
     arrays: Any = None
     coarse: npt.NDArray[np.int16] = np.empty(0, np.int16)
 
     def get(self, shard: Shard, n_items: int, m: int) -> Any:
-        """Return scratch for a query of m items."""
-        from prefmover.search import _cascade as kernels
-        from prefmover.search.cascade import SAMPLE
-
+        """Return scratch for a query of m items against all users of a shard."""
         longest = max(m, shard.longest)
-        if self.size != (shard.n_users, n_items) or self.longest < longest:
-            self.arrays = kernels.scratch(shard.n_users, n_items, longest, SAMPLE)
-            self.size, self.longest = (shard.n_users, n_items), longest
+        if self.sizes[:2] != (shard.n_users, n_items) or self.sizes[2] < longest:
+            self._allocate((shard.n_users, n_items, longest), cascade.SAMPLE)
         return self.arrays
+
+    def at_least(self, n_users: int, n_items: int, longest: int) -> Any:
+        """Return scratch for a query against as many users, without shared prices."""
+        a, b, c = self.sizes
+        sizes = max(a, n_users), max(b, n_items), max(c, longest)
+        if sizes != self.sizes:
+            self._allocate(sizes, sample=0)
+        return self.arrays
+
+    def _allocate(self, sizes: tuple[int, int, int], sample: int) -> None:
+        self.arrays, self.sizes = _cascade.scratch(*sizes, sample), sizes
 
     def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
         """Return a buffer for the coarse distances of a query, (n_items, width).
@@ -146,7 +151,7 @@ class Scratches(threading.local):
 
     def release(self) -> None:
         """Free all memory."""
-        self.size, self.longest, self.arrays, self.coarse = (-1, -1), -1, None, np.empty(0, np.int16)
+        self.sizes, self.arrays, self.coarse = (-1, -1, -1), None, np.empty(0, np.int16)
 
 
 _SCRATCHES = Scratches()
@@ -155,7 +160,7 @@ _TURN = threading.Lock()  # for queries that fit in memory once, but not on ever
 
 
 class Exchange:
-    """Hands a distance that one query solved to the query of the other user. Twelve bytes a pair.
+    """Passes each solved distance to the query of the other user. Twelve bytes a pair.
 
     ``waiting`` are the positions of the queries that have not run yet, ``known`` pairs that other tasks
     solved. With ``record``, all pairs that are solved here are recorded for other tasks.
@@ -199,9 +204,7 @@ class Exchange:
 
 def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.int32] = NO_MEMBERS) -> Any:
     """Return n empty lists of at most k; a CSR says which users belong to which list (all to the first)."""
-    from prefmover.search import _cascade as kernels
-
-    return kernels.TopLists(
+    return _cascade.TopLists(
         np.empty((n, k), np.int64), np.empty((n, k)), np.zeros(n, np.int64), np.full(n, np.inf), first, member
     )
 
@@ -284,8 +287,6 @@ class ShardSearch:
         require(self._bytes(n_rated), what, "leave ratings of this user out, or compare pairs with pmd")
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
-        from prefmover.search.cascade import Overflow32Error, cascade
-
         shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
         position, total = int(positions[row]), int(p.total[row])
         itself = position - shard.first if shard.first <= position < shard.first + shard.n_users else -1
@@ -293,10 +294,10 @@ class ShardSearch:
         if total == 0:
             lists = _collect(self.lists_for(row, itself), shard)
             return lists, SearchStats(undefined=shard.n_users - (itself >= 0))
-        part = slice(p.indptr[row], p.indptr[row + 1])
-        items = p.indices[part].astype(np.int32)
+        indices, mass = p.row(row)
+        items = indices.astype(np.int32)
         start = time.perf_counter()
-        query = lay_out(geometry, items, p.mass[part], total, itself, self.radius, _SCRATCHES)
+        query = lay_out(geometry, items, mass, total, itself, self.radius, _SCRATCHES)
         s = _SCRATCHES.get(shard, geometry.n_items, items.size)
         seconds = {"layout": time.perf_counter() - start}
         s.known.fill(-1.0)  # here, not at the end: an interrupted query must leave nothing to the next
@@ -306,9 +307,9 @@ class ShardSearch:
         while True:
             lists = self.lists_for(row, itself)
             try:
-                solved, counts, stages = cascade(query, users, compact, lists, self.solve_first, s)
+                solved, counts, stages = cascade.cascade(query, users, compact, lists, self.solve_first, s)
                 break
-            except Overflow32Error as pair:  # beyond 32 bits: solved separately, then known
+            except cascade.Overflow32Error as pair:  # beyond 32 bits: solved separately, then known
                 with _WIDE_LOCK:
                     transport = distance_in_64_bits(p, shard.preferences, geometry, row, pair.v)
                 s.known[pair.v] = transport + s.term[pair.v]
@@ -334,8 +335,6 @@ def lay_out(
 
     It is valid until the next query of this thread.
     """
-    from prefmover.search import _bounds, _cascade
-
     n, width = geometry.n_items, _cascade.filled_up(items.size)
     if geometry.grid is not None:
         distance, lines = geometry.grid, items
@@ -349,24 +348,19 @@ def lay_out(
 
 def _collect(lists: Any, shard: Shard) -> NeighborPositions:
     """Return the filled lists, with positions among all users."""
-    filled = np.arange(lists.users.shape[1]) < lists.counts[:, None]
-    indptr = np.concatenate(([0], np.cumsum(lists.counts)))
-    return NeighborPositions(indptr, lists.users[filled] + shard.first, lists.distances[filled])
+    return NeighborPositions.from_table(lists.users + shard.first, lists.distances, lists.counts)
 
 
 def nearest_item_table(
     geometry: ItemGeometry, shard: Shard, *, n_threads: int | None = None, progress: Progress | None = None
 ) -> Table:
     """Return the shard's table: the distance from every item to the nearest of each user's items."""
-    from prefmover.search._bounds import STRIP, nearest_table
-
     assert geometry.grid is not None
-    table, p, n = np.empty((geometry.n_items, shard.n_users), np.int16), shard.preferences, shard.n_users
-    strips = [(a, min(a + 8 * STRIP, n)) for a in range(0, n, 8 * STRIP)]
+    table, p = np.empty((geometry.n_items, shard.n_users), np.int16), shard.preferences
 
-    def work(strip: tuple[int, int]) -> None:
-        nearest_table(p.indptr, shard.items, geometry.grid, *strip, table)
+    def work(strip: slice) -> None:
+        _bounds.nearest_table(p.indptr, p.indices, geometry.grid, strip.start, strip.stop, table)
 
+    strips = slices(shard.n_users, 8 * _bounds.STRIP)
     run(work, strips, n_threads=n_threads, progress=progress)
-    table.flags.writeable = False
-    return table
+    return frozen(table)

@@ -12,18 +12,19 @@ Nothing here needs all items, or all users, but the scores of short vectors (``e
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import Csr
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
@@ -31,11 +32,19 @@ from prefmover.measures.estimates import N_FEATURES
 from prefmover.measures.pmd import distance_in_64_bits
 from prefmover.search.embedding import Embedding, nearest_vectors
 from prefmover.search.result import NeighborPositions, SearchStats
-from prefmover.search.shard import NO_TABLE, Shard, empty_lists
+from prefmover.search.shard import NO_TABLE, Scratches, Shard, empty_lists
+
+_bounds = LazyModule("prefmover.search._bounds")
+_candidates = LazyModule("prefmover.search._candidates")
+_cascade = LazyModule("prefmover.search._cascade")
 
 LAYOUT_BYTES = 2**27  # distances that are laid out at a time
 STEPS = 32  # dual steps on a pair: on MovieLens-1M, the bound is 1 to 2 % too low
 NO_DISTANCES = frozen(np.zeros((1, 1), np.int32))
+_SCRATCHES = Scratches()
+
+Graph: TypeAlias = npt.NDArray[np.int32]
+"""The shortlists of all users so far: (users, kept) positions, -1 behind the last."""
 
 
 class Breadth(NamedTuple):
@@ -51,19 +60,16 @@ class Breadth(NamedTuple):
     kept: int
 
 
-class Graph(NamedTuple):
-    """The shortlists of all users so far: (users, kept) positions, -1 behind the last."""
-
-    lists: npt.NDArray[np.int32]
-
-
-class OwnedPairs(NamedTuple):
-    """Pairs of users to solve, as CSR: the first user of each, the others, and the farthest that matters."""
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnedPairs(Csr):
+    """Pairs of users to solve: for each owner the other users, and the largest distances that matter."""
 
     owners: Ints
-    indptr: Ints
     others: Ints
     limits: Floats
+
+    ENTRY = ("others", "limits")
+    ROW = ("owners",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,42 +92,32 @@ class Population:
         return self.shard.preferences
 
 
-class _Scratches(threading.local):
-    """The scratch of each thread, as large as its largest use so far."""
-
-    sizes = (-1, -1, -1)
-    arrays: Any = None
-
-    def get(self, n_users: int, n_items: int, longest: int) -> Any:
-        from prefmover.search import _cascade as kernels
-
-        a, b, c = self.sizes
-        sizes = max(a, n_users), max(b, n_items), max(c, longest)
-        if sizes != self.sizes:
-            self.arrays, self.sizes = kernels.scratch(*sizes, sample=0), sizes
-        return self.arrays
-
-
-_SCRATCHES = _Scratches()
-
-
 class Comparison:
-    """A query and the distances between its items and those of users."""
+    """A query and the distances between its items and those of users.
 
-    def __init__(self, geometry: ItemGeometry, population: Population, u: int) -> None:
+    Queries can share ``vectors``, those of the items in single precision. ``layout_bytes`` of distances are
+    laid out at a time.
+    """
+
+    def __init__(
+        self,
+        geometry: ItemGeometry,
+        population: Population,
+        u: int,
+        vectors: npt.NDArray[np.float32] | None = None,
+        layout_bytes: int = LAYOUT_BYTES,
+    ) -> None:
         p = population.preferences
-        part = slice(p.indptr[u], p.indptr[u + 1])
         self.geometry, self.population, self.u = geometry, population, u
-        self.items = p.indices[part].astype(np.int32)
-        self.mass, self.total = p.mass[part], int(p.total[u])
+        self.vectors, self.layout_bytes = vectors, layout_bytes
+        self.items, self.mass = p.row(u)
+        self.total = int(p.total[u])
 
     def parts(self, chosen: Ints, entry_bytes: int) -> Iterator[slice]:
         """Yield ranges of the chosen users whose distances fit in memory; an empty one if there are none."""
-        from prefmover.search import _cascade as kernels
-
-        lengths = np.diff(self.population.preferences.indptr)[chosen]
-        width, n_items = kernels.filled_up(self.items.size), self.geometry.n_items
-        room = max(LAYOUT_BYTES // (entry_bytes * width) - self.items.size, 1)
+        lengths = self.population.preferences.counts[chosen]
+        width, n_items = _cascade.filled_up(self.items.size), self.geometry.n_items
+        room = max(self.layout_bytes // (entry_bytes * width) - self.items.size, 1)
         if room >= n_items or not chosen.size:
             yield slice(0, chosen.size)
             return
@@ -135,8 +131,6 @@ class Comparison:
 
     def local(self, chosen: Ints, exact: bool) -> tuple[Any, Any, Any]:
         """Return the query and the chosen users as kernels take them, with items numbered from 0; scratch."""
-        from prefmover.search import _candidates, _cascade
-
         users, geometry = self.population.shard.candidates(), self.geometry
         number, items = np.empty(geometry.n_items, np.int32), np.empty(geometry.n_items, np.int32)
         n = _candidates.number_items(self.items, chosen, users, number, items)
@@ -162,21 +156,19 @@ class Comparison:
             own, self.mass, self.total, distance, lines, coarse, geometry.unit,
             bool(geometry.is_metric), -1, np.inf,
         )  # fmt: skip
-        s = _SCRATCHES.get(chosen.size, n, max(own.size, int(lengths.max(initial=0))))
+        s = _SCRATCHES.at_least(chosen.size, n, max(own.size, int(lengths.max(initial=0))))
         return query, local, s
 
     def _coarse(
         self, items: npt.NDArray[np.int32], number: npt.NDArray[np.int32], width: int
     ) -> npt.NDArray[np.int16]:
-        from prefmover.search import _bounds, _candidates
-
         geometry = self.geometry
+        vectors = single_precision(geometry) if self.vectors is None else self.vectors
         coarse = np.empty((items.size, width), np.int16)
-        if geometry.grid is not None:
+        if vectors is None:
             coarse[:, self.items.size :] = _bounds.FARTHEST
             _candidates.lay_out_grid(geometry.grid, items, self.items, coarse)
             return coarse
-        vectors = single(geometry)
         turned, cosine = np.empty((vectors.shape[1], width), np.float32), np.empty(width, np.float32)
         unit = geometry.unit * _bounds.COARSE
         _candidates.lay_out_angles(vectors, items, self.items, number, turned, cosine, unit, coarse)
@@ -186,14 +178,12 @@ class Comparison:
         self, chosen: Ints, gaps: Floats, coefficients: Floats, design: bool = False
     ) -> tuple[Floats, Floats]:
         """Return the estimated distances of users, and their features if these are asked for."""
-        from prefmover.search import _candidates as kernels
-
         values = np.empty(chosen.size)
         features = np.empty((chosen.size if design else 0, N_FEATURES))
         for part in self.parts(chosen, 2):
             query, local, s = self.local(chosen[part], exact=False)
             logs = self.population.logs
-            kernels.estimate_all(
+            _candidates.estimate_all(
                 query, local, gaps[part], logs[chosen[part]], logs[self.u], coefficients, s,
                 np.empty(N_FEATURES), values[part], features[part] if design else features,
             )  # fmt: skip
@@ -201,32 +191,28 @@ class Comparison:
 
     def bounds(self, chosen: Ints) -> Floats:
         """Return lower bounds of the distances of users, close to them."""
-        from prefmover.search import _candidates as kernels
-
         out = np.empty(chosen.size)
         for part in self.parts(chosen, 2):
             query, local, s = self.local(chosen[part], exact=False)
             everyone = np.arange(local.total.size)
-            kernels.climb_all(everyone, STEPS, query, local, s, np.empty(everyone.size), out[part])
+            _candidates.climb_all(everyone, STEPS, query, local, s, np.empty(everyone.size), out[part])
         return out
 
     def shortlist(
         self, chosen: Ints, gaps: Floats, coefficients: Floats, breadth: Breadth
     ) -> tuple[Ints, Floats]:
         """Return the best of the chosen users and their bounds, sorted by bound, then by position."""
-        from prefmover.search import _candidates as kernels
-
         whole = next(self.parts(chosen, 2)) if chosen.size else slice(0, 0)
         if whole.stop == chosen.size and chosen.size:  # the usual case: one layout for both steps
             query, local, s = self.local(chosen, exact=False)
             values, logs = np.empty(chosen.size), self.population.logs
-            kernels.estimate_all(
+            _candidates.estimate_all(
                 query, local, gaps, logs[chosen], logs[self.u], coefficients, s, np.empty(N_FEATURES), values,
                 np.empty((0, N_FEATURES)),
             )  # fmt: skip
             best = np.argsort(values, kind="stable")[: breadth.climbed]
             bounds = np.empty(best.size)
-            kernels.climb_all(best, STEPS, query, local, s, np.empty(breadth.near), bounds)
+            _candidates.climb_all(best, STEPS, query, local, s, np.empty(breadth.near), bounds)
         else:
             values, _ = self.estimates(chosen, gaps, coefficients)
             best = np.argsort(values, kind="stable")[: breadth.climbed]
@@ -236,25 +222,23 @@ class Comparison:
 
     def solve(self, others: Ints, limits: Floats) -> tuple[Ints, Floats, Ints]:
         """Return the users that are not farther than their limits, their distances, and counts."""
-        from prefmover.search import _candidates as kernels
-        from prefmover.search._cascade import PIVOTS
-
-        counts, users, distances = np.zeros(PIVOTS + 1, np.int64), [others[:0]], [np.empty(0)]
+        solved_pairs, counts = _cascade.SOLVED, np.zeros(_cascade.PIVOTS + 1, np.int64)
+        users, distances = [others[:0]], [np.empty(0)]
         for part in self.parts(others, 8):
             query, local, s = self.local(others[part], exact=True)
             lists, at, solved = empty_lists(1, 1), 0, 0
             while True:
-                reached = kernels.solve_all(at, limits[part], query, local, lists, solved, s, counts)
+                reached = _candidates.solve_all(at, limits[part], query, local, lists, solved, s, counts)
                 if reached >= 0:
                     break
                 # A pair beyond 32 bits is solved separately. What was solved before it is kept.
                 v = -1 - reached
-                solved = int(counts[SOLVED]) - sum(map(len, distances))
+                solved = int(counts[solved_pairs]) - sum(map(len, distances))
                 s.solved_users[solved] = v
                 p = self.population.preferences
                 wide = distance_in_64_bits(p, p, self.geometry, self.u, int(others[part][v]))
                 s.solved_distances[solved] = wide
-                counts[SOLVED] += 1
+                counts[solved_pairs] += 1
                 solved, at = solved + 1, v + 1
             users.append(others[part][s.solved_users[:reached]])
             distances.append(s.solved_distances[:reached].copy())
@@ -263,30 +247,22 @@ class Comparison:
         return found[order], values[order], counts
 
 
-SOLVED = 3  # the count of solved pairs, as in SearchStats
-
-
-def single(geometry: ItemGeometry) -> npt.NDArray[np.float32]:
-    """Return the item vectors in single precision; of the last geometry only, for all threads."""
-    with _SINGLE_LOCK:
-        if _SINGLE.get("of") is not geometry.vectors:
-            assert geometry.vectors is not None  # a geometry without distances has vectors
-            _SINGLE.update(of=geometry.vectors, vectors=geometry.vectors.astype(np.float32))
-        vectors: npt.NDArray[np.float32] = _SINGLE["vectors"]
-        return vectors
-
-
-_SINGLE: dict[str, Any] = {}
-_SINGLE_LOCK = threading.Lock()
+def single_precision(geometry: ItemGeometry) -> npt.NDArray[np.float32] | None:
+    """Return the item vectors in single precision; None if the distances are there."""
+    if geometry.grid is not None:
+        return None
+    assert geometry.vectors is not None
+    return geometry.vectors.astype(np.float32)
 
 
 def shortlist_block(
     geometry: ItemGeometry,
     population: Population,
+    graph: Graph | None,
     coefficients: Floats,
     breadth: Breadth,
     rows: Ints,
-    graph: Graph | None,
+    layout_bytes: int = LAYOUT_BYTES,
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
@@ -298,7 +274,7 @@ def shortlist_block(
     """
     lists: list[tuple[Ints, Floats]] = [(rows[:0], np.empty(0))] * rows.size
     screened, climbed = np.zeros(rows.size, np.int64), np.zeros(rows.size, np.int64)
-    begin = time.perf_counter()
+    begin, vectors = time.perf_counter(), single_precision(geometry)
 
     def work(a: int) -> None:
         u = int(rows[a])
@@ -309,7 +285,7 @@ def shortlist_block(
             chosen = nearest_vectors(scores, breadth.screened)
         else:
             chosen = neighbors_of_neighbors(graph, u)
-        comparison = Comparison(geometry, population, u)
+        comparison = Comparison(geometry, population, u, vectors, layout_bytes)
         gaps = population.embedding.gaps(u, scores[chosen])
         lists[a] = comparison.shortlist(chosen, gaps, coefficients, breadth)
         screened[a], climbed[a] = chosen.size, min(chosen.size, breadth.climbed)
@@ -323,12 +299,12 @@ def shortlist_block(
 def neighbors_of_neighbors(graph: Graph, u: int) -> Ints:
     """Return the users on the shortlists of u's shortlist who are not on u's own, in user order.
 
-    >>> neighbors_of_neighbors(Graph(np.array([[1, -1], [2, 0], [1, 3], [2, -1]], np.int32)), 0)
+    >>> neighbors_of_neighbors(np.array([[1, -1], [2, 0], [1, 3], [2, -1]], np.int32), 0)
     array([2])
     """
-    own = graph.lists[u]
+    own = graph[u]
     own = own[own >= 0]
-    found = np.unique(graph.lists[own])
+    found = np.unique(graph[own])
     return np.asarray(found[(found >= 0) & (found != u) & ~np.isin(found, own)], np.int64)
 
 
@@ -336,6 +312,7 @@ def solve_block(
     geometry: ItemGeometry,
     population: Population,
     pairs: OwnedPairs,
+    layout_bytes: int = LAYOUT_BYTES,
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
@@ -344,16 +321,15 @@ def solve_block(
 
     Workers run this. It depends on its arguments alone.
     """
-    lists: list[tuple[Ints, Floats]] = [(pairs.others[:0], np.empty(0))] * pairs.owners.size
-    counts = np.zeros((pairs.owners.size, len(SearchStats().counts)), np.int64)
+    lists: list[tuple[Ints, Floats]] = [(pairs.others[:0], np.empty(0))] * len(pairs)
+    counts = np.zeros((len(pairs), len(SearchStats().counts)), np.int64)
     begin = time.perf_counter()
 
     def work(a: int) -> None:
-        part = slice(pairs.indptr[a], pairs.indptr[a + 1])
-        comparison = Comparison(geometry, population, int(pairs.owners[a]))
-        users, distances, counts[a] = comparison.solve(pairs.others[part], pairs.limits[part])
+        comparison = Comparison(geometry, population, int(pairs.owners[a]), layout_bytes=layout_bytes)
+        users, distances, counts[a] = comparison.solve(*pairs.row(a))
         lists[a] = users, distances
 
-    run(work, range(pairs.owners.size), n_threads=n_threads, progress=progress)
+    run(work, range(len(pairs)), n_threads=n_threads, progress=progress)
     seconds = {"exact": time.perf_counter() - begin}
     return NeighborPositions.from_lists(lists, SearchStats(*counts.sum(axis=0).tolist(), seconds=seconds))
