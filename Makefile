@@ -42,7 +42,8 @@ test: $(VENV)/.installed-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 test-setup:
-	@$(PYTHON) tools/programs.py install
+	@command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update -q && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium nginx-light; }
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check

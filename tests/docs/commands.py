@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -88,8 +89,9 @@ def run(command: Command, folder: Path) -> None:
     if words[:1] == ["prefmover"] and not set(words) & {"|", ">", "&&", ";"}:
         code, out, both = _run_here(words[1:], folder)
     else:
+        path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
         done = subprocess.run(
-            command.line, shell=True, cwd=folder, capture_output=True, text=True, env=_environment()
+            command.line, shell=True, cwd=folder, capture_output=True, text=True, env=os.environ | path
         )
         code, out, both = done.returncode, done.stdout, done.stdout + done.stderr
     assert code == 0, f"$ {command.line}\nexit code {code}\n{both}"
@@ -101,12 +103,9 @@ def run(command: Command, folder: Path) -> None:
 
 def _run_here(words: list[str], folder: Path) -> tuple[int, str, str]:
     """Run prefmover in this process, which saves the second that Python takes to start."""
-    out, both = io.StringIO(), _Both()
-    with (
-        contextlib.chdir(folder),
-        contextlib.redirect_stderr(both),
-        contextlib.redirect_stdout(_Both(out, both)),
-    ):
+    both = io.StringIO()
+    out = _Both(both)
+    with contextlib.chdir(folder), contextlib.redirect_stderr(both), contextlib.redirect_stdout(out):
         try:
             main(words)
             code = 0
@@ -116,19 +115,12 @@ def _run_here(words: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 class _Both(io.StringIO):
-    """A stream that also writes to others."""
+    """A stream that also writes to another."""
 
-    def __init__(self, *others: io.StringIO) -> None:
+    def __init__(self, other: io.StringIO) -> None:
         super().__init__()
-        self.others = others
+        self.other = other
 
     def write(self, text: str) -> int:
-        for other in self.others:
-            other.write(text)
+        self.other.write(text)
         return super().write(text)
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
