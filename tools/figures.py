@@ -285,6 +285,16 @@ def lists_outcome() -> str:
     return f"loses in {counts['loses']}, ties in {counts['ties']} and wins in {counts['wins']}"
 
 
+def trials() -> str:
+    """Return how many settings the default model tried in its fits."""
+    every = [
+        here["default"].trials
+        for folder in DATASETS
+        for here in cells(f"ranking/{folder}", "ranking", 10).values()
+    ]
+    return f"{min(every)} to {max(every)}"
+
+
 # Predicted ratings
 
 
@@ -556,6 +566,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
 VALUES: dict[str, Callable[..., str]] = {
     "lowest": lowest,
     "lists-outcome": lists_outcome,
+    "trials": trials,
     "records": lambda: f"{sum(len(records(folder)) for folder in all_runs()):,}",
     "walk-modules": lambda: str(len(walk_elsewhere().modules)),
     "machine": lambda key: f"{benchmark(key)['machine']}, {benchmark(key)['date']}",

@@ -5,8 +5,8 @@ part only. The grids themselves are not blind: those of ALS and of the kernels w
 at one split of MovieLens-100K (share .8, seed 0), where their test nDCG was low, and widened where validation
 parts of that split and of share .1 chose their edge. That can favor these methods, not the default model.
 
-The default model chooses by itself in its fit, among at most 22 settings
-(:mod:`prefmover.rank.tuning`); a budget of 24 gives others at least as many.
+The default model chooses by itself in its fit (:mod:`prefmover.rank.tuning`); its record has their
+number. Give the others a budget of 30 or more for the same.
 
 Surprise's grids begin with its defaults. They were written down before any of their results was seen.
 """
