@@ -137,7 +137,7 @@ class Dataset:
         unrated = all_items[ratings.find_items(all_items) < 0]
         ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
         if isinstance(geometry, ItemGeometry):
-            geometry = geometry.take(geometry.positions(ratings.items))
+            geometry = geometry.aligned(ratings.items)
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
         self.ratings: Ratings = ratings
         self.items: Catalog = items
@@ -283,7 +283,7 @@ class Dataset:
         geometry = self._geometry(self.ratings)
         if not isinstance(geometry, ItemGeometry):
             raise InputError(f"the geometry function returned {type(geometry).__name__}; {EXPECTED}")
-        return geometry.take(geometry.positions(self.ratings.items))
+        return geometry.aligned(self.ratings.items)
 
     def geometry_if(self, needed: bool) -> ItemGeometry | None:
         """Return the geometry if it is needed, or is there already; else None, and none is made."""

@@ -40,7 +40,7 @@ def sample(real_data, published):
     """The split, a twin of its training ratings, and the test ratings of the smallest group of users."""
     data = datasets.load("ml-100k")
     split = random_split(data.ratings, SHARE, seed=REPEAT)
-    train, geometry = split.train, data.geometry.take(data.geometry.positions(split.train.items))
+    train, geometry = split.train, data.geometry.aligned(split.train.items)
     R = np.full(train.matrix.shape, np.nan)
     R[train.rows(), train.matrix.indices] = train.matrix.data
     twin = Twin(R, train.scale.lowest, train.scale.highest, geometry.similarity(), geometry.block())

@@ -18,11 +18,11 @@ def test_blocks_change_nothing(monkeypatch, rows):
     monkeypatch.setattr(module, "BLOCK_ROWS", rows)
     lazy = ItemGeometry.from_vectors(ids, X, zero="far", budget=0)
     assert (lazy.vectors == whole.vectors).all()
-    assert (lazy.grid_block(None, None) == whole.grid).all()
+    assert (lazy.units(None, None) == whole.grid).all()
     some = np.array([5, 3, 39, 3])
-    assert (lazy.grid_block([2, 3], some) == whole.grid[[2, 3]][:, some]).all()
+    assert (lazy.units([2, 3], some) == whole.grid[[2, 3]][:, some]).all()
     for found, expected in zip(
-        lazy.nearest_of(ids, ids[::2], 4), whole.nearest_of(ids, ids[::2], 4), strict=True
+        lazy.nearest(ids, ids[::2], 4), whole.nearest(ids, ids[::2], 4), strict=True
     ):
         assert (found == expected).all()
 

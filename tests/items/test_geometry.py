@@ -2,6 +2,7 @@
 
 import logging
 import math
+from dataclasses import replace
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -82,8 +83,8 @@ def test_angles(X):
     assert not len(broken_triangles(grid)), "the grid of a geometry that claims to be a metric is none"
     lazy = geometry_of(X, budget=0)
     assert lazy.grid is None
-    assert (lazy.grid_block(None, None) == grid).all()
-    assert (lazy.grid_block([len(X) - 1], [0]) == grid[-1, 0]).all()
+    assert (lazy.units(None, None) == grid).all()
+    assert (lazy.units([len(X) - 1], [0]) == grid[-1, 0]).all()
 
 
 def test_angles_to_fifty_digits():
@@ -111,13 +112,13 @@ def test_angles_of_many_items(d):
     assert (D - exact)[away].max() < UNIT * (1 + 2.0**-7)
     assert (dense.grid == dense.grid.T).all()
     assert (dense.grid == geometry_of(X, n_threads=1).grid).all()
-    assert (lazy.grid_block(None, None) == dense.grid).all()
+    assert (lazy.units(None, None) == dense.grid).all()
     rows, columns = rng.permutation(600)[:70], rng.permutation(600)[:13]
-    assert (lazy.grid_block(rows, columns) == dense.grid[np.ix_(rows, columns)]).all()
-    assert (dense.grid_block(rows, columns) == dense.grid[np.ix_(rows, columns)]).all()
-    assert (lazy.grid_block(rows, None) == dense.grid_block(rows, None)).all()
-    assert lazy.take(rows).take([3]).grid_block(None, None) == 0
-    assert (lazy.take(rows).grid_block(None, None) == dense.take(rows).grid).all()
+    assert (lazy.units(rows, columns) == dense.grid[np.ix_(rows, columns)]).all()
+    assert (dense.units(rows, columns) == dense.grid[np.ix_(rows, columns)]).all()
+    assert (lazy.units(rows, None) == dense.units(rows, None)).all()
+    assert lazy.take(rows).take([3]).units(None, None) == 0
+    assert (lazy.take(rows).units(None, None) == dense.take(rows).grid).all()
 
 
 def test_a_metric_by_construction_is_one():
@@ -165,7 +166,7 @@ def test_zero_vectors():
     far = geometry_of(X, zero="far")
     right = math.ceil(math.pi / 2 / UNIT)
     assert (far.grid == right * (1 - np.eye(3, dtype=int))).all()
-    assert (geometry_of(X, zero="far", budget=0).grid_block(None, None) == far.grid).all()
+    assert (geometry_of(X, zero="far", budget=0).units(None, None) == far.grid).all()
     with pytest.raises(InputError, match=names("zero", "'near'", "error", "far")):
         geometry_of(X, zero="near")
 
@@ -184,8 +185,8 @@ def test_100_000_items_on_demand():
     assert geometry.is_metric
     assert not unnamed(repr(geometry), "100,000", "vectors")
     rows, columns = np.array([99_999, 5, 40_000]), np.array([40_000, 7, 99_999, 12])
-    assert (geometry.grid_block(rows, columns) == geometry_of(X[np.r_[rows, columns]]).grid[:3, 3:]).all()
-    assert geometry.grid_block([5], None).shape == (1, 100_000)
+    assert (geometry.units(rows, columns) == geometry_of(X[np.r_[rows, columns]]).grid[:3, 3:]).all()
+    assert geometry.units([5], None).shape == (1, 100_000)
     near = geometry.near(5, 3)
     assert [d for _, d in near] == sorted(np.partition(geometry.block([5], None)[0], 3)[1:4])
 
@@ -235,9 +236,9 @@ def test_positions():
     ]:
         for which in (geometry, geometry_of(np.eye(3), budget=0)):
             with pytest.raises(InputError, match=message):
-                which.grid_block(wrong, None)
+                which.units(wrong, None)
             with pytest.raises(InputError, match=message):
-                which.grid_block(None, wrong)
+                which.units(None, wrong)
     assert geometry.block([], None).shape == (0, 3)
     with pytest.raises(InputError):
         geometry.take([0, 0])
@@ -251,7 +252,7 @@ def test_frozen():
     X = np.eye(3)
     lazy = geometry_of(X, budget=0)
     X[:] = 1  # the caller's array is the caller's
-    assert lazy.grid_block([0], [1])[0, 0] > 1
+    assert lazy.units([0], [1])[0, 0] > 1
 
 
 def test_from_similarity():
@@ -394,5 +395,13 @@ def test_blocks_of_many_rows_are_taken_some_at_a_time(monkeypatch):
     monkeypatch.setattr("prefmover.items.geometry.ROWS", 3)
     geometry = geometry_of(np.random.default_rng(1).normal(size=(11, 4)))
     rows, columns = [10, 0, 3, 4, 9, 2, 1, 5], [7, 1, 10]
-    assert np.array_equal(geometry.grid_block(rows, columns), geometry.grid[np.ix_(rows, columns)])
+    assert np.array_equal(geometry.units(rows, columns), geometry.grid[np.ix_(rows, columns)])
     assert np.array_equal(geometry.take(rows).grid, geometry.grid[np.ix_(rows, rows)])
+
+
+def test_a_copy_does_not_read_the_numbers_again():
+    geometry = geometry_of(np.eye(3))
+    unread = np.full((3, 3), -1, np.int32)  # a check of the numbers would find it
+    assert geometry._with(grid=unread).with_grid().grid is unread
+    with pytest.raises(InputError):
+        replace(geometry, grid=unread)

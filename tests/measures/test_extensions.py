@@ -128,7 +128,7 @@ def test_opinions_are_pmd_where_all_ratings_are_equal(big_world):
 def test_points_are_at_a_metric():
     data = films({"u": {"Alien": 5, "Emma": 1}, "v": {"Alien": 4, "Aliens": 2}})
     p, ground = opinion_space(data)
-    D = ground.grid_block(None, None).astype(np.int64)
+    D = ground.units(None, None).astype(np.int64)
     assert D.max() <= 2**26
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :]).all()
     assert ground.n_items == 4

@@ -61,7 +61,7 @@ def test_nearest_items_from_vectors_are_those_of_the_dense_matrix(k):
     dense, lazy = both(X)
     rows, columns = np.arange(0, 150, 2), np.arange(1, 150, 2)
     for some in (columns, np.arange(150)):
-        expected, found = dense.nearest_of(rows, some, k), lazy.nearest_of(rows, some, k)
+        expected, found = dense.nearest(rows, some, k), lazy.nearest(rows, some, k)
         assert (found[0] == expected[0]).all()
         assert (found[1] == expected[1]).all()
 

@@ -273,7 +273,7 @@ def test_scores_are_exact_and_bounded():
 
 def test_laid_out_angles_are_the_distances_a_little_rounded_down(lazy):
     crowd = shortlist.Population.from_preferences(lazy.preferences, embed(lazy.preferences, lazy.geometry, 0))
-    dense = replace(lazy.geometry, grid=lazy.geometry.grid_block(None, None))
+    dense = replace(lazy.geometry, grid=lazy.geometry.units(None, None))
     for u in (0, 17, 300):
         chosen = np.array([1, 40, 41, 499])
         chosen = chosen[chosen != u]

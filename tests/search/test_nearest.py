@@ -414,4 +414,4 @@ def test_many_queries_make_a_matrix_of_item_distances(monkeypatch):
     assert np.array_equal(index.geometry.grid, crowd.geometry.grid)
     monkeypatch.setenv("PREFMOVER_MEMORY", "1")
     monkeypatch.setattr(importlib.import_module("prefmover.execution.memory"), "SMALL", 0)
-    assert lazy.for_search() is lazy
+    assert lazy.with_grid() is lazy

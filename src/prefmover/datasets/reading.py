@@ -100,8 +100,7 @@ def assemble(
     @cache
     def made() -> ItemGeometry:
         """Return the geometry in the order of the data set, which so takes it as it is: there is no copy."""
-        whole = geometry()
-        return whole.take(whole.positions(order[0]))
+        return geometry().aligned(order[0])
 
     data = Dataset(ratings, lambda _: made(), items, **about, **options)
     order.append(data.ratings.items)

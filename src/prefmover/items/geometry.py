@@ -19,6 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import run, slices
 from prefmover.items import features
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
 
 __all__ = ["ItemGeometry"]
+
+_angles, jit = LazyModule("prefmover.items._angles"), LazyModule("prefmover.execution.jit")
 
 ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
@@ -296,13 +299,13 @@ class ItemGeometry:
         """Return the position of an item id."""
         return self._index.position(item)
 
-    def grid_block(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
+    def units(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all items."""
         if self.grid is not None and rows is None and columns is None:
             return self.grid
         r, c = self._indices(rows), self._indices(columns)
         if self.grid is None:
-            return self._angles(r, c)
+            return self._angles_of(r, c)
         # Rows first: whole rows are contiguous, and the second gather stays in cache.
         if columns is None or r.size <= ROWS:
             whole_rows = self.grid.take(r, axis=0)
@@ -312,14 +315,13 @@ class ItemGeometry:
             block[some] = self.grid.take(r[some], axis=0).take(c, axis=1)
         return block
 
-    def _angles(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
+    def _angles_of(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
         """Return the angles between vectors in units, as an int32 array (rows, columns)."""
-        from prefmover.execution.jit import compiled_or_interpreted
-        from prefmover.items._angles import angle_grid
-
         assert self.vectors is not None
         out = np.empty((rows.size, columns.size), np.int32)
-        fill = compiled_or_interpreted(angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1]))
+        fill = jit.compiled_or_interpreted(
+            _angles.angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1])
+        )
         for block in slices(columns.size, TURNED):  # no second copy of all vectors
             some = columns[block]
             turned = np.ascontiguousarray(self.vectors[some].T)
@@ -329,7 +331,7 @@ class ItemGeometry:
                 out[:, block] = part
         return out
 
-    def for_search(self, n_threads: int | None = None) -> Self:
+    def with_grid(self, n_threads: int | None = None) -> Self:
         """Return the geometry with a dense matrix, from which many searches are faster.
 
         It is made if it is larger than the default budget of :meth:`from_vectors` (a smaller one is missing
@@ -347,7 +349,7 @@ class ItemGeometry:
 
         def work(start: int) -> None:
             stop = min(start + ROWS, n)
-            part = self.grid_block(np.arange(start, stop), np.arange(start, n))
+            part = self.units(np.arange(start, stop), np.arange(start, n))
             out[start:stop, start:] = part
             out[start:, start:stop] = part.T
 
@@ -381,7 +383,7 @@ class ItemGeometry:
             lazy = self._with(items=ids, grid=None, vectors=vectors)
             if self.grid is None:
                 return lazy
-            return lazy._with(grid=frozen(_joined(self.grid, lazy.grid_block(np.arange(n, len(ids)), None))))
+            return lazy._with(grid=frozen(_joined(self.grid, lazy.units(np.arange(n, len(ids)), None))))
         if len(known) < n:
             raise InputError(
                 f"the new geometry has {len(known):,} of the {n:,} present items, and no vectors in the "
@@ -393,10 +395,10 @@ class ItemGeometry:
             f"a table of the distances of {len(order):,} items",
             "add fewer items",
         )
-        old = self.grid_block(None, None)
+        old = self.units(None, None)
         steps = np.minimum(np.ceil(other.block(new, order) / self.unit), 2**GRID_BITS).astype(np.int32)
         grid = frozen(_joined(old, steps))
-        same = np.array_equal(old, other.grid_block(order[:n], order[:n])) and self.unit == other.unit
+        same = np.array_equal(old, other.units(order[:n], order[:n])) and self.unit == other.unit
         is_metric = other.is_metric if same else None
         by = other.metric_by if same else "unknown"
         return self._with(items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
@@ -414,7 +416,7 @@ class ItemGeometry:
         r = self.n_items if rows is None else np.size(rows)
         c = self.n_items if columns is None else np.size(columns)
         require(12 * r * c, f"a table of the distances of {r:,} x {c:,} items", "take fewer rows at a time")
-        return np.multiply(self.grid_block(rows, columns), self.unit, dtype=np.float64)
+        return np.multiply(self.units(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the similarities s(i, j) in [0, 1]: 1 - d for ``"one-minus"``, else cos d.
@@ -432,12 +434,12 @@ class ItemGeometry:
     def near(self, item: object, n: int = 10) -> list[tuple[Any, float]]:
         """Return the ``n`` items nearest to an item, with their distances, nearest first."""
         i = self.item_position(item)
-        d = self.grid_block([i], None)[0]
+        d = self.units([i], None)[0]
         order = np.argsort(d, kind="stable")
         nearest = order[order != i][:n]
         return list(zip(self.items[nearest].tolist(), (d[nearest] * self.unit).tolist(), strict=True))
 
-    def nearest_of(self, rows: npt.ArrayLike, columns: npt.ArrayLike, k: int) -> tuple[Ints, Floats]:
+    def nearest(self, rows: npt.ArrayLike, columns: npt.ArrayLike, k: int) -> tuple[Ints, Floats]:
         """Return which ``k`` of the items ``columns`` are nearest to each of ``rows``, and the distances.
 
         Both are (rows, k); the first has positions in ``columns``, the nearest first, equal ones in their
@@ -445,7 +447,7 @@ class ItemGeometry:
         nearest, and only their distances are computed.
 
         >>> geometry = ItemGeometry.from_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
-        >>> geometry.nearest_of([0], [1, 2], 1)[0]
+        >>> geometry.nearest([0], [1, 2], 1)[0]
         array([[0]])
         """
         r, c = self._indices(rows), self._indices(columns)
@@ -454,10 +456,10 @@ class ItemGeometry:
         return at, np.multiply(steps, self.unit, dtype=np.float64)
 
     def _nearest_by_distance(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
-        """Return :meth:`nearest_of` in units, from all distances."""
+        """Return :meth:`nearest` in units, from all distances."""
         # Distance and position as one number: the k smallest in order, without a sort of whole rows.
         n = max(columns.size, 1)
-        keys = self.grid_block(rows, columns).astype(np.int64) * n + np.arange(columns.size)
+        keys = self.units(rows, columns).astype(np.int64) * n + np.arange(columns.size)
         if 0 < k < columns.size:
             keys = np.partition(keys, k - 1, axis=1)[:, :k]
         keys.sort(axis=1)
@@ -465,7 +467,7 @@ class ItemGeometry:
         return at, steps
 
     def _nearest_by_cosine(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
-        """Return :meth:`nearest_of` in units, from the distances of candidates with large cosines."""
+        """Return :meth:`nearest` in units, from the distances of candidates with large cosines."""
         assert self.vectors is not None
         n = columns.size
         at, steps = np.empty((rows.size, k), np.int64), np.empty((rows.size, k), np.int64)
@@ -481,7 +483,7 @@ class ItemGeometry:
                 maybe = np.flatnonzero(cosines >= lowest) if lowest > 0 else np.arange(n)
                 if lowest <= 0 and not self.vectors[item].any():
                     maybe = np.union1d(np.arange(k), np.flatnonzero(columns == item))
-                exact = self.grid_block([item], columns[maybe])[0]
+                exact = self.units([item], columns[maybe])[0]
                 order = np.argsort(exact, kind="stable")[:k]
                 at[row], steps[row] = maybe[order], exact[order]
         return at, steps
@@ -513,9 +515,9 @@ class ItemGeometry:
             **{f"weight of {one.name}": str(one) for one in self.blocks},
         }
 
-    def positions(self, items: Ids) -> Ints:
-        """Return the positions of item ids; an unknown id is an error."""
-        return self._index.positions(items)
+    def aligned(self, items: Ids) -> Self:
+        """Return the geometry of some items, given by id, in their order; an unknown id is an error."""
+        return self.take(self._index.positions(items))
 
     def has(self, items: Ids) -> Bools:
         """Return which of some item ids are in the geometry."""
@@ -528,7 +530,7 @@ class ItemGeometry:
             raise InputError("a position occurs more than once; give each position once")
         if p.size == self.n_items and np.array_equal(p, np.arange(self.n_items)):
             return self
-        grid = None if self.grid is None else frozen(self.grid_block(p, p))
+        grid = None if self.grid is None else frozen(self.units(p, p))
         vectors = None if self.vectors is None else frozen(self.vectors[p])
         return self._with(items=frozen(self.items[p]), grid=grid, vectors=vectors)
 
@@ -540,12 +542,9 @@ class ItemGeometry:
 
     def check_metric(self) -> Self:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
-        from prefmover.execution.jit import compiled_or_interpreted
-        from prefmover.items._angles import broken_triangle
-
         if self.metric_by == "construction" or self.grid is None:
             return self
-        broken = compiled_or_interpreted(broken_triangle, self.n_items**3)(self.grid)
+        broken = jit.compiled_or_interpreted(_angles.broken_triangle, self.n_items**3)(self.grid)
         return self._with(is_metric=broken[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:

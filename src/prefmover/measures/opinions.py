@@ -75,10 +75,10 @@ class PointGeometry:
         """The number of points."""
         return len(self.item)
 
-    def grid_block(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
+    def units(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all points."""
         r, c = (slice(None) if some is None else np.asarray(some) for some in (rows, columns))
-        out = self.geometry.grid_block(self.item[r], self.item[c])
+        out = self.geometry.units(self.item[r], self.item[c])
         out += np.abs(self.level[r][:, None] - self.level[c])
         out += np.int32(2**self.shift - 1)
         out >>= self.shift
@@ -130,7 +130,7 @@ def opinions_breakdown(pair: UserPair) -> PairTerms:
     (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (pair.u, pair.v))
     _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
     same = (at_i, at_j) if ground.is_metric else None
-    costs = ground.grid_block(i, j)
+    costs = ground.units(i, j)
     result = solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, ground.unit, same=same))
     flows = plan_flows(data, (pair.u, pair.v), result, ground.item[i], ground.item[j])
     stays = sum(f.mass or 0.0 for f in flows if f.source == f.target and f.source_rating == f.target_rating)

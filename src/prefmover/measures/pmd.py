@@ -57,7 +57,7 @@ class UserTransport:
         geometry, p = self._data.require_geometry("PMD"), self._data.preferences
         (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (self._u, self._v))
         _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
-        same, costs = (at_i, at_j) if geometry.is_metric else None, geometry.grid_block(i, j)
+        same, costs = (at_i, at_j) if geometry.is_metric else None, geometry.units(i, j)
         return solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, geometry.unit, same=same))
 
     @cached_property
@@ -292,13 +292,13 @@ def query_major(
     remedy = "leave ratings of this user out, or compare pairs with pmd"
     if needed is None:
         require(8 * len(items) * geometry.n_items, what, remedy)
-        return np.ascontiguousarray(geometry.grid_block(items, None).T)
+        return np.ascontiguousarray(geometry.units(items, None).T)
     rows = np.unique(needed)
     require(8 * len(items) * len(rows), what, remedy)
     out = np.zeros(
         (geometry.n_items, len(items)), np.int32
     )  # the system gives memory to the rows that are set
-    out[rows] = geometry.grid_block(rows, items)
+    out[rows] = geometry.units(rows, items)
     return out
 
 
@@ -316,7 +316,7 @@ def distance_in_64_bits(
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if not rows.size:
         return 0.0
-    whole = geometry.grid_block(i[rows], j[columns]).astype(np.int64)
+    whole = geometry.units(i[rows], j[columns]).astype(np.int64)
     result = solve(TransportProblem(p[rows], q[columns], whole, geometry.unit))
     return rounded_cost(result, total)
 

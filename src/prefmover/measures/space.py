@@ -42,7 +42,7 @@ class Ground(Protocol):
     @property
     def n_items(self) -> int: ...  # noqa: D102
 
-    def grid_block(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
+    def units(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all points."""
 
 

@@ -61,7 +61,7 @@ def weighted_nearest(
 
     def work(first: int) -> None:
         block = slice(first, min(first + rows, len(items)))
-        at, distances = geometry.nearest_of(items[block], among, k)
+        at, distances = geometry.nearest(items[block], among, k)
         nearest[block] = among[at]
         distances *= scale
         w: Floats = np.exp(-rate * (distances - distances[:, :1]))  # relative to the nearest: not all are 0

@@ -173,7 +173,7 @@ class NeighborIndex:
             return
         with _TABLE_LOCK:
             if self.geometry.grid is None:
-                self.geometry = self._ground = self.geometry.for_search(n_threads)
+                self.geometry = self._ground = self.geometry.with_grid(n_threads)
 
     def queries(self, new: Ratings | None = None) -> Queries:
         """Return the possible queries: the users of the index, or new ones."""

@@ -339,7 +339,7 @@ def lay_out(
     if geometry.grid is not None:
         distance, lines = geometry.grid, items
     else:
-        distance, lines = frozen(geometry.grid_block(items, None)), np.arange(items.size, dtype=np.int32)
+        distance, lines = frozen(geometry.units(items, None)), np.arange(items.size, dtype=np.int32)
     coarse = scratches.coarse_rows(n, width)
     _bounds.lay_out(distance, lines, coarse)
     metric = bool(geometry.is_metric)

@@ -147,7 +147,7 @@ class Comparison:
         own = number[self.items]
         width = _cascade.filled_up(own.size)
         if exact:
-            distance = frozen(np.ascontiguousarray(geometry.grid_block(self.items, items)))
+            distance = frozen(np.ascontiguousarray(geometry.units(self.items, items)))
             lines, coarse = np.arange(own.size, dtype=np.int32), np.empty((0, width), np.int16)
         else:
             distance, lines = NO_DISTANCES, np.empty(0, np.int32)

@@ -131,7 +131,7 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
     nearest = np.zeros((data.n_items, data.n_users), np.float32)
     for u in np.flatnonzero(~_empty(P)).tolist():
         items = P.indices[P.indptr[u] : P.indptr[u + 1]]
-        nearest[:, u] = geometry.grid_block(items, None).min(axis=0) * geometry.unit
+        nearest[:, u] = geometry.units(items, None).min(axis=0) * geometry.unit
     one_sided = np.asarray(P.astype(np.float32) @ nearest).astype(np.float64)
     return _without(np.maximum(one_sided, one_sided.T), P)
 
