@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from concurrent.futures import Future
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
+
+from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints
 from prefmover.measures import Measure
@@ -13,12 +16,15 @@ from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.facts import ItemFacts, UserFacts
-from prefmover.server.guests import GuestKey, GuestStates
 from prefmover.server.schemas.requests import Person, RecommendationOptions
-from prefmover.server.schemas.users import NeighborOut
+from prefmover.server.schemas.responses import NeighborOut
 from prefmover.server.views.value_spread import Spread, sample_spread
 
 __all__ = ["ServedModel"]
+
+MOST_GUESTS = 128
+GuestKey: TypeAlias = tuple[tuple[str, float], ...]
+"""The ratings of a guest, (item, rating) sorted by item."""
 
 
 class ServedModel:
@@ -59,7 +65,7 @@ class ServedModel:
         self.searched: Counter[str] = Counter()
         self.guest_name = self.data.ratings.free_name("guest")
         self._lock = threading.Lock()
-        self._guests = GuestStates(self._guest_state)
+        self._guests: LRUCache[GuestKey, Future[UserState]] = LRUCache(MOST_GUESTS)
 
     @property
     def similarity(self) -> UserSimilarity:
@@ -88,12 +94,19 @@ class ServedModel:
         return state
 
     def guest(self, ratings: GuestKey) -> UserState:
-        """Return the state of a guest."""
-        return self._guests.get(ratings)
-
-    def _guest_state(self, ratings: GuestKey) -> UserState:
-        by_item = {self.items.id_of(item): rating for item, rating in ratings}
-        return self.model.guest(by_item, name=self.guest_name)
+        """Return the state of a guest: computed once for the several requests that a page sends."""
+        with self._lock:
+            known = self._guests.get(ratings)
+            state = self._guests[ratings] = known or Future()
+        if known is None:
+            try:
+                by_item = {self.items.id_of(item): rating for item, rating in ratings}
+                state.set_result(self.model.guest(by_item, name=self.guest_name))
+            except BaseException as error:
+                with self._lock:
+                    self._guests.pop(ratings, None)
+                state.set_exception(error)
+        return state.result()
 
     def choices(self, options: RecommendationOptions) -> dict[str, Any]:
         """Return the arguments of the model's ``recommend``; an unknown id is an error."""

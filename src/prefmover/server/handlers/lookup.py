@@ -6,21 +6,8 @@ import numpy as np
 
 from prefmover.errors import UnknownIdError
 from prefmover.server.imports import read_export
-from prefmover.server.schemas.imports import ImportedRatingOut, ImportOut, UnmatchedOut
-from prefmover.server.schemas.items import (
-    FanOut,
-    ItemDetailsOut,
-    ItemOut,
-    ItemsOut,
-    ListedItemsOut,
-    NearItemOut,
-    NearItemsOut,
-    RatingCountOut,
-    SearchOut,
-)
+from prefmover.server.schemas import requests, responses
 from prefmover.server.schemas.parameters import ItemPath, K, Limit, Offset, Text, UserPath
-from prefmover.server.schemas.requests import Export, ItemIds
-from prefmover.server.schemas.users import RatedItemOut, UserDetailsOut, UserOut, UsersOut
 from prefmover.server.served import ServedModel
 from prefmover.server.views.profiles import item_profile
 
@@ -38,97 +25,107 @@ __all__ = [
 FANS = 12  # users who liked an item, on its page
 
 
-def find_users(served: ServedModel, q: Text = "", offset: Offset = 0, limit: Limit = 20) -> UsersOut:
+def find_users(
+    served: ServedModel, q: Text = "", offset: Offset = 0, limit: Limit = 20
+) -> responses.UsersOut:
     """Return a page of the users whose id contains a text; those whose id begins with it come first."""
     hits = served.users.search(q)
-    page = [UserOut(**served.users.facts(k)) for k in hits[offset : offset + limit]]
-    return UsersOut(total=len(hits), offset=offset, limit=limit, users=page)
+    page = [responses.UserOut(**served.users.facts(k)) for k in hits[offset : offset + limit]]
+    return responses.UsersOut(total=len(hits), offset=offset, limit=limit, users=page)
 
 
-def get_user(served: ServedModel, user: UserPath, offset: Offset = 0, limit: Limit = 50) -> UserDetailsOut:
+def get_user(
+    served: ServedModel, user: UserPath, offset: Offset = 0, limit: Limit = 50
+) -> responses.UserDetailsOut:
     """Return a user with a page of ratings, highest first."""
     position = served.users.position(user)
     items, ratings = served.data.ratings.row(position)
     total = float(ratings.sum())
     order = np.lexsort((items, -ratings))[offset : offset + limit]
-    return UserDetailsOut(
+    return responses.UserDetailsOut(
         **served.users.facts(position),
         mean_rating=float(ratings.mean()) if len(items) else None,
         offset=offset,
         limit=limit,
         ratings=[
-            RatedItemOut(**served.items.titled(item), rating=rating, share=rating / total if total else 0.0)
+            responses.RatedItemOut(
+                **served.items.titled(item), rating=rating, share=rating / total if total else 0.0
+            )
             for item, rating in zip(items[order].tolist(), ratings[order].tolist(), strict=True)
         ],
     )
 
 
-def find_items(served: ServedModel, q: Text = "", offset: Offset = 0, limit: Limit = 20) -> ItemsOut:
+def find_items(
+    served: ServedModel, q: Text = "", offset: Offset = 0, limit: Limit = 20
+) -> responses.ItemsOut:
     """Return a page of the items whose title or id contains a text, those with most ratings first."""
     hits = served.items.search(q)
-    page = [ItemOut(**served.items.facts(k)) for k in hits[offset : offset + limit]]
-    return ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
+    page = [responses.ItemOut(**served.items.facts(k)) for k in hits[offset : offset + limit]]
+    return responses.ItemsOut(total=len(hits), offset=offset, limit=limit, items=page)
 
 
-def search(served: ServedModel, q: Text = "", limit: Limit = 6) -> SearchOut:
+def search(served: ServedModel, q: Text = "", limit: Limit = 6) -> responses.SearchOut:
     """Return the first items and users whose title or id contains a text, without case and punctuation."""
     items, users = find_items(served, q, 0, limit), find_users(served, q, 0, limit)
-    return SearchOut(n_items=items.total, items=items.items, n_users=users.total, users=users.users)
+    return responses.SearchOut(n_items=items.total, items=items.items, n_users=users.total, users=users.users)
 
 
-def get_item(served: ServedModel, item: ItemPath) -> ItemDetailsOut:
+def get_item(served: ServedModel, item: ItemPath) -> responses.ItemDetailsOut:
     """Return an item, how often it got each rating, and who liked it."""
     position, catalog, users = served.items.position(item), served.data.items, served.users
     found = item_profile(served.data, position, FANS)
-    return ItemDetailsOut(
+    return responses.ItemDetailsOut(
         **served.items.facts(position),
         year=int(catalog.years[position]) or None,
         genres=list(catalog.genres[position]),
-        ratings=[RatingCountOut(rating=rating, count=count) for rating, count in found.counts],
+        ratings=[responses.RatingCountOut(rating=rating, count=count) for rating, count in found.counts],
         n_fans=found.n_fans,
         fans=[
-            FanOut(user=users.texts[one.user], rating=one.rating, taste=users.taste(one.user))
+            responses.FanOut(user=users.texts[one.user], rating=one.rating, taste=users.taste(one.user))
             for one in found.fans
         ],
     )
 
 
-def get_near_items(served: ServedModel, item: ItemPath, k: K = 10) -> NearItemsOut:
+def get_near_items(served: ServedModel, item: ItemPath, k: K = 10) -> responses.NearItemsOut:
     """Return the items nearest to an item, by the distances that the model uses."""
     position = served.items.position(item)
     geometry = served.data.require_geometry("the search for near items")
     near = geometry.near(served.items.ids[position], k)
     positions = [geometry.item_position(other) for other, _ in near]
     similarities = geometry.similarity([position], positions)[0].tolist()
-    return NearItemsOut(
+    return responses.NearItemsOut(
         **served.items.titled(position),
         near=[
-            NearItemOut(**served.items.titled(other), distance=distance, similarity=similarity)
+            responses.NearItemOut(**served.items.titled(other), distance=distance, similarity=similarity)
             for other, (_, distance), similarity in zip(positions, near, similarities, strict=True)
         ],
     )
 
 
-def list_items(served: ServedModel, body: ItemIds) -> ListedItemsOut:
+def list_items(served: ServedModel, body: requests.ItemIds) -> responses.ListedItemsOut:
     """Return items by their ids. Unknown ids are no error: they are listed apart."""
     found, unknown = [], []
     for item in body.ids:
         try:
-            found.append(ItemOut(**served.items.facts(served.items.position(item))))
+            found.append(responses.ItemOut(**served.items.facts(served.items.position(item))))
         except UnknownIdError:
             unknown.append(item)
-    return ListedItemsOut(items=found, unknown=unknown)
+    return responses.ListedItemsOut(items=found, unknown=unknown)
 
 
-def import_ratings(served: ServedModel, body: Export) -> ImportOut:
+def import_ratings(served: ServedModel, body: requests.Export) -> responses.ImportOut:
     """Return the ratings in an export of Letterboxd or IMDb, matched by title and year. Nothing is stored."""
     found = read_export(body.csv, served.data)
-    return ImportOut(
+    return responses.ImportOut(
         origin=found.origin,
         ratings=[
-            ImportedRatingOut(**served.items.titled(served.data.ratings.item_position(item)), rating=rating)
+            responses.ImportedRatingOut(
+                **served.items.titled(served.data.ratings.item_position(item)), rating=rating
+            )
             for item, rating in found.ratings.items()
         ],
-        unmatched=[UnmatchedOut(title=row.title, year=row.year or None) for row in found.unmatched],
+        unmatched=[responses.UnmatchedOut(title=row.title, year=row.year or None) for row in found.unmatched],
         n_unrated=found.n_unrated,
     )

@@ -9,9 +9,7 @@ from importlib.metadata import version
 
 from prefmover._typing import Progress
 from prefmover.measures import MEASURES
-from prefmover.server.schemas.maps import MapOut, PointOut
-from prefmover.server.schemas.model import MeasureOut, ModelOut, ScaleOut, SpreadOut
-from prefmover.server.schemas.users import CommonGroundOut, ExampleOut
+from prefmover.server.schemas import responses
 from prefmover.server.served import ServedModel
 from prefmover.server.views.item_groups import groupings
 from prefmover.server.views.neighbor_comparison import common_ground
@@ -22,9 +20,10 @@ __all__ = ["get_common_ground", "get_item_map", "get_model", "get_user_map"]
 GROUPS = 8  # groups that a map distinguishes
 
 
-def get_model(served: ServedModel) -> ModelOut:
+def get_model(served: ServedModel) -> responses.ModelOut:
     """Return the sizes of the data, the scale of the ratings, the measure and the model's parameters."""
     ratings, geometry, measure = served.data.ratings, served.data.geometry, served.measure
+    scale = ratings.scale
     parameters = {
         name: value if isinstance(value, str | int | float | bool | None) else str(value)
         for name, value in (served.model.get_params() | served.model.settings_).items()
@@ -32,42 +31,45 @@ def get_model(served: ServedModel) -> ModelOut:
     }
     near, far = (0.99, 0.01) if measure.larger_is_closer else (0.01, 0.99)
     spread = served.spread
-    return ModelOut(
+    return responses.ModelOut(
         name=served.name,
         n_users=ratings.n_users,
         n_items=ratings.n_items,
         n_ratings=ratings.n_ratings,
-        scale=ScaleOut(lowest=ratings.scale.lowest, highest=ratings.scale.highest, step=ratings.scale.step),
+        scale=responses.ScaleOut(**{name: getattr(scale, name) for name in responses.ScaleOut.model_fields}),
         geometry=None if geometry is None else geometry.name,
         user_noun=served.user_noun,
         item_noun=served.item_noun,
         genres=served.users.genres,
         years=served.items.years(),
-        spread=SpreadOut(
+        spread=responses.SpreadOut(
             nearest=spread.quantile(near), median=spread.quantile(0.5), farthest=spread.quantile(far)
         ),
         measure=measure.name,
         value_name=measure.value_name,
         parameters=parameters,
         version=version("prefmover"),
-        measures=[MeasureOut.of(row) for row in MEASURES.values()],
+        measures=[responses.MeasureOut.of(row) for row in MEASURES.values()],
     )
 
 
-def get_common_ground(served: ServedModel, progress: Progress) -> CommonGroundOut:
+def get_common_ground(served: ServedModel, progress: Progress) -> responses.CommonGroundOut:
     """Return figures about a sample of users, and users for whom it holds most."""
     found = common_ground(served.similarity, progress=progress)
-    examples = [ExampleOut(**served.users.facts(user), n_without=without) for user, without in found.examples]
-    return CommonGroundOut(**(asdict(found) | {"examples": examples}))
+    examples = [
+        responses.ExampleOut(**served.users.facts(user), n_without=without)
+        for user, without in found.examples
+    ]
+    return responses.CommonGroundOut(**(asdict(found) | {"examples": examples}))
 
 
-def get_user_map(served: ServedModel, progress: Progress) -> MapOut:
+def get_user_map(served: ServedModel, progress: Progress) -> responses.MapOut:
     """Return users as points in the plane, by estimated distances: near points are users with like tastes."""
     drawn, texts = user_map(served.similarity, progress=progress), served.users.texts
     return _map(drawn, texts, texts, [served.users.taste(user)[:1] for user in drawn.positions.tolist()])
 
 
-def get_item_map(served: ServedModel, progress: Progress) -> MapOut:
+def get_item_map(served: ServedModel, progress: Progress) -> responses.MapOut:
     """Return items as points in the plane, by the distances that the model uses."""
     geometry = served.data.require_geometry("a map of items")
     drawn = item_map(geometry, served.items.n_ratings, progress=progress)
@@ -76,14 +78,18 @@ def get_item_map(served: ServedModel, progress: Progress) -> MapOut:
     return _map(drawn, served.items.texts, served.data.items.labels, groups)
 
 
-def _map(drawn: Map, ids: Sequence[str], names: Sequence[str], groups: Sequence[Sequence[str]]) -> MapOut:
+def _map(
+    drawn: Map, ids: Sequence[str], names: Sequence[str], groups: Sequence[Sequence[str]]
+) -> responses.MapOut:
     kinds = [name for name, _ in Counter(name for some in groups for name in some).most_common(GROUPS)]
     number = {name: k for k, name in enumerate(kinds)}
     points = zip(drawn.positions.tolist(), drawn.points.round(4).tolist(), groups, strict=True)
-    return MapOut(
+    return responses.MapOut(
         groups=kinds,
         points=[
-            PointOut(id=ids[k], name=names[k], x=x, y=y, group=number.get(some[0]) if some else None)
+            responses.PointOut(
+                id=ids[k], name=names[k], x=x, y=y, group=number.get(some[0]) if some else None
+            )
             for k, (x, y), some in points
         ],
     )

@@ -11,13 +11,7 @@ from prefmover.dataset import Dataset
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairwise import values
-from prefmover.server.schemas.explanations import (
-    ComparisonOut,
-    GroupedItemOut,
-    MeasureValueOut,
-    UserExplanationOut,
-)
-from prefmover.server.schemas.requests import PersonAndUser
+from prefmover.server.schemas import explanations, requests
 from prefmover.server.served import ServedModel
 from prefmover.server.views.item_groups import groupings
 from prefmover.server.workers import check_cancelled
@@ -25,31 +19,31 @@ from prefmover.server.workers import check_cancelled
 __all__ = ["compare_users", "explain_users"]
 
 
-def explain_users(served: ServedModel, body: PersonAndUser) -> UserExplanationOut:
+def explain_users(served: ServedModel, body: requests.PersonAndUser) -> explanations.UserExplanationOut:
     """Return the value of the model's measure for two users, part by part; for PMD, the plan and a proof."""
     other = served.users.ids[served.users.position(body.other)]
     explanation = served.model.explain(served.person(body), other)
     served.count({"solved": 1})
-    return UserExplanationOut(
+    return explanations.UserExplanationOut(
         **explanation.to_dict(),
         nearer_than=served.spread.nearer_than(explanation.value),
         items=_grouped(served, {id_ for flow in explanation.flows for id_ in (flow.source, flow.target)}),
     )
 
 
-def _grouped(served: ServedModel, ids: set[Any]) -> list[GroupedItemOut]:
+def _grouped(served: ServedModel, ids: set[Any]) -> list[explanations.GroupedItemOut]:
     data = served.data
     positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
     kinds = groupings(data.items, data.geometry, positions) if len(positions) else {}
     return [
-        GroupedItemOut(
+        explanations.GroupedItemOut(
             item=served.items.texts[position], groups={kind: names[k] for kind, names in kinds.items()}
         )
         for k, position in enumerate(positions.tolist())
     ]
 
 
-def compare_users(served: ServedModel, body: PersonAndUser) -> ComparisonOut:
+def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanations.ComparisonOut:
     """Return the values of all measures for two users, and why some are undefined."""
     state, position = served.person(body), served.users.position(body.other)
     ratings = served.data.ratings
@@ -67,7 +61,7 @@ def compare_users(served: ServedModel, body: PersonAndUser) -> ComparisonOut:
         check_cancelled()
         data, u, v = (everybody, first, position) if row.uses_others else (pair, 1, 0)
         results.append(_measured(data, row, u, v))
-    return ComparisonOut(
+    return explanations.ComparisonOut(
         user=state.name,
         other=served.users.texts[position],
         n_common=int(ratings.n_common(state.items)[position]),
@@ -75,7 +69,7 @@ def compare_users(served: ServedModel, body: PersonAndUser) -> ComparisonOut:
     )
 
 
-def _measured(data: Dataset, row: Measure, u: int, v: int) -> MeasureValueOut:
+def _measured(data: Dataset, row: Measure, u: int, v: int) -> explanations.MeasureValueOut:
     value, reason = float("nan"), None
     if row.needs_geometry and data.geometry is None:
         reason = "the data set has no distances between items"
@@ -83,4 +77,4 @@ def _measured(data: Dataset, row: Measure, u: int, v: int) -> MeasureValueOut:
         value = float(values(data, row, None, np.array([u]), np.array([v]), n_threads=1)[0, 0])
         if isnan(value):
             reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
-    return MeasureValueOut.of(row, value=None if isnan(value) else value, reason=reason)
+    return explanations.MeasureValueOut.of(row, value=None if isnan(value) else value, reason=reason)

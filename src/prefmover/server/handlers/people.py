@@ -8,28 +8,8 @@ import numpy as np
 
 from prefmover.measures import MEASURES
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendation
-from prefmover.server.schemas.explanations import RatingExplanationOut, RecommendationExplanationOut
-from prefmover.server.schemas.recommendations import (
-    PredictionOut,
-    PredictionsOut,
-    RecommendationOut,
-    RecommendationsOut,
-)
-from prefmover.server.schemas.requests import (
-    NeighborsOf,
-    Person,
-    PersonAndItem,
-    PredictionsFor,
-    RecommendationsFor,
-)
-from prefmover.server.schemas.users import (
-    ListedNeighborOut,
-    NeighborListOut,
-    NeighborListsOut,
-    NeighborsOut,
-    NeighborTestOut,
-)
+from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendations
+from prefmover.server.schemas import explanations, recommendations, requests, responses
 from prefmover.server.served import ServedModel
 from prefmover.server.views.neighbor_comparison import neighbor_lists
 from prefmover.server.workers import check_cancelled
@@ -50,7 +30,7 @@ CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model'
 STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # search steps that /metrics counts
 
 
-def get_neighbors(served: ServedModel, body: NeighborsOf) -> NeighborsOut:
+def get_neighbors(served: ServedModel, body: requests.NeighborsOf) -> responses.NeighborsOut:
     """Return the users nearest to a person, with the number of items that both rated."""
     state, guest = served.person(body), None
     if state.position < 0:
@@ -62,14 +42,14 @@ def get_neighbors(served: ServedModel, body: NeighborsOf) -> NeighborsOut:
     else:
         near = served.similarity.nearest(np.array([state.position]), body.k, guest, check_cancelled)
     served.count({step: getattr(near.stats, step) for step in STEPS})
-    return NeighborsOut(
+    return responses.NeighborsOut(
         user=state.name,
         measure=served.measure.name,
         neighbors=served.near_users(state.items, near.neighbors, near.values),
     )
 
 
-def get_neighbor_lists(served: ServedModel, body: Person) -> NeighborListsOut:
+def get_neighbor_lists(served: ServedModel, body: requests.Person) -> responses.NeighborListsOut:
     """Return the nearest users by the model's measure and by measures of common items, each list tested."""
     state = served.person(body)
     others = [UserSimilarity(served.data, MEASURES[name], None, 1) for name in CONTRASTS]
@@ -78,47 +58,55 @@ def get_neighbor_lists(served: ServedModel, body: Person) -> NeighborListsOut:
     for one in neighbor_lists(rows, state.position, state.items, state.values, progress=check_cancelled):
         columns = zip(one.users.tolist(), one.values.tolist(), one.n_common.tolist(), strict=True)
         near = [
-            ListedNeighborOut(user=served.users.texts[user], value=value, n_common=n)
+            responses.ListedNeighborOut(user=served.users.texts[user], value=value, n_common=n)
             for user, value, n in columns
         ]
-        test = None if one.test is None else NeighborTestOut(**asdict(one.test))
-        lists.append(NeighborListOut.of(MEASURES[one.measure], neighbors=near, test=test))
-    return NeighborListsOut(user=state.name, lists=lists)
+        test = None if one.test is None else responses.NeighborTestOut(**asdict(one.test))
+        lists.append(responses.NeighborListOut.of(MEASURES[one.measure], neighbors=near, test=test))
+    return responses.NeighborListsOut(user=state.name, lists=lists)
 
 
-def get_recommendations(served: ServedModel, body: RecommendationsFor) -> RecommendationsOut:
+def get_recommendations(
+    served: ServedModel, body: requests.RecommendationsFor
+) -> recommendations.RecommendationsOut:
     """Return items that a person has not rated, each with its strongest reasons and what they add."""
-    best = served.model.recommend(served.person(body), **served.choices(body))
-    return RecommendationsOut(user=best.user, recommendations=[recommended(one) for one in best])
+    return recommended(served.model.recommend(served.person(body), **served.choices(body)))
 
 
-def recommended(one: Recommendation) -> RecommendationOut:
-    """Return a recommended item; its sentences are made once, for itself and its explanation."""
-    why = one.why.to_dict(REASONS)
-    fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
-    return RecommendationOut(**fields, reasons=why["reasons"], why=why)
+def recommended(best: Recommendations) -> recommendations.RecommendationsOut:
+    """Return recommended items; sentences are made once, for an item and its explanation."""
+    listed = []
+    for one in best:
+        why = one.why.to_dict(REASONS)
+        fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
+        listed.append(recommendations.RecommendationOut(**fields, reasons=why["reasons"], why=why))
+    return recommendations.RecommendationsOut(user=best.user, recommendations=listed)
 
 
-def explain_recommendation(served: ServedModel, body: PersonAndItem) -> RecommendationExplanationOut:
+def explain_recommendation(
+    served: ServedModel, body: requests.PersonAndItem
+) -> explanations.RecommendationExplanationOut:
     """Return what the person's own ratings and those of like-minded users add to an item's score."""
     item = served.items.id_of(body.item)
     explanation = served.model.explain_recommendation(served.person(body), item)
-    return RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
+    return explanations.RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
 
 
-def get_predictions(served: ServedModel, body: PredictionsFor) -> PredictionsOut:
+def get_predictions(served: ServedModel, body: requests.PredictionsFor) -> recommendations.PredictionsOut:
     """Return the predicted ratings of some items, in their order."""
     state, items = served.person(body), [served.items.id_of(item) for item in body.items]
     found = []
     for one in served.model.predict([(state, item) for item in items], progress=check_cancelled):
         fields = {name: value for name, value in asdict(one).items() if name != "user"}
         title = served.data.items.label(served.data.item_position(one.item))
-        found.append(PredictionOut(**fields, title=title))
-    return PredictionsOut(user=state.name, predictions=found)
+        found.append(recommendations.PredictionOut(**fields, title=title))
+    return recommendations.PredictionsOut(user=state.name, predictions=found)
 
 
-def explain_prediction(served: ServedModel, body: PersonAndItem) -> RatingExplanationOut:
+def explain_prediction(
+    served: ServedModel, body: requests.PersonAndItem
+) -> explanations.RatingExplanationOut:
     """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
     item = served.items.id_of(body.item)
     explanation = served.model.explain_recommendation(served.person(body), item, by="rating")
-    return RatingExplanationOut(**explanation.to_dict(EXPLAINED))
+    return explanations.RatingExplanationOut(**explanation.to_dict(EXPLAINED))

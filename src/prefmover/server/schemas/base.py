@@ -19,7 +19,6 @@ ItemId = Annotated[str, Field(description="Id of an item.", examples=["alien-197
 UserId = Annotated[str, Field(description="Id of a user, or `guest`.", examples=["ada-b"])]
 Title = Annotated[str, Field(description="Title and year of an item.", examples=["Alien (1979)"])]
 ValueName = Literal["distance", "similarity"]
-How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
 Combine = Literal["mean", "least"]
 Tastes = Annotated[
     list[str], Field(description="Genres the user prefers more than others do.", examples=[["Horror"]])

@@ -11,7 +11,7 @@ from prefmover.ot.certificate import Certificate
 from prefmover.predict.predictor import Contribution, Evidence, Prediction
 from prefmover.server.schemas.base import Count, ItemId, MeasureValue, NearerThan, Response, Title, UserId
 from prefmover.server.schemas.library import fields_of
-from prefmover.server.schemas.model import MeasureOut
+from prefmover.server.schemas.responses import MeasureOut
 
 
 @fields_of(Others)
