@@ -129,7 +129,6 @@ def test_parquet_with_a_name_twice(tmp_path):
 
 
 def test_more_rows_than_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.execution.memory.SMALL", 0)
     monkeypatch.setenv("PREFMOVER_MEMORY", "1k")
     table = pa.table({"user": ["a"] * 100, "item": list(range(100)), "rating": [1.0] * 100})
     with pytest.raises(InputError, match=names(100)):

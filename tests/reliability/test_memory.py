@@ -27,8 +27,7 @@ from tests.messages import names
 
 @pytest.fixture
 def tight(monkeypatch):
-    """A machine with half a megabyte free, on which nothing is too small to be asked about."""
-    monkeypatch.setattr(memory, "SMALL", 0)
+    """A machine with half a megabyte free."""
     monkeypatch.setenv("PREFMOVER_MEMORY", "0.5M")
 
 
@@ -76,7 +75,6 @@ def test_heavy_queries_take_turns(crowd, monkeypatch):
         return found
 
     monkeypatch.setattr(ShardSearch, "_search", watched)
-    monkeypatch.setattr(memory, "SMALL", 0)
     for free, at_once in (("5000", 1), ("1M", 4)):
         most.clear()
         monkeypatch.setenv("PREFMOVER_MEMORY", free)
@@ -107,7 +105,6 @@ def test_a_heavy_query_runs_alone(crowd, monkeypatch):
         return found
 
     monkeypatch.setattr(ShardSearch, "_search", watched)
-    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setenv("PREFMOVER_MEMORY", "200000")  # 100 x (2 x 150 + 12 x 100) = 150,000 bytes
     steps = []
     nearest(crowd, 1, new=new, n_threads=4, progress=lambda done, total: steps.append((done, total)))
@@ -198,29 +195,22 @@ def machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def group(folder, limit, used, cache, names=("memory.max", "memory.current", "inactive_file")):
+def group(folder, limit, used, cache):
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / names[0]).write_text(f"{limit}\n")
-    (folder / names[1]).write_text(f"{used}\n")
-    (folder / "memory.stat").write_text(f"anon 5\n{names[2]} {cache}\nslab 7\n")
+    (folder / "memory.max").write_text(f"{limit}\n")
+    (folder / "memory.current").write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\ninactive_file {cache}\nslab 7\n")
 
 
 def test_of_the_machine(machine):
     assert memory.available() == 10 * 2**20
 
 
-def test_of_a_container_of_version_2(machine):
+def test_of_a_container(machine):
     (machine / "cgroup").write_text("0::/box/inner\n")
     group(machine / "groups" / "box", 2_000_000, 1_500_000, 100_000)
     group(machine / "groups" / "box" / "inner", "max", 10, 0)
     assert memory.available() == 600_000
-
-
-def test_of_a_container_of_version_1(machine):
-    (machine / "cgroup").write_text("9:cpu:/\n4:memory:/box\n0::/\n")
-    names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-    group(machine / "groups" / "memory", 3_000_000, 1_000_000, 0, names)
-    assert memory.available() == 2_000_000
 
 
 def test_a_container_that_is_full_leaves_nothing(machine):

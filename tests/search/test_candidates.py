@@ -1,6 +1,5 @@
 """Neighbors from candidates: exact distances, honest recall, the same lists however they are computed."""
 
-import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -226,7 +225,6 @@ def test_new_users_are_searched_exactly(crowd):
 def test_memory_and_disk_are_checked_first(crowd, monkeypatch, tmp_path):
     monkeypatch.setattr(candidates, "search_blocks", None)  # nothing starts
     monkeypatch.setenv("PREFMOVER_MEMORY", "1k")
-    monkeypatch.setattr(importlib.import_module("prefmover.execution.memory"), "SMALL", 0)
     with pytest.raises(InputError, match=names(500, "memory")):
         nearest(crowd, K, method="candidates")
     monkeypatch.setenv("PREFMOVER_MEMORY", "off")

@@ -403,8 +403,7 @@ def test_many_queries_make_a_matrix_of_item_distances(monkeypatch):
     lazy = ItemGeometry.from_vectors(crowd.geometry.items, crowd.geometry.vectors, budget=0)
     data = Dataset(crowd.ratings, lazy)
     geometry = importlib.import_module("prefmover.items.geometry")
-    monkeypatch.setattr(importlib.import_module("prefmover.search.index"), "MANY_FOR_GRID", 40)
-    index = NeighborIndex(data)
+    index = NeighborIndex(data, grid_queries=40)
     assert_same(index.nearest(k=3), every_pair(crowd, k=3))
     assert index.geometry is lazy  # a small one is missing by choice
     monkeypatch.setattr(geometry, "BUDGET", 0)
@@ -413,5 +412,4 @@ def test_many_queries_make_a_matrix_of_item_distances(monkeypatch):
     assert_same(index.nearest(k=3), every_pair(crowd, k=3))
     assert np.array_equal(index.geometry.grid, crowd.geometry.grid)
     monkeypatch.setenv("PREFMOVER_MEMORY", "1")
-    monkeypatch.setattr(importlib.import_module("prefmover.execution.memory"), "SMALL", 0)
     assert lazy.with_grid() is lazy

@@ -15,17 +15,13 @@ from prefmover._format import size
 from prefmover.errors import InputError
 
 SMALL = 2**26
-"""Bytes that are not checked: reading the free memory takes longer than most small jobs."""
+"""Bytes that are not checked unless a limit is set: reading the free memory takes longer than small jobs."""
 
 VARIABLE = "PREFMOVER_MEMORY"
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 MEMINFO = Path("/proc/meminfo")
 GROUPS = Path("/proc/self/cgroup")
 GROUP_ROOT = Path("/sys/fs/cgroup")
-GROUP_FILES = {  # limit, use and cache, by whether the version is 1
-    False: ("memory.max", "memory.current", "inactive_file"),
-    True: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-}
 
 
 def require(n_bytes: float, what: str, remedy: str) -> None:
@@ -37,9 +33,7 @@ def require(n_bytes: float, what: str, remedy: str) -> None:
     Traceback (most recent call last):
     prefmover.errors.InputError: a matrix of everything needs 1,099,511,627,776 GB of memory...
     """
-    if n_bytes <= SMALL:
-        return
-    free = available()
+    free = _available_for(n_bytes)
     if free is not None and n_bytes > free:
         raise InputError(
             f"{what} needs {size(n_bytes)} of memory, and {size(free)} is free; {remedy}, or set "
@@ -49,10 +43,12 @@ def require(n_bytes: float, what: str, remedy: str) -> None:
 
 def has_room(n_bytes: float) -> bool:
     """Return whether a job of this size fits the free memory, as far as that is known."""
-    if n_bytes <= SMALL:
-        return True
-    free = available()
+    free = _available_for(n_bytes)
     return free is None or n_bytes <= free
+
+
+def _available_for(n_bytes: float) -> int | None:
+    return available() if n_bytes > SMALL or os.environ.get(VARIABLE) else None
 
 
 def trim_memory() -> None:
@@ -108,32 +104,24 @@ def _machine() -> int | None:
 
 
 def _group() -> int | None:
-    """Return the rest of the limits of this process's control groups, version 2 or 1."""
+    """Return the rest of the limits of this process's control groups (version 2)."""
     try:
-        lines = [line.split(":", 2) for line in GROUPS.read_text().splitlines()]
+        match = re.search(r"^0::/?(.*)$", GROUPS.read_text(), re.MULTILINE)
     except OSError:
         return None
-    left = []
-    for parts in lines:
-        if len(parts) < 3 or (parts[1] and "memory" not in parts[1].split(",")):
-            continue
-        base = GROUP_ROOT / "memory" if parts[1] else GROUP_ROOT
-        names = GROUP_FILES[bool(parts[1])]
-        group = base / parts[2].lstrip("/")
-        # Every group above has a limit too. Within a container, the path may not exist, but the base does.
-        for folder in (group, *group.parents):
-            if folder == base.parent:
-                break
-            left.append(_left(folder, *names))
-    known = [value for value in left if value is not None]
-    return min(known) if known else None
+    if match is None:
+        return None
+    # Every group above has a limit too. Within a container, the path may not exist, but the root does.
+    group = GROUP_ROOT / match[1]
+    folders = [folder for folder in (group, *group.parents) if folder.is_relative_to(GROUP_ROOT)]
+    return min((left for folder in folders if (left := _left(folder)) is not None), default=None)
 
 
-def _left(folder: Path, most: str, used: str, cache: str) -> int | None:
+def _left(folder: Path) -> int | None:
     try:
-        limit = int((folder / most).read_text())  # "max", not a number, means no limit
-        usage = int((folder / used).read_text())
-        cached = re.search(rf"^{cache} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+        limit = int((folder / "memory.max").read_text())  # "max", not a number, means no limit
+        usage = int((folder / "memory.current").read_text())
+        cached = re.search(r"^inactive_file (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
     except (OSError, ValueError):
         return None
     return limit - usage + (int(cached[1]) if cached else 0)  # the system drops cached files first

@@ -59,6 +59,8 @@ class NeighborIndex:
     table_budget
         Bytes for a table of distances between items and users (2 n_items n_users), which makes one of the
         bounds cheaper. It is built for searches with many queries. 0 means no table.
+    grid_queries
+        Number of queries from which a dense matrix of item distances is made, if there is none.
 
     Examples
     --------
@@ -69,7 +71,12 @@ class NeighborIndex:
     """
 
     def __init__(
-        self, data: Dataset, measure: str | Measure = "pmd", *, table_budget: int = TABLE_BUDGET
+        self,
+        data: Dataset,
+        measure: str | Measure = "pmd",
+        *,
+        table_budget: int = TABLE_BUDGET,
+        grid_queries: int = MANY_FOR_GRID,
     ) -> None:
         check_dataset(data)
         self.data, self.measure = data, find_measure(measure)
@@ -78,7 +85,7 @@ class NeighborIndex:
         self.geometry = data.require_geometry(self.measure.label)
         space = self.measure.space(data)
         self._ground = space.ground
-        self.table_budget = table_budget
+        self.table_budget, self.grid_queries = table_budget, grid_queries
         self._shard = Shard.from_preferences(space.preferences)
 
     def nearest(
@@ -169,7 +176,7 @@ class NeighborIndex:
 
     def prepare(self, n_queries: int, n_threads: int | None = None) -> None:
         """Make a dense matrix of item distances if there is none and many queries will read it."""
-        if n_queries < MANY_FOR_GRID or self.measure.space is not item_space:
+        if n_queries < self.grid_queries or self.measure.space is not item_space:
             return
         with _TABLE_LOCK:
             if self.geometry.grid is None:

@@ -239,7 +239,7 @@ class ShardSearch:
     ) -> tuple[dict[int, NeighborPositions], SearchStats]:
         """Run the queries of some rows, heavy ones first, and hand solved pairs to the other side."""
         total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
-        sizes = np.diff(self.queries.preferences.indptr)
+        sizes = self.queries.preferences.counts
         at_once = min(resolve_threads(n_threads), rows.size)
 
         def work(row: int) -> None:
@@ -253,20 +253,21 @@ class ShardSearch:
             with _TURN:
                 _SCRATCHES.release()  # what this thread has kept is not free otherwise
                 try:
-                    self._require_room(int(sizes[row]))
+                    what = (
+                        f"a search by one user's {sizes[row]:,} ratings among {self.geometry.n_items:,} items"
+                    )
+                    remedy = "leave ratings of this user out, or compare pairs with pmd"
+                    require(self._bytes(int(sizes[row])), what, remedy)
                     work(row)
                 finally:
                     _SCRATCHES.release()
 
         heavy_first = rows[np.argsort(-sizes[rows], kind="stable")].tolist()
         # Decided before any query takes memory: while others run, nobody knows what they are about to take.
-        n_alone = 0
-        while n_alone < len(heavy_first) and not self._fits(at_once, int(sizes[heavy_first[n_alone]])):
-            n_alone += 1
-        alone, together = heavy_first[:n_alone], heavy_first[n_alone:]
-        everything = len(heavy_first)
-        run(work_alone, alone, n_threads=1, progress=_offset(progress, 0, everything))
-        run(work, together, n_threads=n_threads, progress=_offset(progress, n_alone, everything))
+        fits = (n for n, row in enumerate(heavy_first) if has_room(at_once * self._bytes(int(sizes[row]))))
+        n_alone, n = next(fits, len(heavy_first)), len(heavy_first)
+        run(work_alone, heavy_first[:n_alone], n_threads=1, progress=_offset(progress, 0, n))
+        run(work, heavy_first[n_alone:], n_threads=n_threads, progress=_offset(progress, n_alone, n))
         return results, total
 
     def _bytes(self, n_rated: int) -> int:
@@ -277,14 +278,6 @@ class ShardSearch:
         """
         distances = 2 if self.geometry.grid is not None else 6
         return n_rated * (distances * self.geometry.n_items + 12 * max(n_rated, self.shard.longest))
-
-    def _fits(self, at_once: int, n_rated: int) -> bool:
-        """Return whether memory has room for queries of this size on all threads at once."""
-        return has_room(at_once * self._bytes(n_rated))
-
-    def _require_room(self, n_rated: int) -> None:
-        what = f"a search by one user's {n_rated:,} ratings among {self.geometry.n_items:,} items"
-        require(self._bytes(n_rated), what, "leave ratings of this user out, or compare pairs with pmd")
 
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
         shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
