@@ -13,7 +13,7 @@ from prefmover import Dataset
 from prefmover.data.splits import random_split
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.by_scores import ScoredLists
-from prefmover.evaluation.ranking_task import Question, check_lists
+from prefmover.evaluation.ranking_task import RankingTask, check_lists
 from prefmover.model import Recommender
 from prefmover.rank.selection import Selection
 
@@ -24,7 +24,7 @@ DIVERSIFY = (0.05, 0.1, 0.2, 0.3, 0.5)
 def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
     """Return the table of one fitted model: both sides, each alone, novelty and diversity."""
     split = random_split(data.ratings, share, 0)
-    question, train = Question.of_split(split), data.with_ratings(split.train)
+    question, train = RankingTask.of_split(split), data.with_ratings(split.train)
     model = Recommender(n_threads=threads).fit(train)
     raters, users, lines = train.ratings_per_item, question.users, []
 

@@ -7,11 +7,12 @@ ratings used for training, as the mean over all splits of a share. docs/results/
 """
 
 import argparse
-import json
 from collections import defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+
+from prefmover.evaluation import RunFolder
 
 RECORDS = Path(__file__).parents[1] / "docs" / "results" / "ranking"
 TITLES = {  # folders, in the order of the panels
@@ -34,10 +35,8 @@ LINES = {  # method: label, color, dash, width
 def read(folder: Path) -> dict[str, dict[float, float]]:
     """Return the mean nDCG@10 of each method at each share."""
     found: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for line in (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        ndcg = record["metrics"]["ndcg"][record["ns"].index(10)]
-        found[record["method"]][record["share"]].append(ndcg)
+    for record in RunFolder(folder).records().values():
+        found[record.method][record.share].append(record.main[record.cuts.index(10)])
     return {
         method: {share: sum(some) / len(some) for share, some in sorted(shares.items())}
         for method, shares in found.items()
@@ -46,7 +45,7 @@ def read(folder: Path) -> dict[str, dict[float, float]]:
 
 def main(out: Path) -> list[Path]:
     """Draw ranking.png."""
-    folders = [name for name in TITLES if (RECORDS / name / "cells.jsonl").exists()]
+    folders = [name for name in TITLES if (RECORDS / name / "experiment.json").exists()]
     figure, axes = plt.subplots(
         1, len(folders), figsize=(3.1 * len(folders), 3.6), sharey=True, layout="constrained", squeeze=False
     )

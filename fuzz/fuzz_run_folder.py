@@ -1,5 +1,6 @@
 """Damaged folders of experiments: settings and records, and the results made of them."""
 
+import gzip
 import json
 import tempfile
 from pathlib import Path
@@ -31,19 +32,15 @@ RECORD = {
     "label": "PMD",
     "kind": "measure",
     "convention": "published",
-    "weight": "as-is",
-    "centering": "mean",
-    "shrinkage": 0.0,
-    "ks": [5, 10],
-    "mae": [0.7, 0.6],
-    "rmse": [0.9, 0.8],
-    "coverage": [1.0, 1.0],
-    "neighbors": [4.0, 8.0],
-    "groups": {"n": [1] * 20, "error": [[0.5] * 20, [0.4] * 20]},
+    "task": "rating",
+    "settings": {"weight": "as-is"},
+    "cuts": [5, 10],
+    "metrics": {"mae": [0.7, 0.6], "rmse": [0.9, 0.8], "coverage": [1.0, 1.0], "neighbors": [4.0, 8.0]},
+    "groups": {"n": [1] * 20, "sums": [[0.5] * 20, [0.4] * 20]},
     "run": {"seconds": 1.0, "solved": 3, "threads": 1, "versions": {"python": "3.11"}},
 }
 SETTINGS = {
-    "format": 2,
+    "format": 3,
     "settings": {"dataset": "cinema", "recommenders": ["knn:pmd"], "ks": [5, 10]},
     "data": {"ratings": "x", "distances": "y", "geometry": "g"},
 }
@@ -61,7 +58,7 @@ def target(data: bytes) -> None:
         record = json.dumps(tampered(RECORD, choices)).encode()
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "experiment.json").write_bytes(settings)
-        Path(folder, "cells.jsonl").write_bytes(record)
+        Path(folder, "records.jsonl.gz").write_bytes(gzip.compress(record))
         run = RunFolder(folder)
         run.content()
         Results.open(run)

@@ -61,7 +61,7 @@ def test_all_of_the_package_is_in_it(names):
         "datasets/cinema_tastes.csv",
         "paper/figure_3.toml",
         "paper/table_1.toml",
-        "report/templates/page.css",
+        "explain/templates/page.css",
         "server/explorer/index.html",
     ):
         assert f"prefmover/{needed}" in files

@@ -119,9 +119,7 @@ def cells(folder: str, task: str, cut: int) -> dict[float, dict[str, Cell]]:
     """Return the cells of a run by share and recommender, for lists of length ``cut``, or K = ``cut``."""
     found: dict[float, dict[str, list[tuple[Any, int]]]] = {}
     for one in records(folder):
-        cuts = one.ks if one.task == "rating" else one.ns
-        if one.task == task and (cut in cuts or None in cuts):
-            at = cuts.index(cut) if cut in cuts else 0
+        if one.task == task and (at := one.column(cut)) is not None:
             found.setdefault(one.share, {}).setdefault(one.recommender, []).append((one, at))
     return {
         share: {name: _cell(some) for name, some in sorted(found[share].items())} for share in sorted(found)
@@ -131,11 +129,10 @@ def cells(folder: str, task: str, cut: int) -> dict[float, dict[str, Cell]]:
 def _cell(some: list[tuple[Any, int]]) -> Cell:
     """Return the means of the records of a recommender, each with the position of the cut."""
     one = some[0][0]
-    rating = one.task == "rating"
     n = np.sum([r.groups.n for r, _ in some], axis=0)
-    sums = np.sum([(r.groups.error if rating else r.groups.ndcg)[at] for r, at in some], axis=0)
+    sums = np.sum([r.groups.sums[at] for r, at in some], axis=0)
     groups = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
-    value = float(np.mean([(r.mae if rating else r.metrics.ndcg)[at] for r, at in some]))
+    value = float(np.mean([r.main[at] for r, at in some]))
     trials = len(one.tuning.trials) if one.tuning else 0
     fit = float(np.mean([r.run.fit_seconds or r.run.seconds for r, _ in some]))
     return Cell(one.recommender, one.label, one.kind, value, groups, trials, fit)

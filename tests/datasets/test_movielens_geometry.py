@@ -145,7 +145,6 @@ def test_the_default_geometry_is_the_same_every_time(real_data):
     items = read_items(folders.locate(known), known)
     tags = read_movie_tags(folders.locate(SOURCES["movie-tags"]))
     vectors = [
-        tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres)
-        for _ in range(2)
+        tag_profiles(tags.items, tags.tags, tags.counts, ids=items.ids, genres=items.genres) for _ in range(2)
     ]
     assert vectors[0].vectors.tobytes() == vectors[1].vectors.tobytes()

@@ -16,12 +16,12 @@ def killed_run(experiment, folder, at_least):
     assert Experiment.read(config) == experiment
     command = [sys.executable, "-m", "prefmover.cli", "evaluate", "--config", str(config), "--out", str(run)]
     process = subprocess.Popen([*command, "--threads", "1", "--no-report"], stderr=subprocess.DEVNULL)
-    cells = run / "cells"
+    records = run / "records"
     try:
-        while not cells.exists() or len(list(cells.glob("*.json"))) < at_least:
+        while not records.exists() or len(list(records.glob("*.json"))) < at_least:
             assert process.poll() is None
             time.sleep(0.005)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    return run, len(list(cells.glob("*.json")))
+    return run, len(list(records.glob("*.json")))

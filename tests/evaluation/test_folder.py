@@ -1,10 +1,13 @@
+import gzip
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, RunFolder, run_experiment
+from prefmover.evaluation.recommenders import Method
 from tests.messages import names
 
 BIAS = Experiment(dataset="cinema", recommenders="bias", repeats=1)
@@ -38,19 +41,41 @@ def test_other_data_are_refused(folder):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("cells.jsonl", '{"key": ', names("cells.jsonl", 1)),
-        ("cells.jsonl", "[]", names("cells.jsonl")),
-        ("cells.jsonl", '{"share": 0.8}', names("cells.jsonl", 1, "dataset")),
+        ("records.jsonl.gz", '{"key": ', names("records.jsonl.gz", 1)),
+        ("records.jsonl.gz", "[]", names("records.jsonl.gz")),
+        ("records.jsonl.gz", '{"share": 0.8}', names("records.jsonl.gz", 1, "task")),
         ("experiment.json", '{"format": 99}', names("experiment.json", 99)),
-        ("experiment.json", '{"format": 2, "settings": 1}', names("experiment.json")),
-        ("experiment.json", '{"format": 2, "settings": {}, "data": {}}', names("experiment.json")),
+        ("experiment.json", '{"format": 3, "settings": 1}', names("experiment.json")),
+        ("experiment.json", '{"format": 3, "settings": {}, "data": {}}', names("experiment.json")),
         ("experiment.json", "nothing", names("experiment.json")),
     ],
 )
 def test_damaged_folders(folder, name, content, message):
-    (folder / name).write_text(content)
+    packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
+    (folder / name).write_bytes(packed)
     with pytest.raises(InputError, match=message):
         run_experiment(BIAS, folder)
+
+
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: b"no gzip"])
+def test_damaged_packing(folder, damage):
+    file = folder / "records.jsonl.gz"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(InputError, match=names("records.jsonl.gz")):
+        RunFolder(folder).records()
+
+
+RUNS = [file.parent for file in (Path(__file__).parents[2] / "docs" / "results").rglob("experiment.json")]
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_published_runs_are_read(path):
+    """The records of docs/results are those of the settings beside them."""
+    folder = RunFolder(path)
+    settings, records = folder.content().settings, folder.records().values()
+    assert all(Method.parse(record.recommender).label == record.label for record in records)
+    assert {record.share for record in records} == set(settings.train)
+    assert {record.task for record in records} == set(settings.tasks)
 
 
 def test_records_without_settings(folder):

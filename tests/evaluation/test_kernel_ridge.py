@@ -5,9 +5,9 @@ import pytest
 
 from prefmover import datasets, distances
 from prefmover.errors import InputError
-from prefmover.evaluation import evaluate
+from prefmover.evaluation import evaluate, validation
 from prefmover.evaluation.baselines.kernel_ridge import DISTANCES, KernelRidge, user_distances
-from prefmover.evaluation.recommenders import KERNELS
+from prefmover.evaluation.recommenders import GROUPS
 from tests.messages import names
 
 
@@ -90,15 +90,11 @@ def test_users_without_ratings_are_as_far_as_can_be(data):
 
 
 def test_every_kernel_runs_and_its_search_may_see_a_sample(data, monkeypatch):
-    from prefmover.evaluation import validation as search
-
-    assert set(KERNELS) == set(DISTANCES)
-    monkeypatch.setattr(search, "MAX_USERS", 10)
-    evaluation = evaluate(
-        data, [*(f"kernel:{name}" for name in KERNELS), "ease"], task="ranking", train=0.5, trials=2
-    )
+    assert set(GROUPS["kernels"]) == {f"kernel:{name}" for name in DISTANCES}
+    monkeypatch.setattr(validation, "MAX_USERS", 10)
+    evaluation = evaluate(data, [*GROUPS["kernels"], "ease"], task="ranking", train=0.5, trials=2)
     for record in evaluation:
-        assert record.tuning.n_users == 10
+        assert record.tuning.n_judged == 10
         assert record.n_users > 10
         assert record.settings in [trial.settings for trial in record.tuning.trials]
 

@@ -6,8 +6,7 @@ from prefmover.data.splits import random_split, validation_split
 from prefmover.errors import InputError
 from prefmover.evaluation import evaluate
 from prefmover.evaluation.baselines.packages import SurpriseRecommender
-from prefmover.evaluation.grids import RATING_GRIDS, grid
-from prefmover.evaluation.recommenders import Method
+from prefmover.evaluation.recommenders import GROUPS, TABLE, Method, grid
 from tests.messages import names
 
 
@@ -50,10 +49,10 @@ def test_grids_begin_with_the_defaults_of_surprise():
     pairs = [
         (user, item) for user in cinema.ratings.users.tolist()[:5] for item in cinema.ratings.items.tolist()
     ]
-    for name, settings in RATING_GRIDS.items():
+    for name in GROUPS["surprise"]:
         plain, first = (
             SurpriseRecommender(name.partition(":")[2], settings=one).fit(known).predict(pairs)
-            for one in ({}, settings[0])
+            for one in ({}, TABLE[name].grid[0])
         )
         assert plain.tolist() == first.tolist(), name
         assert len(grid(Method.parse(name), 24, "rating")) == 24

@@ -4,7 +4,6 @@ A record has the errors of twenty fixed groups of users. For one split, the erro
 computed again pair by pair: measures by their formulas, neighbors by sorting, predictions by the paper's sum.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ import pytest
 
 from prefmover import datasets
 from prefmover.data.splits import random_split
-from prefmover.evaluation.ranking_task import group_of
+from prefmover.evaluation import RunFolder
+from prefmover.evaluation.metrics import group_of
 from prefmover.measures import MEASURES
 from tests.oracles.measures import Twin
 from tests.oracles.prediction import ridge_biases
@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_data]
 @pytest.fixture(scope="module")
 def published():
     """The records of ML-100K on one split, by recommender."""
-    records = map(json.loads, (RESULTS / "ml-100k" / "cells.jsonl").read_text().splitlines())
-    return {r["recommender"]: r for r in records if (r["share"], r["repeat"]) == (SHARE, REPEAT)}
+    records = RunFolder(RESULTS / "ml-100k").records().values()
+    return {r.recommender: r for r in records if (r.share, r.repeat) == (SHARE, REPEAT)}
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def sample(real_data, published):
     R = np.full(train.matrix.shape, np.nan)
     R[train.rows(), train.matrix.indices] = train.matrix.data
     twin = Twin(R, train.scale.lowest, train.scale.highest, geometry.similarity(), geometry.block())
-    group = int(np.argmin(published["bias"]["groups"]["n"]))
+    group = int(np.argmin(published["bias"].groups.n))
     chosen = np.flatnonzero(group_of(split.users) == group)
-    assert len(chosen) == published["bias"]["groups"]["n"][group]
+    assert len(chosen) == published["bias"].groups.n[group]
     return split, twin, group, chosen
 
 
@@ -56,7 +56,7 @@ def check(published, name, sample, predictions):
     scale = split.train.scale
     clipped = np.clip(predictions, scale.lowest, scale.highest)
     found = np.abs(clipped - split.ratings[chosen][:, None]).sum(axis=0)
-    expected = np.array([row[group] for row in published[name]["groups"]["error"]])
+    expected = np.array([row[group] for row in published[name].groups.sums])
     np.testing.assert_allclose(found, expected, atol=0.002)  # published with three digits
 
 
@@ -64,11 +64,11 @@ def check(published, name, sample, predictions):
 def test_a_measure(name, published, sample):
     split, twin, _, chosen = sample
     record = published[f"knn:{name}"]
-    nearer = -1 if MEASURES[record["method"]].larger_is_closer else 1
-    weight = WEIGHTS[record["weight"]]
+    nearer = -1 if MEASURES[record.method].larger_is_closer else 1
+    weight = WEIGHTS[record.settings["weight"]]
     overall = np.nanmean(twin.R)
     means = np.where(twin.n > 0, twin.mean, overall)
-    out = np.empty((len(chosen), len(record["ks"])))
+    out = np.empty((len(chosen), len(record.cuts)))
     for u in np.unique(split.users[chosen]).tolist():
         value = twin.values(name, u)
         value[u] = np.nan
@@ -78,7 +78,7 @@ def test_a_measure(name, published, sample):
             raters = [v for v in order.tolist() if twin.rated[v, i] and not np.isnan(value[v])]
             w = weight(value[raters])
             residuals = twin.R[raters, i] - means[raters]
-            for column, n in enumerate(record["ks"]):
+            for column, n in enumerate(record.cuts):
                 size = np.abs(w[:n]).sum()
                 out[k, column] = means[u] + (w[:n] @ residuals[:n] / size if size > 0 else 0.0)
     check(published, f"knn:{name}", sample, out)

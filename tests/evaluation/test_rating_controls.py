@@ -5,7 +5,7 @@ from prefmover import Dataset, datasets, distances
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
-from prefmover.evaluation.baselines.rating_controls import ControlRecommender, estimated, mean_vector
+from prefmover.evaluation.baselines.rating_controls import Baseline, estimated, mean_vector
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure, similarities
@@ -78,8 +78,8 @@ def test_estimated_neighbors_predict_nearly_what_exact_ones_do(measure):
 def test_without_neighbors():
     split, data = small(2)
     pairs = split.test_pairs()
-    mean = ControlRecommender("user-mean").fit(data).predict(pairs)
-    bias = ControlRecommender("bias").fit(data).predict(pairs)
+    mean = Baseline("user-mean").fit(data).predict(pairs)
+    bias = Baseline("bias").fit(data).predict(pairs)
     centering = Centering.fit(split.train, "mean")
     np.testing.assert_allclose(mean, centering.baseline(split.users, split.items))
     assert not np.allclose(mean, bias)

@@ -7,6 +7,7 @@ from prefmover.evaluation import Record
 from prefmover.evaluation.record import record_key
 from tests.messages import names
 
+METRICS = {"mae": [0.7, 0.6], "rmse": [0.9, 0.8], "coverage": [1.0, 1.0], "neighbors": [4.0, 8.0]}
 FIELDS = {
     "dataset": "cinema",
     "geometry": "genres",
@@ -23,12 +24,10 @@ FIELDS = {
     "label": "PMD",
     "kind": "measure",
     "convention": "published",
-    "ks": [5, 10],
-    "mae": [0.7, 0.6],
-    "rmse": [0.9, 0.8],
-    "coverage": [1.0, 1.0],
-    "neighbors": [4.0, 8.0],
-    "groups": {"n": [1, 1], "error": [[0.5, 0.5], [0.4, 0.5]]},
+    "task": "rating",
+    "cuts": [5, 10],
+    "metrics": METRICS,
+    "groups": {"n": [1, 1], "sums": [[0.5, 0.5], [0.4, 0.5]]},
     "run": {"seconds": 1.5, "solved": 3, "threads": 1, "versions": {"python": "3.11"}},
 }
 
@@ -51,14 +50,16 @@ def test_rows_are_flat():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mae": [0.5]}, names("'mae'")),
-        ({"mae": "low"}, names("mae", "'low'")),
+        ({"metrics": METRICS | {"mae": [0.5]}}, names("'metrics.mae'")),
+        ({"metrics": METRICS | {"mae": "low"}}, names("mae", "'low'")),
+        ({"metrics": {"mae": [0.7, 0.6]}}, names("metrics", "rmse")),
+        ({"task": "ranking"}, names("metrics", "ndcg")),
         ({"share": 1.5}, names("share", 1.5)),
         ({"kind": "other"}, names("kind", "'other'")),
         ({"extra": 1}, names("'extra'")),
         ({"run": {}}, names("run", "seconds")),
-        ({"groups": {"n": [1], "error": [[1.0]]}}, names("groups.error")),
-        ({"groups": {"n": [1, 1], "error": [[1.0], [1.0]]}}, names("groups.error")),
+        ({"groups": {"n": [1], "sums": [[1.0]]}}, names("groups.sums")),
+        ({"groups": {"n": [1, 1], "sums": [[1.0], [1.0]]}}, names("groups.sums")),
     ],
 )
 def test_bad_records(changes, message):

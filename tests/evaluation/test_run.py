@@ -43,7 +43,7 @@ def test_every_record_is_there(finished):
     evaluation, lines = finished
     assert len(evaluation) == len(evaluation.folder.records()) == N_RECORDS
     assert f"[{N_RECORDS}/{N_RECORDS}]" in lines[-1]
-    assert not (evaluation.folder.path / "cells").exists()
+    assert not (evaluation.folder.path / "records").exists()
     table = pq.read_table(evaluation.folder.path / "records.parquet")
     assert table.num_rows == evaluation.to_frame().num_rows == 2 * (2 * 1 + 2 * 2 + 7 * 2)
     assert {"mae", "rmse", "coverage", "seed", "versions", "solved", "geometry"} <= set(table.column_names)
@@ -51,14 +51,19 @@ def test_every_record_is_there(finished):
 
 def test_records_describe_themselves(finished):
     record = finished[0].folder.records()["0.05-1-knn.pmd"]
-    assert (record.weight, record.seed, record.share, record.repeat) == ("exponential(4)", 1, 0.05, 1)
+    assert (record.settings["weight"], record.seed, record.share, record.repeat) == (
+        "exponential(4)",
+        1,
+        0.05,
+        1,
+    )
     assert record.geometry.startswith("cinema")
     assert record.n_train + record.n_test == 21644
     assert record.new_users > 0
     assert record.run.solved > 0
     assert record.run.versions["prefmover"]
     for at in range(2):  # the groups of users add up to the whole
-        assert sum(record.groups.error[at]) / record.n_test == pytest.approx(record.mae[at], abs=1e-5)
+        assert sum(record.groups.sums[at]) / record.n_test == pytest.approx(record.main[at], abs=1e-5)
 
 
 def test_means_over_repeats(finished):
@@ -67,7 +72,7 @@ def test_means_over_repeats(finished):
     assert len(rows) == 2 * 1 + 2 * 2 + 7 * 2
     assert list(dict.fromkeys(row["recommender"] for row in rows)) == list(evaluation.experiment.recommenders)
     row = next(row for row in rows if row["recommender"] == "knn:pmd" and row["k"] == 40)
-    errors = [record.mae[1] for record in evaluation if record.recommender == "knn:pmd"]
+    errors = [record.main[1] for record in evaluation if record.recommender == "knn:pmd"]
     assert row["repeats"] == 2
     assert row["mae"] == pytest.approx(np.mean(errors))
     assert row["mae_std"] == pytest.approx(np.std(errors, ddof=1))
@@ -76,12 +81,12 @@ def test_means_over_repeats(finished):
 
 def test_a_second_run_computes_nothing(finished):
     folder = finished[0].folder
-    before = (folder.path / "cells.jsonl").read_bytes()
+    before = (folder.path / "records.jsonl.gz").read_bytes()
     lines = []
     again = run_experiment(SMALL, folder.path, tell=lines.append)
     assert len(lines) == 1
     assert not unnamed(lines[0], N_RECORDS, 0)
-    assert (folder.path / "cells.jsonl").read_bytes() == before
+    assert (folder.path / "records.jsonl.gz").read_bytes() == before
     assert [record.key for record in again] == [record.key for record in finished[0]]
 
 

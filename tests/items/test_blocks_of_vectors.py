@@ -21,9 +21,7 @@ def test_blocks_change_nothing(monkeypatch, rows):
     assert (lazy.units(None, None) == whole.grid).all()
     some = np.array([5, 3, 39, 3])
     assert (lazy.units([2, 3], some) == whole.grid[[2, 3]][:, some]).all()
-    for found, expected in zip(
-        lazy.nearest(ids, ids[::2], 4), whole.nearest(ids, ids[::2], 4), strict=True
-    ):
+    for found, expected in zip(lazy.nearest(ids, ids[::2], 4), whole.nearest(ids, ids[::2], 4), strict=True):
         assert (found == expected).all()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.evaluation.recommenders import CONTROLS, Method
+from prefmover.evaluation.recommenders import GROUPS, Method
 from prefmover.paper.figure_3 import figure_3, settings
 from tests.messages import names
 
@@ -17,7 +17,7 @@ def test_the_six_panels():
     assert b.title == "train:test 4:1, K from 5 to 60"
     methods = [Method.parse(name) for name in small.recommenders]
     assert len({m.method for m in methods if m.kind == "measure"}) == 12
-    assert tuple(m.method for m in methods if m.kind == "control") == CONTROLS
+    assert tuple(m.method for m in methods if m.kind == "control") == GROUPS["controls"]
 
 
 def test_some_panels_need_some_shares():

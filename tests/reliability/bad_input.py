@@ -906,15 +906,15 @@ case(EXPERIMENTS, "a folder that holds no run", ("…", "experiment.json"))(
 )
 
 
-@case(EXPERIMENTS, "a record that was cut off", ("cells.jsonl", 1))
+@case(EXPERIMENTS, "a record that was cut off", ("records.jsonl.gz", 1))
 def _(folder: Path) -> object:
-    (folder / "cells.jsonl").write_text('{"key": "a", "method"')
+    (folder / "records.jsonl.gz").write_bytes(gzip.compress(b'{"key": "a", "method"'))
     return RunFolder(folder).records()
 
 
-@case(EXPERIMENTS, "a record without its fields", ("cells.jsonl", 1, "'dataset'"))
+@case(EXPERIMENTS, "a record without its fields", ("records.jsonl.gz", 1, "'task'"))
 def _(folder: Path) -> object:
-    (folder / "cells.jsonl").write_text('{"key": "a"}')
+    (folder / "records.jsonl.gz").write_bytes(gzip.compress(b'{"key": "a"}'))
     return RunFolder(folder).records()
 
 

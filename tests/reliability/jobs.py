@@ -5,6 +5,7 @@ Each works in its own folder. ``prepare`` puts an older state there, if there is
 that must not depend on how often the job was killed.
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -123,7 +124,10 @@ class Evaluate:
         from prefmover.evaluation.folder import RunFolder
 
         records = [one.model_dump(mode="json") for one in RunFolder(folder).records().values()]
-        merged = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+        merged = [
+            json.loads(line)
+            for line in gzip.decompress((folder / "records.jsonl.gz").read_bytes()).splitlines()
+        ]
         assert merged == records
         for record in records:
             del record["run"]

@@ -269,15 +269,16 @@ def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
 def test_records_with_rare_line_ends(tmp_path):
     texts = dict.fromkeys(("geometry", "protocol", "recommender", "method", "label"), "a")
     counts = dict.fromkeys(("repeat", "seed", "n_train", "n_test", "new_users", "new_items"), 1)
-    lists = {name: [0.5] for name in ("mae", "rmse", "coverage", "neighbors")}
-    nested = {"groups": {"n": [1], "error": [[0.5]]}, "run": {"seconds": 1.0}}
-    one = texts | counts | lists | nested
-    one |= {"dataset": "a\u2028b", "share": 0.8, "kind": "control", "ks": [None]}
-    (tmp_path / "cells.jsonl").write_text(json.dumps(one, ensure_ascii=False) + "\n", encoding="utf-8")
+    metrics = {name: [0.5] for name in ("mae", "rmse", "coverage", "neighbors")}
+    nested = {"metrics": metrics, "groups": {"n": [1], "sums": [[0.5]]}, "run": {"seconds": 1.0}}
+    one = texts | counts | nested
+    one |= {"task": "rating", "dataset": "a\u2028b", "share": 0.8, "kind": "control", "cuts": [None]}
+    file = tmp_path / "records.jsonl.gz"
+    file.write_bytes(gzip.compress(json.dumps(one, ensure_ascii=False).encode() + b"\n"))
     (record,) = RunFolder(tmp_path).records().values()
     assert record.dataset == "a\u2028b"
-    (tmp_path / "cells.jsonl").write_text(json.dumps(one | {"mae": [1, 2]}))
-    with pytest.raises(InputError, match=names("cells.jsonl", 1, "'mae'")):
+    file.write_bytes(gzip.compress(json.dumps(one | {"metrics": metrics | {"mae": [1, 2]}}).encode()))
+    with pytest.raises(InputError, match=names("records.jsonl.gz", 1, "metrics.mae")):
         RunFolder(tmp_path).records()
 
 

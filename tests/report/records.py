@@ -29,12 +29,15 @@ def make_record(
     return Record(
         dataset="toy", geometry="toy", protocol="random", share=share, repeat=repeat, seed=repeat,
         n_train=800, n_test=2000, new_users=1, new_items=2,
-        recommender=NAMES[kind].format(method), method=method,
+        recommender=NAMES[kind].format(method) + (f":{convention}" if convention != "published" else ""),
+        method=method,
         label=MEASURES[method].label if method in MEASURES else method,
         kind=kind, convention=convention if kind == "measure" else "",
-        ks=ks if len(errors) == len(ks) else (None,),
-        mae=errors, rmse=errors, coverage=[1.0] * len(errors), neighbors=[5.0] * len(errors),
-        groups=Groups(n=n.tolist(), error=[((x + wave) * n).tolist() for x in errors]),
+        task="rating", cuts=ks if len(errors) == len(ks) else (None,),
+        metrics={
+            "mae": errors, "rmse": errors, "coverage": [1.0] * len(errors), "neighbors": [5.0] * len(errors),
+        },
+        groups=Groups(n=n.tolist(), sums=[((x + wave) * n).tolist() for x in errors]),
         run=RunInfo(seconds=1.0, solved=3, versions={"prefmover": "0"}),
     )  # fmt: skip
 

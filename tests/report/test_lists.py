@@ -9,21 +9,12 @@ from scipy.stats import ttest_rel
 
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.evaluation.recommenders import Method
-from prefmover.evaluation.record import (
-    ActivityGroup,
-    Events,
-    ListGroups,
-    ListMetrics,
-    ListRecord,
-    RunInfo,
-    Trial,
-    Tuning,
-)  # fmt: skip
+from prefmover.evaluation.record import ActivityGroup, Events, Groups, Record, RunInfo, Trial, Tuning
 from prefmover.report import write_report
 from prefmover.report.figures import draw_activity, draw_density, draw_scatter
-from prefmover.report.list_text import list_summary, step_rows
-from prefmover.report.lists import ListResults
 from prefmover.report.render import report_page
+from prefmover.report.results import HeadToHead
+from prefmover.report.sentences import about_lists, steps
 from tests.messages import names, unnamed
 from tests.report.records import make_results
 from tests.report.test_render import Page
@@ -34,28 +25,36 @@ def make_list_record(
 ):
     """Return a record with groups of users around its nDCG; those of a method differ by a wave of its own."""
     wave = spread * np.sin(np.arange(20) * (1 + len(recommender)))
-    groups = ListGroups(n=(5,) * 20, ndcg=(tuple(5 * (ndcg + wave)),))
-    metrics = ListMetrics(
-        ndcg=(ndcg,), recall=(ndcg / 2,), precision=(ndcg / 4,), mrr=(ndcg,), hit_rate=(min(1, 2 * ndcg),)
-    )
+    groups = Groups(n=(5,) * 20, sums=(tuple(5 * (ndcg + wave)),))
+    metrics = {
+        "ndcg": (ndcg,), "recall": (ndcg / 2,), "precision": (ndcg / 4,), "mrr": (ndcg,),
+        "hit_rate": (min(1, 2 * ndcg),),
+    }  # fmt: skip
+    others = {"catalog": (0.5,), "popularity": (40.0,), "novelty": (3.0,), "diversity": (0.8,)}
     activity = [
         ActivityGroup(name=name, fewest=k, most=k + 9, n_users=50, metrics=metrics, groups=groups)
         for k, name in enumerate(("sparse", "quarter 4"))
     ]
-    tuned = Tuning(validation=0.2, budget=trials, n_users=90, trials=tuple(
-        Trial(settings={"penalty": 10.0**k}, ndcg=0.1 + k / 100) for k in range(trials)
+    tuned = Tuning(validation=0.2, budget=trials, n_judged=90, trials=tuple(
+        Trial(settings={"penalty": 10.0**k}, value=0.1 + k / 100) for k in range(trials)
     ))  # fmt: skip
-    return ListRecord(
-        dataset="toy", geometry="toy", protocol="random", share=share, repeat=repeat, seed=repeat,
+    return Record(
+        task="ranking", dataset="toy", geometry="toy", protocol="random",
+        share=share, repeat=repeat, seed=repeat,
         n_train=800, n_test=200, new_users=0, new_items=0, **Method.parse(recommender)._asdict(),
-        ns=(10,), relevant=4.0, n_users=100, n_relevant=150, settings={"penalty": 10.0} if trials else {},
-        tuning=tuned if trials else None, metrics=metrics, coverage=(0.5,), popularity=(40.0,),
-        novelty=(3.0,), diversity=(0.8,), activity=tuple(activity), events=events or Events(), groups=groups,
+        cuts=(10,), relevant=4.0, n_users=100, n_relevant=150, settings={"penalty": 10.0} if trials else {},
+        tuning=tuned if trials else None, metrics=metrics | others,
+        activity=tuple(activity), events=events or Events(), groups=groups,
         run=RunInfo(
             seconds=seconds, fit_seconds=seconds / 2, answer_seconds=seconds / 2,
             trial_seconds=(1.0,) * trials,
         ),
     )  # fmt: skip
+
+
+def listed(records):
+    """Return the results of records of lists."""
+    return make_results(records, task="ranking")
 
 
 def test_ours_against_each_is_a_paired_test_over_users():
@@ -64,28 +63,27 @@ def test_ours_against_each_is_a_paired_test_over_users():
         make_list_record("ease", 0.38),
         make_list_record("item-knn", 0.3999),
     ]
-    results = ListResults(records)
-    (table,) = results.tables
+    (table,) = listed(records).lists
     ours, ease, knn = (table.of(name) for name in ("default", "ease", "item-knn"))
-    assert results.ours == "default"
-    found = table.compare(ours, ease)
-    assert found.p == pytest.approx(ttest_rel(ours.groups, ease.groups).pvalue)
+    assert table.ours is ours
+    found = table.head_to_head["ease"]
+    assert found.p_users == pytest.approx(ttest_rel(ours.groups[0], ease.groups[0]).pvalue)
     assert (found.difference, found.relative) == pytest.approx((0.02, 0.02 / 0.38))
     assert found.outcome == "win"
-    assert table.compare(ease, ours).outcome == "loss"
-    assert table.compare(ours, knn).outcome == "tie"
-    assert table.compare(ours, ease, "sparse").outcome == "win"
+    assert HeadToHead.from_lines(ease, ours).outcome == "loss"
+    assert HeadToHead.from_lines(ours, knn).outcome == "tie"
+    assert HeadToHead.from_lines(ours, ease, "sparse").outcome == "win"
 
 
 def test_what_falls_short_is_printed_first():
     records = [make_list_record("default", 0.40), make_list_record("ease", 0.42)]
     records += [make_list_record("default", 0.30, share=0.1), make_list_record("ease", 0.25, share=0.1)]
-    first, *others = list_summary(ListResults(records))
+    first, *others = about_lists(listed(records))
     assert not unnamed(first, "default", "ease", 0.8, ".0200", "4.8 %")
     assert not re.search(names("0.1"), first)
     at_tenth = next(text for text in others if re.search(names(".3000"), text))
     assert not unnamed(at_tenth, 0.1, ".2500", "20.0 %", "2 trials")
-    clear = list_summary(ListResults(records[2:]))
+    clear = about_lists(listed(records[2:]))
     assert not unnamed(clear[0], "default", "nDCG@10")
 
 
@@ -99,17 +97,17 @@ def test_kernels_take_the_score_apart():
     ]
     scores = [0.10, 0.20, 0.21, 0.24, 0.25]
     records = [make_list_record(*one) for one in zip(names_, scores, strict=True)]
-    rows = step_rows(ListResults([*records, make_list_record("default", 0.27)]))
+    rows = steps(listed([*records, make_list_record("default", 0.27)]))
     assert [float(row[1].split()[0]) for row in rows] == pytest.approx([0.10, 0.03, 0.01, 0.04, 0.02])
-    assert step_rows(ListResults(records[:1])) == []
+    assert steps(listed(records[:1])) == []
 
 
 def test_means_are_over_common_repeats():
     records = [make_list_record("default", x, repeat=r) for r, x in enumerate((0.4, 0.5, 0.9))]
     records += [make_list_record("ease", x, repeat=r) for r, x in enumerate((0.3, 0.4))]
-    (table,) = ListResults(records).tables
+    (table,) = listed(records).lists
     assert (table.repeats, table.left_out) == (2, 1)
-    assert table.of("default").values["ndcg"] == pytest.approx(0.45)
+    assert table.of("default").mean[0] == pytest.approx(0.45)
 
 
 def test_wrong_entries_of_lists_are_told():
@@ -117,7 +115,7 @@ def test_wrong_entries_of_lists_are_told():
         make_list_record("default", 0.4),
         make_list_record("object:mine", 0.1, events=Events(rated=3, short=2)),
     ]
-    text = list_summary(ListResults(records))[-1]
+    text = about_lists(listed(records))[-1]
     assert not unnamed(text, "mine", "3 rated items", "2 lists too short")
 
 
@@ -125,7 +123,7 @@ def test_every_method_is_in_every_picture():
     records = [
         make_list_record(name, 0.4, share=s) for name in ("default", "ease", "random") for s in (0.1, 0.8)
     ]
-    results = ListResults(records)
+    results = listed(records)
     for figure in (draw_density(results), draw_scatter(results, "seconds"), draw_scatter(results, "novelty")):
         (legend,) = figure.legends
         assert {text.get_text() for text in legend.get_texts()} == {"default", "ease", "random"}
@@ -139,12 +137,12 @@ def test_a_page_of_lists():
         make_list_record("random", 0.01, trials=0),
     ]
     results = make_results(records, task="ranking")
-    text = report_page("summary.md", results, [], {})
+    text = report_page("summary.md", results, {})
     assert re.search(r"\| default \| model \| \*\*\.4000\*\* \|  \|  \| \.2000 \|", text)
     assert re.search(r"\| ease \| peer \| \*\*\.3000\*\* \| \+0\.1000 \| ", text)
     assert re.search(r"\| ease \| penalty 10 \| 2 \| \.1100 \|", text)
     assert "\n\n\n" not in text
-    assert "<h1>Recommenders on toy</h1>" in report_page("report.html", results, [], {})
+    assert "<h1>Recommenders on toy</h1>" in report_page("report.html", results, {})
 
 
 def test_both_tasks_have_one_page(tmp_path):

@@ -17,11 +17,10 @@ from tools.programs import FLAGS, MISSING, find_chromium
 def test_numbers_of_any_size():
     """Errors above 10, as on a scale to 100, are printed whole and compared as numbers."""
     results = make_results([make_record("pmd", (10.5, 9.5)), make_record("cos", (9.75, 20.25))])
-    table = results.table(results.panels()[0])
-    text = report_page("summary.md", results, [table], {})
+    text = report_page("summary.md", results, {})
     assert "| PMD | published | 10.5000 | **9.5000** |" in text
     assert "| COS | published | **9.7500** | 20.2500 |" in text
-    assert table.best_measures() == ["cos", "pmd"]
+    assert results.ratings[0].best_measures() == ["cos", "pmd"]
 
 
 @pytest.mark.parametrize(
@@ -36,15 +35,13 @@ def test_numbers_of_any_size():
 )
 def test_one_method_alone_has_a_report(record):
     results = make_results([record])
-    tables = [results.table(panel) for panel in results.panels()]
     for name in ("report.html", "summary.md"):
-        assert record.label in report_page(name, results, tables, {})
+        assert record.label in report_page(name, results, {})
 
 
 def test_html_is_escaped():
     results = make_results([make_record("pmd", (0.8, 0.9))], title="a < b")
-    tables = [results.table(panel) for panel in results.panels()]
-    page = report_page("report.html", results, tables, {"panels": "<svg></svg>"})
+    page = report_page("report.html", results, {"panels": "<svg></svg>"})
     assert "<h1>a &lt; b</h1>" in page
     assert "<svg></svg>" in page
     assert "font: 16px/1.5 system-ui" in page
@@ -52,8 +49,7 @@ def test_html_is_escaped():
 
 def test_markdown_has_no_double_blank_lines():
     results = make_results([make_record("pmd", (0.8, 0.9)), make_record("cos", (0.8, 0.9))])
-    tables = [results.table(panel) for panel in results.panels()]
-    text = report_page("summary.md", results, tables, {"panels": "", "gaps": ""})
+    text = report_page("summary.md", results, {"panels": "", "gaps": ""})
     assert "\n\n\n" not in text
     assert text.endswith(".\n")
     assert "&" not in text

@@ -31,7 +31,10 @@ def test_wins_ties_and_losses():
             make_record("jaccard", (0.65, 0.65), spread=0.01),  # one each
         ]
     )
-    counts = {name: (x.lower, x.wins, x.ties, x.losses) for name, x in table.head_to_head.items()}
+    counts = {
+        name.removeprefix("knn:"): (x.better, x.wins, x.ties, x.losses)
+        for name, x in table.head_to_head.items()
+    }
     assert counts == {"cos": (2, 2, 0, 0), "msd": (1, 0, 2, 0), "jaccard": (1, 1, 0, 1)}
 
 
@@ -39,21 +42,23 @@ def test_users_are_paired():
     records = [make_record("pmd", (0.6, 0.7), spread=0.1), make_record("jaccard", (0.61, 0.73), spread=0.2)]
     table = only_table(records)
     ours, other = (line.groups.mean(axis=0) for line in table.lines[::-1])
-    assert table.head_to_head["jaccard"].p_users == pytest.approx(ttest_rel(ours, other).pvalue)
+    assert table.head_to_head["knn:jaccard"].p_users == pytest.approx(ttest_rel(ours, other).pvalue)
 
 
 def test_equal_errors_are_a_tie():
-    result = only_table([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.7, 0.6))]).head_to_head["cos"]
+    result = only_table([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.7, 0.6))]).head_to_head[
+        "knn:cos"
+    ]
     assert (result.wins, result.ties, result.losses, result.p_users) == (0, 2, 0, 1.0)
 
 
 def test_repeats_are_paired():
     records = [make_record("pmd", (x, x), repeat=r) for r, x in enumerate((0.6, 0.7, 0.8))]
     records += [make_record("cos", (x, x), repeat=r) for r, x in enumerate((0.61, 0.73, 0.82))]
-    result = only_table(records).head_to_head["cos"]
+    result = only_table(records).head_to_head["knn:cos"]
     assert result.p_repeats == pytest.approx(ttest_rel((0.6, 0.7, 0.8), (0.61, 0.73, 0.82)).pvalue)
     assert result.difference == pytest.approx(-0.02)
-    assert only_table(records[:2] + records[3:5]).head_to_head["cos"].p_repeats is None
+    assert only_table(records[:2] + records[3:5]).head_to_head["knn:cos"].p_repeats is None
 
 
 def test_only_common_repeats_are_compared():

@@ -1,7 +1,7 @@
 import tomllib
 
 from prefmover.evaluation import Experiment, Panel
-from prefmover.report.sentences import commands, panel_text, provenance, summary_text, trend, verdict
+from prefmover.report.sentences import about_panel, about_ratings, commands, provenance, trend, verdict
 from tests.messages import unnamed
 from tests.report.records import make_record, make_results, only_table
 
@@ -30,14 +30,14 @@ def test_summary_follows_the_numbers():
     ]
     results = make_results(records)
     table = results.table(results.panels()[0])
-    first, second, default, bias = summary_text(results, [table])
+    first, second, default, bias = about_ratings(results)
     assert not unnamed(first, "PMD", "2 of 2 points", "toy", "1 repeat")
     assert not unnamed(second, "COS", "0.2000", "2 of 2 points")
     assert not unnamed(default, "default", "0 of 2 points", "0.1500")
     assert not unnamed(bias, "1 of 2 points", "0.0000", "-0.0500", "+0.0500")
-    assert any(not unnamed(text, "PMD", "1 of 2 points") for text in panel_text(table))
+    assert any(not unnamed(text, "PMD", "1 of 2 points") for text in about_panel(table))
     without = make_results(records[1:])
-    (only,) = summary_text(without, [without.table(without.panels()[0])])
+    (only,) = about_ratings(without)
     assert unnamed(only, "2 of 2 points")
 
 
@@ -54,12 +54,12 @@ def test_trend():
     assert not unnamed(
         text, "K = 5 to 40", "2 of 4 measures", "MSD, BCF", "MSD at 5", "BCF at 5", "1%: COS, BCF"
     )
-    assert text in panel_text(table)
+    assert text in about_panel(table)
     falling = only_table([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.8, 0.6))])
     assert not unnamed(trend(falling), "2 of 2 measures", "none")
     over_shares = make_results([make_record("pmd", (0.7, 0.6)), make_record("pmd", (0.8, 0.7), share=0.5)])
     assert all(
-        unnamed(text, "K = 5 to 40") for text in panel_text(over_shares.table(over_shares.panels()[0]))
+        unnamed(text, "K = 5 to 40") for text in about_panel(over_shares.table(over_shares.panels()[0]))
     )
 
 
@@ -71,7 +71,7 @@ def test_records_left_out_are_counted():
             make_record("cos", (0.75, 0.65)),
         ]
     )
-    assert any(not unnamed(text, "1 repeat", "1 record") for text in panel_text(table))
+    assert any(not unnamed(text, "1 repeat", "1 record") for text in about_panel(table))
 
 
 def test_one_measure_and_its_peers():
@@ -83,21 +83,21 @@ def test_one_measure_and_its_peers():
     ]
     results = make_results(records)
     table = results.table(results.panels()[0])
-    summary = summary_text(results, [table])
+    summary = about_ratings(results)
     assert not unnamed(summary[0], "PMD", "toy", "1 repeat")
     assert not unnamed(summary[-1], "Surprise", "SVD", "0.0000", "1 of 2 points")
-    panel = panel_text(table)
+    panel = about_panel(table)
     assert panel[0] == trend(table)
     assert not unnamed(panel[-1], "Surprise's SVD", "2 peers", "1 of 2 points")
     rising = only_table([make_record("pmd", (0.6, 0.7)), records[2]])
     assert not unnamed(trend(rising), "PMD", "PMD at 5")
-    assert not unnamed(panel_text(rising)[-1], "Surprise's SVD")
+    assert not unnamed(about_panel(rising)[-1], "Surprise's SVD")
 
 
 def test_a_claim_is_shown():
     panels = (Panel(name="a", over="k", train=0.8, ks=(5, 40), claim="PMD wins."),)
     results = make_results([make_record("pmd", (0.7, 0.6))], panels=panels)
-    assert not unnamed(panel_text(results.table(results.panels()[0]))[0], "PMD wins.")
+    assert not unnamed(about_panel(results.table(results.panels()[0]))[0], "PMD wins.")
 
 
 def test_commands_reproduce_the_experiment():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from typer import Option
 
@@ -21,7 +22,7 @@ from prefmover.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.report.demo_page import Demo
+    from prefmover.explain import UserExplanation
 
 EXAMPLES = ("prefmover demo", "prefmover demo --viewer noor-r --out noor")
 
@@ -33,6 +34,39 @@ NOTE = (
     'of this package, which learns from all ratings at once. "bias" and "user-mean" are controls without '
     "neighbors. There is one random split for each ratio of training to test ratings."
 )
+
+
+class DemoNeighbor(NamedTuple):
+    """A near viewer, with the number of items that both rated."""
+
+    user: str
+    distance: float
+    n_common: int
+
+
+class DemoRecommendation(NamedTuple):
+    """A recommended title, its predicted rating, and the reasons as sentences."""
+
+    title: str
+    rating: float
+    reasons: Sequence[str]
+
+
+@dataclass(slots=True)
+class Demo:
+    """The content of the page."""
+
+    user: str
+    about: str  # the data
+    ratings: list[tuple[str, float]]  # (title, rating), best first
+    neighbors: list[DemoNeighbor]
+    explanation: UserExplanation  # why one of the neighbors is near
+    recommendations: list[DemoRecommendation]
+    lists: list[tuple[str, float]] = field(default_factory=list)  # (method, nDCG@10 of its lists)
+    shares: list[str] = field(default_factory=list)  # ratios of training to test ratings: heads of the errors
+    errors: list[tuple[str, list[float]]] = field(default_factory=list)  # (method, error at each share)
+    pictures: dict[str, str] = field(default_factory=dict)  # SVG of plan and panels; none without matplotlib
+    notes: list[str] = field(default_factory=list)
 
 
 def demo(
@@ -50,7 +84,6 @@ def demo(
     from prefmover import datasets
     from prefmover.evaluation.experiment import share_name
     from prefmover.explain.plan import explain_users
-    from prefmover.report.demo_page import Demo, DemoNeighbor, DemoRecommendation
     from prefmover.search import nearest
 
     data = datasets.load("cinema")
@@ -161,10 +194,9 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
 
 def _write(page: Demo, folder: Path) -> Path:
     """Write the page and its pictures; return the path of the page."""
+    from prefmover.explain.page import inline_svg
     from prefmover.explain.plot import plan_image
     from prefmover.report import write_report
-    from prefmover.report.demo_page import demo_page
-    from prefmover.report.render import inline_svg
 
     try:
         for ending in ("svg", "png"):
@@ -176,3 +208,22 @@ def _write(page: Demo, folder: Path) -> Path:
         note(f"the report has no pictures: {error}")
     write_text(demo_page(page), folder / "report.html")
     return folder / "report.html"
+
+
+def demo_page(demo: Demo) -> str:
+    """Return the demo as one HTML page, with its pictures inside."""
+    from prefmover.explain.text import proof_text, user_lines
+    from prefmover.report.render import render
+
+    proof = demo.explanation.certificate
+    return render(
+        "demo.html.j2",
+        title=f"Viewers with the taste of {demo.user}",
+        demo=demo,
+        ratings=[(title, f"{rating:g}") for title, rating in demo.ratings],
+        neighbors=[(one.user, f"{one.distance:.4f}", str(one.n_common)) for one in demo.neighbors],
+        lines=user_lines(demo.explanation, 8),
+        proof=proof_text(proof) if proof else "",
+        lists=[(name, f"{ndcg:.3f}") for name, ndcg in demo.lists],
+        errors=[(name, *(f"{error:.4f}" for error in errors)) for name, errors in demo.errors],
+    )

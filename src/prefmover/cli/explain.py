@@ -86,7 +86,7 @@ def explain(
             write_text(plan_image(explanation, drawing.suffix[1:].casefold()), drawing)
             note(str(drawing))
     if page:
-        from prefmover.report import explanation_page
+        from prefmover.explain.page import explanation_page
 
         write_text(explanation_page(explanation), page)
         note(str(page))

@@ -3,8 +3,8 @@
 ::
 
     experiment.json   settings, and digests of the data
-    cells/*.json      finished records: one recommender on one split, all K, or lists of all lengths
-    cells.jsonl       the same in one file, once all are finished
+    records/*.json    finished records: one recommender on one split, all K, or lists of all lengths
+    records.jsonl.gz  the same in one file, once all are finished
     records.parquet   one row per (split, recommender, K or length of lists), for analysis
     lock              held by the process that writes
 
@@ -14,9 +14,11 @@ A file is written under a temporary name and then renamed: after a kill it is co
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import platform
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -27,7 +29,7 @@ from pydantic import Field
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.record import AnyRecord, DataInfo, FrozenModel, parse_record
+from prefmover.evaluation.record import DataInfo, FrozenModel, Record
 from prefmover.execution import atomic
 
 __all__ = ["RunContent", "RunFolder", "record_table"]
@@ -38,7 +40,7 @@ Parsed = TypeVar("Parsed")
 class RunContent(FrozenModel):
     """The content of ``experiment.json``."""
 
-    format: Literal[2] = Field(description="Version of the files")
+    format: Literal[3] = Field(description="Version of the files")
     settings: Experiment = Field(description="Settings of all runs so far")
     data: DataInfo = Field(description="Identity of the data")
 
@@ -74,7 +76,7 @@ class RunFolder:
         try:
             with contextlib.suppress(OSError):  # only information for others
                 note.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
-            for folder in (self.path, self.path / "cells"):
+            for folder in (self.path, self.path / "records"):
                 atomic.remove_stale_files(folder)
             yield
         finally:
@@ -102,7 +104,7 @@ class RunFolder:
                         "choose another folder"
                     )
             experiment = earlier.settings.merged(experiment)
-        content = RunContent(format=2, settings=experiment, data=data)
+        content = RunContent(format=3, settings=experiment, data=data)
         atomic.write(file, content.model_dump_json(indent=1).encode())
 
     def content(self) -> RunContent:
@@ -112,23 +114,26 @@ class RunFolder:
             raise InputError(f"{self.path} has no experiment.json; give the folder of a run")
         return _parsed(RunContent, file.read_bytes(), str(file))
 
-    def records(self) -> dict[str, AnyRecord]:
+    def records(self) -> dict[str, Record]:
         """Return all finished records by key, sorted."""
-        files = (self.path / "cells").glob("*.json")
-        records = [_parsed(parse_record, file.read_bytes(), str(file)) for file in files]
-        merged = self.path / "cells.jsonl"
+        files = (self.path / "records").glob("*.json")
+        records = [_parsed(Record, file.read_bytes(), str(file)) for file in files]
+        merged = self.path / "records.jsonl.gz"
         if merged.exists():
+            try:
+                content = gzip.decompress(merged.read_bytes()).removesuffix(b"\n")
+            except (OSError, EOFError, zlib.error) as error:
+                raise _damaged(merged, error) from None
             # Not splitlines: a name may hold one of the rarer line ends.
-            content = merged.read_bytes().removesuffix(b"\n")
             lines = content.split(b"\n") if content else []
-            records += [_parsed(parse_record, line, f"{merged}, line {n}") for n, line in enumerate(lines, 1)]
+            records += [_parsed(Record, line, f"{merged}, line {n}") for n, line in enumerate(lines, 1)]
         return dict(sorted({record.key: record for record in records}.items()))
 
-    def add(self, record: AnyRecord) -> None:
+    def add(self, record: Record) -> None:
         """Write a finished record."""
-        with atomic.translate_os_errors(self.path / "cells"):
-            (self.path / "cells").mkdir(exist_ok=True)
-        atomic.write(self.path / "cells" / f"{record.key}.json", _line(record))
+        with atomic.translate_os_errors(self.path / "records"):
+            (self.path / "records").mkdir(exist_ok=True)
+        atomic.write(self.path / "records" / f"{record.key}.json", _line(record))
 
     def merge(self) -> None:
         """Put all finished records into one file, and a flat table beside it."""
@@ -136,17 +141,18 @@ class RunFolder:
         from pyarrow import parquet
 
         records = self.records()
-        atomic.write(self.path / "cells.jsonl", b"".join(map(_line, records.values())))
-        for file in (self.path / "cells").glob("*.json"):
+        lines = b"".join(map(_line, records.values()))
+        atomic.write(self.path / "records.jsonl.gz", gzip.compress(lines, mtime=0))
+        for file in (self.path / "records").glob("*.json"):
             file.unlink()
         with contextlib.suppress(OSError):
-            (self.path / "cells").rmdir()
+            (self.path / "records").rmdir()
         buffer = pa.BufferOutputStream()
         parquet.write_table(record_table(records.values()), buffer)
         atomic.write(self.path / "records.parquet", buffer.getvalue().to_pybytes())
 
 
-def record_table(records: Iterable[AnyRecord]) -> Any:
+def record_table(records: Iterable[Record]) -> Any:
     """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists."""
     import pyarrow as pa
 
@@ -155,7 +161,7 @@ def record_table(records: Iterable[AnyRecord]) -> Any:
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-def _line(record: AnyRecord) -> bytes:
+def _line(record: Record) -> bytes:
     return record.model_dump_json().encode() + b"\n"
 
 
@@ -164,4 +170,8 @@ def _parsed(model: Callable[..., Parsed], content: bytes, source: str) -> Parsed
     try:
         return model(**json.loads(content))
     except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{source} is damaged: {error}; delete it, or choose another folder") from None
+        raise _damaged(source, error) from None
+
+
+def _damaged(source: str | Path, error: Exception) -> InputError:
+    return InputError(f"{source} is damaged: {error}; delete it, or choose another folder")

@@ -19,10 +19,13 @@ divides by min(R, n), and its precision by the length of the list; implicit's pr
 over all users together.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.splits import hashed
 from prefmover.errors import InputError
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
@@ -33,6 +36,8 @@ __all__ = [
     "coverage",
     "diversity",
     "expected_at_random",
+    "group_of",
+    "group_sums",
     "is_hit",
     "list_coverage",
     "mae",
@@ -43,6 +48,8 @@ __all__ = [
 ]
 
 PER_USER = ("ndcg", "recall", "precision", "mrr", "hit_rate")
+N_GROUPS = 20
+GROUP_SEED = 20
 BLOCK_ENTRIES = 2_000_000  # distances between items of lists that are in memory at once
 
 
@@ -220,3 +227,17 @@ def is_hit(positions: Ints, users: Ints, relevant: Ints, n_items: int) -> Bools:
     """
     keys = np.where(positions >= 0, users[:, None] * n_items + positions, -1)
     return np.isin(keys, relevant)
+
+
+def group_of(users: Ints) -> Ints:
+    """Return the fixed random group, 0 to 19, of users by position."""
+    return (hashed(GROUP_SEED, users) % np.uint64(N_GROUPS)).astype(np.int64)
+
+
+def group_sums(
+    users: Ints, columns: Iterable[Floats], digits: int
+) -> tuple[tuple[int, ...], tuple[tuple[float, ...], ...]]:
+    """Return how many entries each group of users has, and the sums of each column over them."""
+    group = group_of(users)
+    sums = (np.bincount(group, column, N_GROUPS).round(digits) for column in columns)
+    return tuple(np.bincount(group, minlength=N_GROUPS).tolist()), tuple(tuple(one.tolist()) for one in sums)

@@ -1,4 +1,4 @@
-"""Recommended lists: who is asked for, what counts as relevant, and a check of what comes back.
+"""The task of ranking: test users, relevant items, and recommended lists, checked and scored.
 
 Every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
 the user rated in training, one that is not in the data, and one that is in the list already, take a place and
@@ -12,26 +12,26 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split, hashed
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.by_scores import relevant_from
-from prefmover.evaluation.record import Activity, ActivityGroup, Events, ListGroups, ListMetrics
+from prefmover.evaluation.recommenders import Method
+from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["CheckedLists", "Question", "check_lists", "group_of", "summarize"]
+__all__ = ["CheckedLists", "RankingTask", "check_lists"]
 
-N_GROUPS = 20
-GROUP_SEED = 20
+SAMPLE_SEED = 21
 SPARSE = 10
 """Users with at most this many training ratings are the group "sparse"."""
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """The users of a split who are asked for, and what is relevant for them.
+class RankingTask:
+    """The test users of a split, and what is relevant for them.
 
     Attributes
     ----------
@@ -45,6 +45,8 @@ class Question:
         Sorted keys ``user * n_items + item`` of the relevant test ratings.
     threshold
         Test ratings from here on are relevant; None if all are.
+    ns
+        Lengths of the lists that are judged, ascending.
     """
 
     train: Ratings
@@ -52,10 +54,13 @@ class Question:
     n_relevant: Ints
     keys: Ints
     threshold: float | None
+    ns: tuple[int, ...] = (10,)
 
     @classmethod
-    def of_split(cls, split: Split, relevant: float | None = None) -> Question:
-        """Return the question that the test part of a split asks."""
+    def of_split(
+        cls, split: Split, relevant: float | None = None, ns: tuple[int, ...] = (10,)
+    ) -> RankingTask:
+        """Return the task that the test part of a split sets."""
         threshold = relevant_from(split.train.scale, relevant)
         chosen = np.ones(split.n_test, bool) if threshold is None else split.ratings >= threshold
         if not chosen.any():
@@ -66,15 +71,15 @@ class Question:
             )
         users, n_relevant = np.unique(split.users[chosen], return_counts=True)
         keys = split.users[chosen] * split.train.n_items + split.items[chosen]
-        return cls(split.train, users, n_relevant, np.sort(keys), threshold)
+        return cls(split.train, users, n_relevant, np.sort(keys), threshold, ns)
 
     def sample(self, n: int) -> Ints:
         """Return the indices of at most n of the users, ascending, drawn by a hash of their positions."""
-        order = np.argsort(hashed(GROUP_SEED + 1, self.users), kind="stable")
+        order = np.argsort(hashed(SAMPLE_SEED, self.users), kind="stable")
         return np.sort(order[:n])
 
-    def take(self, chosen: Ints) -> Question:
-        """Return the question about some of the users."""
+    def take(self, chosen: Ints) -> RankingTask:
+        """Return the task for some of the users."""
         own = np.isin(self.keys // self.train.n_items, self.users[chosen])
         return replace(
             self, users=self.users[chosen], n_relevant=self.n_relevant[chosen], keys=self.keys[own]
@@ -89,9 +94,66 @@ class Question:
         """Return the number of items that each user has not rated in training."""
         return self.train.n_items - np.diff(self.train.matrix.indptr)[self.users]
 
+    @property
+    def n_judged(self) -> int:
+        """The number of users."""
+        return len(self.users)
+
     def hits(self, positions: Ints) -> Any:
         """Return which places of the users' lists hold a relevant item."""
         return metrics.is_hit(positions, self.users, self.keys, self.train.n_items)
+
+    def ask(self, recommender: Any, method: Method, progress: Progress | None = None) -> Any:
+        """Return the lists of a fitted recommender, as it gives them."""
+        return recommender.recommend(self.ids(), self.ns[-1])
+
+    def value(self, answer: Any, method: Method) -> float:
+        """Return the mean nDCG at the first length."""
+        hits = self.hits(check_lists(answer, self, self.ns[-1], method.label).positions)
+        return float(metrics.user_metrics(hits, self.n_relevant, self.ns[0])["ndcg"].mean())
+
+    def score(self, answer: Any, method: Method, geometry: ItemGeometry | None) -> dict[str, Any]:
+        """Return the fields of a record that depend on the lists."""
+        positions, events = check_lists(answer, self, self.ns[-1], method.label)
+        hits, train = self.hits(positions), self.train
+        by_length = [metrics.user_metrics(hits, self.n_relevant, n) for n in self.ns]
+        n_raters = np.bincount(train.matrix.indices, minlength=train.n_items)
+        columns: dict[str, list[float | None]] = {
+            "catalog": [], "popularity": [], "novelty": [], "diversity": [],
+        }  # fmt: skip
+        for n in self.ns:
+            some = positions[:, :n]
+            far = None if geometry is None or n < 2 else metrics.diversity(some, geometry)
+            columns["catalog"].append(round(metrics.list_coverage(some, train.n_items), 8))
+            columns["popularity"].append(metrics.popularity(some, n_raters))
+            columns["novelty"].append(round(metrics.novelty(some, n_raters, train.n_users), 8))
+            columns["diversity"].append(None if far is None else round(far, 8))
+        everyone = np.arange(len(self.users))
+        activity = [
+            ActivityGroup(
+                name=name,
+                fewest=int(counts.min()),
+                most=int(counts.max()),
+                n_users=len(some),
+                metrics=_means(by_length, some),
+                groups=self._groups(by_length, some),
+            )
+            for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[self.users])
+        ]
+        return {
+            "cuts": self.ns,
+            "relevant": self.threshold,
+            "n_users": len(self.users),
+            "n_relevant": len(self.keys),
+            "metrics": {**_means(by_length, everyone), **columns},
+            "activity": activity,
+            "events": events,
+            "groups": self._groups(by_length, everyone),
+        }
+
+    def _groups(self, by_length: list[dict[str, Floats]], some: Ints) -> Groups:
+        n, sums = metrics.group_sums(self.users[some], [one["ndcg"][some] for one in by_length], 5)
+        return Groups(n=n, sums=sums)
 
 
 class CheckedLists(NamedTuple):
@@ -101,13 +163,13 @@ class CheckedLists(NamedTuple):
     events: Events
 
 
-def check_lists(answer: Any, question: Question, n: int, label: str) -> CheckedLists:
+def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> CheckedLists:
     """Return the lists of a recommender's ``recommend``: (n_users, n) positions.
 
     ``answer`` has an attribute ``positions``, or is a sequence with, for each user, a sequence of item ids or
     of objects with an attribute ``item``. A list that is longer than n is cut off.
     """
-    train, users = question.train, question.users
+    train, users = task.train, task.users
     raw = getattr(answer, "positions", None)
     raw = _from_ids(answer, train, len(users), n, label) if raw is None else np.asarray(raw, dtype=np.int64)
     if raw.ndim != 2 or len(raw) != len(users):
@@ -127,7 +189,7 @@ def check_lists(answer: Any, question: Question, n: int, label: str) -> CheckedL
     positions[rated] = -1
     repeated = _repeated(positions)
     positions[repeated] = -1
-    short = length < np.minimum(n, question.n_candidates())
+    short = length < np.minimum(n, task.n_candidates())
     counts = (int(one.sum()) for one in (rated, unknown, repeated, short))
     return CheckedLists(
         positions, Events(**dict(zip(("rated", "unknown", "repeated", "short"), counts, strict=True)))
@@ -175,65 +237,10 @@ def _repeated(positions: Ints) -> Any:
     return out
 
 
-def group_of(users: Ints) -> Ints:
-    """Return the fixed random group, 0 to 19, of users by position."""
-    return (hashed(GROUP_SEED, users) % np.uint64(N_GROUPS)).astype(np.int64)
-
-
-def summarize(
-    positions: Ints, question: Question, ns: tuple[int, ...], geometry: ItemGeometry | None
-) -> dict[str, Any]:
-    """Return the fields of a record that depend on the lists."""
-    train, users = question.train, question.users
-    hits, group = question.hits(positions), group_of(users)
-    by_length = [metrics.user_metrics(hits, question.n_relevant, n) for n in ns]
-    n_raters = np.bincount(train.matrix.indices, minlength=train.n_items)
-    fields: dict[str, Any] = {"coverage": [], "popularity": [], "novelty": [], "diversity": []}
-    for n in ns:
-        some = positions[:, :n]
-        far = None if geometry is None or n < 2 else metrics.diversity(some, geometry)
-        fields["coverage"].append(round(metrics.list_coverage(some, train.n_items), 8))
-        fields["popularity"].append(metrics.popularity(some, n_raters))
-        fields["novelty"].append(round(metrics.novelty(some, n_raters, train.n_users), 8))
-        fields["diversity"].append(None if far is None else round(far, 8))
-    everyone = np.arange(len(users))
-    activity = [
-        ActivityGroup(
-            name=name,
-            fewest=int(counts.min()),
-            most=int(counts.max()),
-            n_users=len(some),
-            metrics=_means(by_length, some),
-            groups=_sums(by_length, some, group),
-        )
-        for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[users])
-    ]
+def _means(by_length: list[dict[str, Floats]], some: Ints) -> Columns:
     return {
-        "ns": ns,
-        "relevant": question.threshold,
-        "n_users": len(users),
-        "n_relevant": len(question.keys),
-        "metrics": _means(by_length, everyone),
-        "activity": activity,
-        "groups": _sums(by_length, everyone, group),
-        **fields,
-    }
-
-
-def _means(by_length: list[dict[str, Floats]], some: Ints) -> ListMetrics:
-    means = {
         name: tuple(round(float(one[name][some].mean()), 8) for one in by_length) for name in metrics.PER_USER
     }
-    return ListMetrics(**means)
-
-
-def _sums(by_length: list[dict[str, Floats]], some: Ints, group: Ints) -> ListGroups:
-    return ListGroups(
-        n=tuple(np.bincount(group[some], minlength=N_GROUPS).tolist()),
-        ndcg=tuple(
-            tuple(np.bincount(group[some], one["ndcg"][some], N_GROUPS).round(5)) for one in by_length
-        ),
-    )
 
 
 def _by_activity(counts: Ints) -> list[tuple[Activity, Ints, Ints]]:

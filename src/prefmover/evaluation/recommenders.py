@@ -1,87 +1,67 @@
 """Recommenders by name, and the interface of a recommender.
 
-==========================  =====================================================================  =======
-name                        recommender                                                            tasks
-==========================  =====================================================================  =======
-default                     :class:`~prefmover.Recommender`, the model of the package              both
-knn:MEASURE[:CONVENTION]    :class:`~prefmover.KNNRecommender`, the paper's neighbor average;      both
-                            ``all`` stands for every measure of the paper, or for every
-                            convention that differs. Ratings are predicted for every K
-kernel:DISTANCE             kernel ridge regression over users, the same for each distance         ranking
-                            (:mod:`prefmover.evaluation.baselines.kernel_ridge`); ``kernels`` for all six
-kernel:MEASURE              ``Recommender(MEASURE)``, for the measures that are not such a         both
-                            distance
-popularity, random,         controls; ``simple`` for   ranking
-liked-popularity            these and bias
-bias                        a control: the biases of users and items                               both
-uniform, mean-vector,       controls; ``controls`` for   rating
-user-mean                   these and bias
-agreement                   a control: PMD-agreement without its transport; ``extensions`` for     rating
-                            this and the measures that are extensions
-estimated:MEASURE           a control: the neighbor average by estimated instead of exact          rating
-                            distances, for ``pmd`` and ``pmd-agreement``
-ease, item-knn, user-knn    peers                      ranking
-implicit:als, implicit:bpr  peers of another package;        ranking
-                            ``peers`` for these and the three above
-surprise:MODEL              a model of scikit-surprise; ``surprise`` for all                       rating
-==========================  =====================================================================  =======
+A row of :data:`TABLE` is a recommender: what it is, what it can do, how it is made, and the settings that a
+search may try. Three families have names with a part that is free:
 
-A recommender may also be any object with ``fit(data)`` and ``predict(pairs)`` or ``recommend(users, n)``, or
-both. It is fitted to a :class:`~prefmover.Dataset` that holds the training ratings. ``predict`` gets a list
+========================  ==========================================================================  =======
+knn:MEASURE[:CONVENTION]  :class:`~prefmover.KNNRecommender`, the paper's neighbor average; ``all``   both
+                          stands for every measure of the paper, or for every convention that
+                          differs. Ratings are predicted for every K
+kernel:MEASURE            ``Recommender(MEASURE)``, for the measures without a row of this name       both
+object:LABEL              any object with ``fit(data)`` and ``predict(pairs)`` or                     its own
+                          ``recommend(users, n)``, or both
+========================  ==========================================================================  =======
+
+An object is fitted to a :class:`~prefmover.Dataset` that holds the training ratings. ``predict`` gets a list
 of (user, item) pairs of ids and returns a rating for each; ``recommend`` gets a list of user ids, and returns
-a list of n item ids for each (or of objects with an attribute ``item``), best first. Experiments write its
-name as ``object:LABEL``.
+a list of n item ids for each (or of objects with an attribute ``item``), best first.
+
+The order of a grid is that of trying: a budget of t trials takes the first t, so these cover the grid. A run
+chooses among them on its validation part only. The grids themselves are not blind: those of ALS and of the
+kernels were revised after a first look at one split of MovieLens-100K (share .8, seed 0), where their test
+nDCG was low, and widened where validation parts of that split and of share .1 chose their edge. That can
+favor these methods, not the default model, which chooses by itself in its fit (:mod:`prefmover.rank.tuning`);
+its record has the number of its trials. Give the others a budget of 30 or more for the same. Surprise's grids
+begin with its defaults. They were written down before any of their results was seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError, close_names
+from prefmover.evaluation.baselines import kernel_ridge, packages, rating_controls, simple_rankers
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
+from prefmover.model import KNNRecommender, Recommender
+from prefmover.rank import RankingSettings
 
 if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
     from prefmover.evaluation.experiment import Experiment
 
 __all__ = [
-    "CONTROLS",
-    "KERNELS",
-    "LIST_CONTROLS",
-    "LIST_PEERS",
-    "PEERS",
-    "RATING_CONTROLS",
+    "GROUPS",
+    "TABLE",
     "FitPredict",
     "FitRecommend",
     "Method",
+    "Row",
     "check_packages",
     "create",
     "expand",
+    "grid",
     "name_objects",
     "tasks_of",
 ]
 
-CONTROLS = ("uniform", "mean-vector", "user-mean", "bias")
-AGREEMENT = "agreement"
-ESTIMATED = ("estimated:pmd", "estimated:pmd-agreement")
-RATING_CONTROLS = (*CONTROLS, AGREEMENT, *ESTIMATED)
-PEERS = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
-KERNELS = ("pmd", "rwmd", "mean-vector", "total-variation", "cosine", "jaccard")
-LIST_CONTROLS = ("popularity", "liked-popularity", "random")
-LIST_PEERS = ("ease", "item-knn", "user-knn", "implicit:als", "implicit:bpr")
-GROUPS = {
-    "controls": CONTROLS,
-    "simple": (*LIST_CONTROLS, "bias"),
-    "kernels": tuple(f"kernel:{name}" for name in KERNELS),
-    "peers": LIST_PEERS,
-    "surprise": tuple(f"surprise:{name}" for name in PEERS),
-    "extensions": (*(f"knn:{name}" for name, row in MEASURES.items() if row.extension), AGREEMENT),
-}
-OBJECT = "object:"
+Settings: TypeAlias = dict[str, Any]
+Style: TypeAlias = tuple[str, str, str]
+
 ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
 """The method of a recommender that each task needs."""
 
@@ -109,6 +89,250 @@ class FitRecommend(Protocol):
 AnyRecommender: TypeAlias = FitPredict | FitRecommend
 
 
+class Request(NamedTuple):
+    """What a recommender is made from; ``settings`` are those of a trial of a search."""
+
+    method: Method
+    experiment: Experiment
+    seed: int
+    n_threads: int | None
+    task: Task
+    settings: Mapping[str, Any]
+
+    @property
+    def average(self) -> dict[str, Any]:
+        """The parameters of a neighbor average that predicts ratings."""
+        e = self.experiment
+        return {
+            "k": e.ks[-1], "centering": e.centering, "shrinkage": e.shrinkage, "n_threads": self.n_threads,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recommender: its name, what it is, the tasks that it can do, and how it is made.
+
+    Attributes
+    ----------
+    grid
+        Settings to search, for lists if it recommends, else for ratings; each is a trial.
+    groups
+        Names that stand for several recommenders, this one included.
+    package
+        Module that has to be installed, of the extra ``peers``.
+    method, label
+        Names in records, and in figures and tables; that of the row by default.
+    style
+        Color, dash and marker in figures.
+    """
+
+    name: str
+    kind: Kind
+    tasks: tuple[Task, ...]
+    make: Callable[[Request], Any]
+    grid: tuple[Settings, ...] = ()
+    groups: tuple[str, ...] = ()
+    package: str = ""
+    method: str = ""
+    label: str = ""
+    style: Style = ("#CC79A7", "-", "x")
+
+
+STRIDE = 7  # coprime to the sizes of the grids below
+
+
+def _product(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
+    """Return all combinations, in an order that visits all values of each setting early."""
+    every = [dict(zip(values, one, strict=True)) for one in product(*values.values())]
+    return tuple(every[k * STRIDE % len(every)] for k in range(len(every)))
+
+
+def _ease() -> tuple[Settings, ...]:
+    order = [("ratings", (1e3, 1e4, 1e5)), ("seen", (1e3, 1e2)), ("ratings", (3e3, 3e4, 3e5))]
+    order += [("seen", (3e2, 3e3)), ("ratings", (3e2,)), ("seen", (1e4,))]
+    order += [("ratings", (6e3, 2e4, 6e4, 2e3, 2e5, 6e2, 1e6)), ("seen", (6e2, 2e3, 6e3, 2e2, 30.0))]
+    return tuple({"values": values, "penalty": x} for values, some in order for x in some)
+
+
+def _knn(ask: Request) -> KNNRecommender:
+    name, convention = ask.method.method, ask.method.convention
+    if ask.task == "rating":
+        return KNNRecommender(name, convention=convention, **ask.average)
+    return KNNRecommender(name, convention=convention, n_threads=ask.n_threads, **ask.settings)
+
+
+def _model(ask: Request, measure: str = "pmd") -> Recommender:
+    # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
+    ranking = RankingSettings() if ask.task == "rating" else None
+    return Recommender(measure, ranking=ranking, n_threads=ask.n_threads)
+
+
+def _bias(ask: Request) -> Any:
+    return rating_controls.Baseline("bias") if ask.task == "rating" else simple_rankers.ItemBias()
+
+
+def _lost(ask: Request) -> Any:
+    raise InputError(
+        f"{ask.method.recommender} is an object of an earlier program; pass it to evaluate() under the label "
+        f"{ask.method.label!r}"
+    )
+
+
+RATING: tuple[Task, ...] = ("rating",)
+RANKING: tuple[Task, ...] = ("ranking",)
+BOTH: tuple[Task, ...] = ("rating", "ranking")
+GRAY = "#777777"
+KERNEL = _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5))
+NEIGHBORS = _product(
+    k=(40, 20, 80, 160), similarity=("msd", "pearson_baseline", "cosine"), user_based=(True, False)
+)
+
+
+def _estimated(measure: str, marker: str) -> Row:
+    name, label = f"estimated:{measure}", f"estimated {find_measure(measure).label}"
+    style = (GRAY, "-", marker)
+    return Row(
+        name, "control", RATING, lambda ask: rating_controls.estimated(measure, **ask.average),
+        label=label, style=style,
+    )  # fmt: skip
+
+
+def _kernel(distance: str, style: Style) -> Row:
+    return Row(
+        f"kernel:{distance}", "control", RANKING,
+        lambda ask: kernel_ridge.KernelRidge(distance, n_threads=ask.n_threads, **ask.settings),
+        KERNEL, ("kernels",), label=f"kernel {distance}", style=style,
+    )  # fmt: skip
+
+
+def _implicit(model: str, iterations: int, grid: tuple[Settings, ...], style: Style) -> Row:
+    return Row(
+        f"implicit:{model}", "peer", RANKING,
+        lambda ask: packages.ImplicitRecommender(
+            model, ask.seed, ask.n_threads, iterations=iterations, **ask.settings
+        ),
+        grid, ("peers",), "implicit", style=style,
+    )  # fmt: skip
+
+
+def _surprise(model: str, grid: tuple[Settings, ...], style: Style) -> Row:
+    return Row(
+        f"surprise:{model}", "peer", RATING,
+        lambda ask: packages.SurpriseRecommender(model, seed=ask.seed, settings=ask.settings),
+        grid, ("surprise",), "surprise", method=model, style=style,
+    )  # fmt: skip
+
+
+ROWS = (
+    Row("default", "model", BOTH, _model, style=("#009E73", "-", "d")),
+    Row(
+        "uniform", "control", RATING, lambda ask: rating_controls.uniform(ask.seed, **ask.average),
+        groups=("controls",), style=(GRAY, ":", "s"),
+    ),
+    Row(
+        "mean-vector", "control", RATING, lambda ask: rating_controls.mean_vector(**ask.average),
+        groups=("controls",), style=(GRAY, "-.", "D"),
+    ),
+    Row(
+        "user-mean", "control", RATING, lambda ask: rating_controls.Baseline("user-mean"),
+        groups=("controls",), style=(GRAY, ":", ""),
+    ),
+    Row("bias", "control", BOTH, _bias, groups=("controls", "simple"), style=(GRAY, "-.", "")),
+    Row(
+        "agreement", "control", RATING, lambda ask: rating_controls.agreement(**ask.average),
+        groups=("extensions",), style=(GRAY, "--", "s"),
+    ),
+    _estimated("pmd", "o"),
+    _estimated("pmd-agreement", "P"),
+    _kernel("pmd", ("#000000", "--", "*")),
+    _kernel("rwmd", ("#0072B2", "-.", "*")),
+    _kernel("mean-vector", ("#0072B2", ":", "D")),
+    _kernel("total-variation", ("#009E73", "-.", "*")),
+    _kernel("cosine", ("#56B4E9", "-.", "*")),
+    _kernel("jaccard", ("#E69F00", "-.", "*")),
+    Row(
+        "popularity", "control", RANKING, lambda ask: simple_rankers.Popularity(),
+        groups=("simple",), style=(GRAY, "--", "v"),
+    ),
+    Row(
+        "liked-popularity", "control", RANKING,
+        lambda ask: simple_rankers.Popularity("liked", ask.experiment.relevant),
+        groups=("simple",), style=(GRAY, "-", "^"),
+    ),
+    Row(
+        "random", "control", RANKING, lambda ask: simple_rankers.RandomOrder(ask.seed),
+        groups=("simple",), style=(GRAY, ":", "x"),
+    ),
+    _surprise(
+        "SVD",
+        _product(n_factors=(100, 20), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.005, 0.01)),
+        ("#009E73", ":", "1"),
+    ),
+    _surprise(
+        "SVDpp",
+        _product(n_factors=(20, 50), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.007, 0.003)),
+        ("#CC79A7", ":", "2"),
+    ),
+    _surprise("KNNBaseline", NEIGHBORS, ("#E69F00", ":", "3")),
+    _surprise("KNNWithMeans", NEIGHBORS, ("#56B4E9", ":", "4")),
+    _surprise(
+        "BaselineOnly",
+        _product(reg_i=(10.0, 5.0, 2.0, 20.0), reg_u=(15.0, 10.0, 5.0, 3.0, 2.0, 30.0)),
+        ("#D55E00", ":", "+"),
+    ),
+    Row(
+        "ease", "peer", RANKING, lambda ask: simple_rankers.EASE(**ask.settings), _ease(),
+        groups=("peers",), style=("#D55E00", "--", "p"),
+    ),
+    Row(
+        "item-knn", "peer", RANKING, lambda ask: simple_rankers.ItemKNN(**ask.settings),
+        _product(values=("ratings", "seen"), shrinkage=(10.0, 0.0, 100.0), k=(50, 20, 100, 200)),
+        groups=("peers",), style=("#E69F00", "--", "h"),
+    ),
+    Row(
+        "user-knn", "peer", RANKING, lambda ask: simple_rankers.UserKNN(**ask.settings),
+        _product(values=("ratings", "seen"), k=(80, 40, 160, 320, 640, 20, 60, 120, 240, 480, 30, 900)),
+        groups=("peers",), style=("#56B4E9", "--", "H"),
+    ),
+    _implicit(
+        "als", 15,
+        _product(regularization=(10.0, 30.0, 1.0, 100.0), factors=(32, 64, 16), alpha=(1.0, 5.0)),
+        ("#CC79A7", "--", "<"),
+    ),
+    _implicit(
+        "bpr", 100,
+        _product(
+            factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02)
+        ),
+        ("#CC79A7", "-.", ">"),
+    ),
+)  # fmt: skip
+
+TABLE = {row.name: row for row in ROWS}
+"""The recommenders by full name, in the order of reports."""
+
+FAMILIES = {
+    "knn": Row(
+        "knn:MEASURE", "measure", BOTH, _knn,
+        tuple({"k": k} for k in (40, 20, 80, 160, 320, 10, 30, 60, 120, 240, 640, 5)),
+    ),
+    "kernel": Row(
+        "kernel:MEASURE", "model", BOTH, lambda ask: _model(ask, ask.method.method.removeprefix("kernel:"))
+    ),
+    "object": Row("object:LABEL", "model", (), _lost),
+}  # fmt: skip
+"""The recommenders whose names have a part that is free, by what is before the colon."""
+
+GROUPS = {
+    group: tuple(row.name for row in ROWS if group in row.groups)
+    for group in ("controls", "simple", "kernels", "peers", "surprise")
+}
+GROUPS["extensions"] = (
+    *(f"knn:{name}" for name, row in MEASURES.items() if row.extension),
+    *(row.name for row in ROWS if "extensions" in row.groups),
+)
+
+
 class Method(NamedTuple):
     """A recommender's name, taken apart."""
 
@@ -127,74 +351,51 @@ class Method(NamedTuple):
         >>> Method.parse("knn:pmd:published").recommender
         'knn:pmd'
         """
-        head, _, rest = name.partition(":")
-        if name.startswith(OBJECT) and rest:
-            return cls(name, rest, rest, "model")
-        if name == "default":
-            return cls(name, name, name, "model")
-        if name in (*CONTROLS, AGREEMENT, *LIST_CONTROLS):
-            return cls(name, name, name, "control")
-        if name in ESTIMATED:
-            return cls(name, name, f"estimated {find_measure(rest).label}", "control")
-        if name in LIST_PEERS:
-            return cls(name, name, name, "peer")
-        if head == "kernel" and rest in KERNELS:
-            return cls(name, name, f"kernel {rest}", "control")
-        if head == "kernel" and rest:
-            row = find_measure(rest)
-            return cls(f"kernel:{row.name}", f"kernel:{row.name}", f"kernel {row.label}", "model")
-        if head == "knn" and rest:
-            measure, _, convention = rest.partition(":")
-            row = find_measure(measure)
-            convention = row.convention(convention or None)
-            full = f"knn:{row.name}" + ("" if convention == row.default else f":{convention}")
-            return cls(full, row.name, row.label, "measure", convention)
-        if head == "surprise" and rest in PEERS:
-            return cls(name, rest, rest, "peer")
-        raise InputError(_unknown(name))
+        if name in TABLE:
+            row = TABLE[name]
+            method = row.method or name
+            return cls(name, method, row.label or method, row.kind)
+        family, _, rest = name.partition(":")
+        if family not in FAMILIES or not rest:
+            raise InputError(_unknown(name))
+        kind = FAMILIES[family].kind
+        if family == "object":
+            return cls(name, rest, rest, kind)
+        if family == "kernel":
+            measure = find_measure(rest)
+            full = f"kernel:{measure.name}"
+            return cls(full, full, f"kernel {measure.label}", kind)
+        measure_name, _, convention = rest.partition(":")
+        measure = find_measure(measure_name)
+        convention = measure.convention(convention or None)
+        full = f"knn:{measure.name}" + ("" if convention == measure.default else f":{convention}")
+        return cls(full, measure.name, measure.label, kind, convention)
 
     @property
-    def family(self) -> str:
-        """The kind of object behind the name: the part before a colon, or the name itself."""
-        head = self.recommender.partition(":")[0]
-        return "kernel-ridge" if head == "kernel" and self.kind == "control" else head
-
-    @property
-    def tasks(self) -> tuple[Task, ...] | None:
-        """The tasks that the recommender can do; None for an object, which has to be looked at."""
-        if self.family == "object":
-            return None
-        if self.family in ("default", "knn", "kernel", "bias"):
-            return ("rating", "ranking")
-        predicts = self.recommender in RATING_CONTROLS or self.family == "surprise"
-        return ("rating",) if predicts else ("ranking",)
+    def row(self) -> Row:
+        """The row of the table, or of the family."""
+        return TABLE.get(self.recommender) or FAMILIES[self.recommender.partition(":")[0]]
 
 
 def _unknown(name: str) -> str:
     """Return what is wrong with a name, and what to choose."""
-    known = ["default", *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
-    known += [one for names in GROUPS.values() for one in names] + [*LIST_PEERS, *RATING_CONTROLS]
-    close = close_names(name, list(dict.fromkeys(known)), n=1)
+    known = [*TABLE, *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
+    close = close_names(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    singles = dict.fromkeys((*RATING_CONTROLS, *LIST_CONTROLS, *LIST_PEERS))
-    return (
-        f"recommender {name!r} is not known; {hint}choose default, knn:MEASURE, kernel:DISTANCE, "
-        f"{', '.join(singles)}, or surprise:MODEL with {', '.join(PEERS)}"
-    )
+    return f"recommender {name!r} is not known; {hint}choose knn:MEASURE, kernel:MEASURE, {', '.join(TABLE)}"
 
 
 def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> list[Task]:
     """Return those of some tasks that a recommender can do; an error if it can do none of them."""
     method, wanted = Method.parse(name), list(tasks)
-    able = method.tasks
-    if able is None:
-        one = objects.get(name)
+    able, remedy = method.row.tasks, "leave it out"
+    if not able:  # an object has to be looked at
+        one, remedy = objects.get(name), f"add {ANSWERS[wanted[0]]}() to it"
         able = tuple(
-            task for task, answer in ANSWERS.items() if one is None or callable(getattr(one, answer, None))
+            t for t, answer in ANSWERS.items() if one is None or callable(getattr(one, answer, None))
         )
     chosen = [task for task in wanted if task in able]
     if not chosen:
-        remedy = f"add {ANSWERS[wanted[0]]}() to it" if method.family == "object" else "leave it out"
         raise InputError(
             f"recommender {method.label} cannot do task {wanted[0]!r}; {remedy}, or choose task={able[0]}",
             argument="task",
@@ -204,11 +405,35 @@ def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> li
 
 def check_packages(names: Iterable[str]) -> None:
     """Raise an error if a recommender needs a package that is not installed."""
-    from prefmover.evaluation.baselines.packages import require
-
     for name in names:
-        if (family := Method.parse(name).family) in ("surprise", "implicit"):
-            require(family)
+        if package := Method.parse(name).row.package:
+            packages.require(package)
+
+
+def grid(method: Method, budget: int, task: Task = "ranking") -> tuple[Settings, ...]:
+    """Return the settings to try, at most ``budget``; none for a recommender without a grid.
+
+    >>> grid(Method.parse("ease"), 2)
+    ({'values': 'ratings', 'penalty': 1000.0}, {'values': 'ratings', 'penalty': 10000.0})
+    >>> grid(Method.parse("popularity"), 12)
+    ()
+    >>> grid(Method.parse("surprise:BaselineOnly"), 1, "rating")
+    ({'reg_i': 10.0, 'reg_u': 15.0},)
+    """
+    row = method.row
+    return row.grid[:budget] if row.tasks[-1:] == (task,) else ()
+
+
+def create(
+    method: Method,
+    experiment: Experiment,
+    seed: int,
+    n_threads: int | None,
+    task: Task = "rating",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
+    return method.row.make(Request(method, experiment, seed, n_threads, task, settings))
 
 
 def expand(names: Iterable[Any]) -> tuple[str, ...]:
@@ -218,6 +443,7 @@ def expand(names: Iterable[Any]) -> tuple[str, ...]:
     ('knn:cos', 'knn:nhsm', 'knn:nhsm:table-1', 'uniform', 'mean-vector', 'user-mean', 'bias')
     """
     full: list[str] = []
+    paper = [name for name, row in MEASURES.items() if not row.extension]  # and those that were registered
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"recommender {name!r} is not a name; pass objects to evaluate()")
@@ -226,16 +452,11 @@ def expand(names: Iterable[Any]) -> tuple[str, ...]:
         if name in GROUPS:
             full += GROUPS[name]
         elif head == "knn" and "all" in (measure, convention):
-            for row in _paper_and_own() if measure == "all" else (measure,):
+            for row in paper if measure == "all" else (measure,):
                 full += _conventions(row) if convention == "all" else [f"knn:{row}:{convention}".rstrip(":")]
         else:
             full.append(name)
     return tuple(dict.fromkeys(Method.parse(name).recommender for name in full))
-
-
-def _paper_and_own() -> list[str]:
-    """Return the measures of the paper, and those that were registered."""
-    return [name for name, row in MEASURES.items() if not row.extension]
 
 
 def _conventions(measure: str) -> list[str]:
@@ -280,7 +501,7 @@ def name_objects(
             raise InputError(
                 f"recommender {label} {lacks}; give a name, or an object with fit and predict or recommend"
             )
-        names.append(OBJECT + label)
+        names.append(f"object:{label}")
         if names[-1] in objects:
             raise InputError(
                 f"two recommenders are called {label}; name them: {{'first': ..., 'second': ...}}"
@@ -294,68 +515,3 @@ def _label(recommender: Any) -> str:
         return recommender.__name__
     text = " ".join(repr(recommender).split())
     return type(recommender).__name__ if " at 0x" in text else text
-
-
-def create(
-    method: Method,
-    experiment: Experiment,
-    seed: int,
-    n_threads: int | None,
-    task: Task = "rating",
-    settings: Mapping[str, Any] = MappingProxyType({}),
-) -> Any:
-    """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
-    from prefmover.evaluation.baselines import kernel_ridge
-    from prefmover.evaluation.baselines import packages as peers
-    from prefmover.evaluation.baselines import rating_controls as controls
-    from prefmover.evaluation.baselines import simple_rankers as list_peers
-    from prefmover.model import KNNRecommender, Recommender
-    from prefmover.rank import RankingSettings
-
-    e, name, family = experiment, method.method, method.family
-    average: dict[str, Any] = {"centering": e.centering, "shrinkage": e.shrinkage, "n_threads": n_threads}
-    if family == "knn":
-        if task == "ranking":
-            return KNNRecommender(name, convention=method.convention, n_threads=n_threads, **settings)
-        return KNNRecommender(name, e.ks[-1], convention=method.convention, **average)
-    # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
-    ranking = RankingSettings() if task == "rating" else None
-    if family == "default":
-        return Recommender(ranking=ranking, n_threads=n_threads)
-    if family == "kernel":
-        return Recommender(name.removeprefix("kernel:"), ranking=ranking, n_threads=n_threads)
-    if family == "kernel-ridge":
-        return kernel_ridge.KernelRidge(name.removeprefix("kernel:"), n_threads=n_threads, **settings)
-    short = name.rpartition(":")[2]
-    if family == "surprise":
-        return peers.SurpriseRecommender(short, seed=seed, settings=settings)
-    if family == "implicit":
-        iterations = 15 if short == "als" else 100
-        return peers.ImplicitRecommender(
-            name=short, seed=seed, n_threads=n_threads, iterations=iterations, **settings
-        )
-    if family == "object":
-        raise InputError(
-            f"{method.recommender} is an object of an earlier program; pass it to evaluate() under the label "
-            f"{method.label!r}"
-        )
-    if name == "uniform":
-        return controls.uniform(seed, k=e.ks[-1], **average)
-    if name == "mean-vector":
-        return controls.mean_vector(k=e.ks[-1], **average)
-    if name == AGREEMENT:
-        return controls.agreement(k=e.ks[-1], **average)
-    if family == "estimated":
-        return controls.estimated(name.removeprefix("estimated:"), k=e.ks[-1], **average)
-    if name == "user-mean" or (name == "bias" and task == "rating"):
-        return controls.ControlRecommender(name)
-    lists: dict[str, Any] = {
-        "bias": list_peers.ItemBias,
-        "popularity": list_peers.Popularity,
-        "liked-popularity": partial(list_peers.Popularity, "liked", e.relevant),
-        "random": partial(list_peers.RandomOrder, seed),
-        "ease": list_peers.EASE,
-        "item-knn": list_peers.ItemKNN,
-        "user-knn": list_peers.UserKNN,
-    }
-    return lists[name](**settings)

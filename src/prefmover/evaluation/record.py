@@ -1,8 +1,8 @@
 """A record: one recommender on one split, for one task. Its fields are spelled here and nowhere else.
 
-:class:`Record` is about predicted ratings, with all K; :class:`ListRecord` about recommended lists, with all
-lengths. Everything outside ``run`` (time, threads, versions) is the same whenever and wherever a record is
-computed.
+Ratings are judged at each K, and lists at each length n: these are the ``cuts`` of a record, and every metric
+has one entry per cut. Everything outside ``run`` (time, threads, versions) is the same whenever and wherever
+a record is computed.
 
 ``groups`` holds sums (of absolute errors, or of nDCG) over each of twenty fixed groups of users, drawn by a
 hash of the user's position. That is enough for a paired test over users, in a few hundred numbers.
@@ -22,30 +22,47 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from prefmover.errors import InputError, close_names
 
 __all__ = [
+    "CUTS",
+    "MAIN",
+    "METRICS",
     "ActivityGroup",
-    "AnyRecord",
     "DataInfo",
     "Events",
     "FrozenModel",
     "Groups",
     "Kind",
-    "ListGroups",
-    "ListMetrics",
-    "ListRecord",
     "Record",
     "RunInfo",
     "Task",
     "Trial",
     "Tuning",
-    "parse_record",
     "record_key",
     "versions",
 ]
 
 Task: TypeAlias = Literal["rating", "ranking"]
 Kind = Literal["measure", "control", "model", "peer"]
-PER_K = ("mae", "rmse", "coverage", "neighbors")
-PER_LIST = ("coverage", "popularity", "novelty", "diversity")
+Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4"]
+Columns: TypeAlias = dict[str, tuple[float | None, ...]]
+
+CUTS: dict[Task, str] = {"rating": "k", "ranking": "n"}
+"""What the cuts of a record are: numbers of neighbors, or lengths of lists."""
+
+MAIN: dict[Task, str] = {"rating": "mae", "ranking": "ndcg"}
+"""The metric that chooses settings and is tested over groups of users."""
+
+METRICS: dict[Task, tuple[str, ...]] = {
+    "rating": ("mae", "rmse", "coverage", "neighbors"),
+    "ranking": (
+        *("ndcg", "recall", "precision", "mrr", "hit_rate"),
+        *("catalog", "popularity", "novelty", "diversity"),
+    ),
+}
+"""The metrics of a record (:mod:`prefmover.evaluation.metrics` has the formulas).
+
+Of ratings, coverage is the share of predictions with a neighbor. Of lists, catalog is the share of all items
+that are in some list, popularity the median number of training ratings of listed items.
+"""
 
 
 class FrozenModel(BaseModel):
@@ -78,10 +95,12 @@ class FrozenModel(BaseModel):
 
 
 class Groups(FrozenModel):
-    """Absolute errors by group of users."""
+    """The main metric by group of users."""
 
-    n: tuple[int, ...] = Field(description="Test ratings in each group")
-    error: tuple[tuple[float, ...], ...] = Field(description="Sum of absolute errors: one row per K")
+    n: tuple[int, ...] = Field(description="Test ratings, or users, in each group")
+    sums: tuple[tuple[float, ...], ...] = Field(
+        description="Sums of absolute errors, or of nDCG: one row per cut"
+    )
 
 
 class RunInfo(FrozenModel):
@@ -110,159 +129,6 @@ class DataInfo(FrozenModel):
     )
 
 
-class _BaseRecord(FrozenModel):
-    """What records of both tasks have."""
-
-    dataset: str = Field(description="Name of the data set, or file of ratings")
-    geometry: str = Field(description="Name of the item geometry")
-    protocol: str = Field(description="How the split was made")
-    share: float = Field(description="Share of the ratings to train on", gt=0, lt=1)
-    repeat: int = Field(description="Number of the split, from 0", ge=0)
-    seed: int = Field(description="Seed of the split")
-    stratify: str = Field(default="", description="user if every user has the same share of training ratings")
-    n_train: int = Field(description="Training ratings")
-    n_test: int = Field(description="Test ratings")
-    new_users: int = Field(description="Users of the test part without a training rating")
-    new_items: int = Field(description="Items of the test part without a training rating")
-    recommender: str = Field(description="Full name, such as knn:bcf:median")
-    method: str = Field(description="Measure, control, peer or model, such as bcf")
-    label: str = Field(description="Name in figures and tables, such as BCF")
-    kind: Kind = Field(description="What the method is")
-    convention: str = Field(default="", description="Convention of the measure")
-    run: RunInfo = Field(description="What may differ from run to run")
-
-    def _common(self, *nested: str) -> dict[str, Any]:
-        """Return the fields that every row of a table repeats."""
-        common = {name: value for name, value in self if name not in (*nested, "run")}
-        common |= {"seconds": self.run.seconds, "solved": self.run.solved, "threads": self.run.threads}
-        common |= {"fit_seconds": self.run.fit_seconds, "answer_seconds": self.run.answer_seconds}
-        common["versions"] = ", ".join(f"{name} {number}" for name, number in self.run.versions.items())
-        return common
-
-
-class _BaseTrial(FrozenModel):
-    """Settings that were tried."""
-
-    settings: dict[str, Any] = Field(description="Settings of the recommender")
-
-
-class Trial(_BaseTrial):
-    """Settings that were tried, and their nDCG on the validation part."""
-
-    ndcg: float = Field(description="nDCG at the first length, on the validation part")
-
-
-class RatingTrial(_BaseTrial):
-    """Settings that were tried, and their mean absolute error on the validation part."""
-
-    mae: float = Field(description="Mean absolute error on the validation part")
-
-
-class _BaseTuning(FrozenModel):
-    """The search for settings, on a part of the training ratings."""
-
-    validation: float = Field(description="Share of the training ratings that was held out")
-    budget: int = Field(description="Trials that each recommender may make")
-
-
-class Tuning(_BaseTuning):
-    """The search for the settings of lists."""
-
-    n_users: int = Field(description="Users whose lists were judged; a sample of those with relevant items")
-    trials: tuple[Trial, ...] = Field(description="What was tried")
-
-
-class RatingTuning(_BaseTuning):
-    """The search for the settings of predicted ratings."""
-
-    n_ratings: int = Field(description="Held-out ratings that were predicted")
-    trials: tuple[RatingTrial, ...] = Field(description="What was tried")
-
-
-class Record(_BaseRecord):
-    """Predicted ratings of one recommender on one split.
-
-    The tuples ``ks``, ``mae``, ``rmse``, ``coverage`` and ``neighbors`` have one entry per K; a recommender
-    without neighbors has the single entry ``None`` in ``ks``.
-    """
-
-    task: Literal["rating"] = Field(default="rating", description="Predicted ratings")
-    weight: str = Field(default="", description="Rule that turns values of the measure into weights")
-    centering: str = Field(default="", description="Centering of a neighbor average")
-    shrinkage: float = Field(default=0.0, description="Shrinkage of a neighbor average")
-    ks: tuple[int | None, ...] = Field(description="Numbers of neighbors")
-    mae: tuple[float, ...] = Field(description="Mean absolute error")
-    rmse: tuple[float, ...] = Field(description="Root mean squared error")
-    coverage: tuple[float, ...] = Field(description="Share of predictions with at least one neighbor")
-    neighbors: tuple[float, ...] = Field(description="Mean number of neighbors per prediction")
-    settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were chosen")
-    tuning: RatingTuning | None = Field(default=None, description="How; None without a search")
-    groups: Groups = Field(description="Errors by group of users")
-
-    @model_validator(mode="after")
-    def _one_entry_per_k(self) -> Self:
-        columns = {name: getattr(self, name) for name in PER_K}
-        columns["groups.error"] = self.groups.error
-        for name, column in columns.items():
-            if len(column) != len(self.ks) or not self.ks:
-                raise ValueError(
-                    f"{name!r} has {len(column)} entries and 'ks' {len(self.ks)}; give one for each K"
-                )
-        if any(len(row) != len(self.groups.n) for row in self.groups.error):
-            raise ValueError(f"a row of 'groups.error' does not have {len(self.groups.n)} entries")
-        return self
-
-    @property
-    def key(self) -> str:
-        """Name of the record, unique in its folder."""
-        return record_key(self.protocol, self.share, self.repeat, self.recommender)
-
-    def column(self, k: int) -> int | None:
-        """Return the entry for a K: the only one without neighbors, None if this K was not run."""
-        if self.ks == (None,):
-            return 0
-        return self.ks.index(k) if k in self.ks else None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one flat row per K, for tables."""
-        common = self._common("ks", *PER_K, "settings", "tuning", "groups")
-        return [
-            common | {"k": k} | {name: getattr(self, name)[at] for name in PER_K}
-            for at, k in enumerate(self.ks)
-        ]
-
-
-class ListMetrics(FrozenModel):
-    """Metrics of lists, one entry per length (:mod:`prefmover.evaluation.metrics` has the formulas)."""
-
-    ndcg: tuple[float, ...] = Field(description="Discounted gain over that of an ideal list")
-    recall: tuple[float, ...] = Field(description="Share of the relevant items that are in the list")
-    precision: tuple[float, ...] = Field(description="Share of the list that is relevant")
-    mrr: tuple[float, ...] = Field(description="Reciprocal rank of the first relevant item")
-    hit_rate: tuple[float, ...] = Field(description="Share of the users with a relevant item in the list")
-
-
-class ListGroups(FrozenModel):
-    """nDCG by group of users."""
-
-    n: tuple[int, ...] = Field(description="Users in each group")
-    ndcg: tuple[tuple[float, ...], ...] = Field(description="Sum of nDCG: one row per length")
-
-
-Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4"]
-
-
-class ActivityGroup(FrozenModel):
-    """Users with about as many training ratings."""
-
-    name: Activity = Field(description="Name")
-    fewest: int = Field(description="Training ratings of the least active of them")
-    most: int = Field(description="Training ratings of the most active of them")
-    n_users: int = Field(description="Users", ge=1)
-    metrics: ListMetrics = Field(description="Metrics of their lists")
-    groups: ListGroups = Field(description="nDCG by group of users")
-
-
 class Events(FrozenModel):
     """What was wrong with the lists; nothing of it is ever counted as a hit."""
 
@@ -281,72 +147,123 @@ class Events(FrozenModel):
         )
 
 
-class ListRecord(_BaseRecord):
-    """Recommended lists of one recommender on one split; metrics have one entry per length in ``ns``."""
+class ActivityGroup(FrozenModel):
+    """Users with about as many training ratings."""
 
-    task: Literal["ranking"] = Field(default="ranking", description="Recommended lists")
-    ns: tuple[int, ...] = Field(description="Lengths of the lists", min_length=1)
-    relevant: float | None = Field(description="Lowest relevant test rating; None if all are relevant")
-    n_users: int = Field(description="Users with a relevant test item: those who are evaluated", ge=1)
-    n_relevant: int = Field(description="Relevant test ratings")
+    name: Activity = Field(description="Name")
+    fewest: int = Field(description="Training ratings of the least active of them")
+    most: int = Field(description="Training ratings of the most active of them")
+    n_users: int = Field(description="Users", ge=1)
+    metrics: Columns = Field(description="Metrics of their lists")
+    groups: Groups = Field(description="nDCG by group of users")
+
+
+class Trial(FrozenModel):
+    """Settings that were tried, and the main metric on the validation part."""
+
+    settings: dict[str, Any] = Field(description="Settings of the recommender")
+    value: float = Field(description="Mean absolute error, or nDCG at the first length")
+
+
+class Tuning(FrozenModel):
+    """The search for settings, on a part of the training ratings."""
+
+    validation: float = Field(description="Share of the training ratings that was held out")
+    budget: int = Field(description="Trials that each recommender may make")
+    n_judged: int = Field(description="Held-out ratings, or users (at most a sample), that were judged")
+    trials: tuple[Trial, ...] = Field(description="What was tried")
+
+
+class Record(FrozenModel):
+    """Predicted ratings, or recommended lists, of one recommender on one split."""
+
+    task: Task = Field(description="Predicted ratings, or recommended lists")
+    dataset: str = Field(description="Name of the data set, or file of ratings")
+    geometry: str = Field(description="Name of the item geometry")
+    protocol: str = Field(description="How the split was made")
+    share: float = Field(description="Share of the ratings to train on", gt=0, lt=1)
+    repeat: int = Field(description="Number of the split, from 0", ge=0)
+    seed: int = Field(description="Seed of the split")
+    stratify: str = Field(default="", description="user if every user has the same share of training ratings")
+    n_train: int = Field(description="Training ratings")
+    n_test: int = Field(description="Test ratings")
+    new_users: int = Field(description="Users of the test part without a training rating")
+    new_items: int = Field(description="Items of the test part without a training rating")
+    recommender: str = Field(description="Full name, such as knn:bcf:median")
+    method: str = Field(description="Measure, control, peer or model, such as bcf")
+    label: str = Field(description="Name in figures and tables, such as BCF")
+    kind: Kind = Field(description="What the method is")
+    convention: str = Field(default="", description="Convention of the measure")
+    relevant: float | None = Field(
+        default=None, description="Lowest relevant test rating; None if all are, or for ratings"
+    )
+    n_users: int | None = Field(
+        default=None, ge=1, description="Users with a relevant test item, whose lists are judged"
+    )
+    n_relevant: int | None = Field(default=None, description="Relevant test ratings")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were used, or chosen")
     tuning: Tuning | None = Field(default=None, description="How they were chosen; None without a search")
-    metrics: ListMetrics = Field(description="Metrics of the lists, means over users")
-    coverage: tuple[float, ...] = Field(description="Share of all items that are in some list")
-    popularity: tuple[float, ...] = Field(description="Median number of training ratings of listed items")
-    novelty: tuple[float, ...] = Field(description="Mean self-information of listed items, in bits")
-    diversity: tuple[float | None, ...] = Field(description="Mean distance between two items of a list")
-    activity: tuple[ActivityGroup, ...] = Field(description="Metrics by number of training ratings")
+    cuts: tuple[int | None, ...] = Field(
+        min_length=1, description="Numbers of neighbors (only None without any), or lengths of lists"
+    )
+    metrics: Columns = Field(description="Metrics by name, one entry per cut")
+    activity: tuple[ActivityGroup, ...] = Field(
+        default=(), description="Metrics of lists by number of training ratings"
+    )
     events: Events = Field(default=Events(), description="What was wrong with the lists")
-    groups: ListGroups = Field(description="nDCG by group of users")
+    groups: Groups = Field(description="The main metric by group of users")
+    run: RunInfo = Field(description="What may differ from run to run")
 
     @model_validator(mode="after")
-    def _one_entry_per_length(self) -> Self:
-        columns: dict[str, Any] = {name: getattr(self, name) for name in PER_LIST}
-        parts: list[tuple[str, ListRecord | ActivityGroup]] = [("", self)]
+    def _one_entry_per_cut(self) -> Self:
+        if set(self.metrics) != set(METRICS[self.task]):
+            raise ValueError(f"'metrics' of task {self.task!r} are {', '.join(METRICS[self.task])}")
+        parts: list[tuple[str, Record | ActivityGroup]] = [("", self)]
         parts += [(f"activity.{one.name}.", one) for one in self.activity]
         for place, one in parts:
-            columns |= {f"{place}{name}": column for name, column in one.metrics}
-            columns[f"{place}groups.ndcg"] = one.groups.ndcg
-            if any(len(row) != len(one.groups.n) for row in one.groups.ndcg):
-                raise ValueError(f"a row of '{place}groups.ndcg' does not have {len(one.groups.n)} entries")
-        for name, column in columns.items():
-            if len(column) != len(self.ns):
-                raise ValueError(
-                    f"{name!r} has {len(column)} entries and 'ns' {len(self.ns)}; give one for each length"
-                )
+            columns: dict[str, Any] = {f"metrics.{name}": column for name, column in one.metrics.items()}
+            columns["groups.sums"] = one.groups.sums
+            for name, column in columns.items():
+                if len(column) != len(self.cuts):
+                    counts = f"{len(column)} entries and 'cuts' {len(self.cuts)}"
+                    raise ValueError(f"'{place}{name}' has {counts}; give one for each")
+            if any(len(row) != len(one.groups.n) for row in one.groups.sums):
+                raise ValueError(f"a row of '{place}groups.sums' does not have {len(one.groups.n)} entries")
         return self
 
     @property
     def key(self) -> str:
         """Name of the record, unique in its folder."""
-        return record_key(self.protocol, self.share, self.repeat, self.recommender, "ranking")
+        return record_key(self.protocol, self.share, self.repeat, self.recommender, self.task)
+
+    @property
+    def main(self) -> tuple[float, ...]:
+        """The mean absolute error, or nDCG, at each cut."""
+        return tuple(value or 0.0 for value in self.metrics[MAIN[self.task]])
+
+    def column(self, cut: int) -> int | None:
+        """Return the entry for a cut: the only one without neighbors, None if this cut was not run."""
+        if self.cuts == (None,):
+            return 0
+        return self.cuts.index(cut) if cut in self.cuts else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one flat row per length, for tables."""
-        nested = ("ns", "settings", "tuning", "metrics", *PER_LIST, "activity", "events", "groups")
-        common = self._common(*nested)
+        """Return one flat row per cut, for tables."""
+        nested = {"settings", "tuning", "cuts", "metrics", "activity", "events", "groups", "run"}
+        common = {name: value for name, value in self if name not in nested}
         common["settings"] = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         common["trials"] = len(self.tuning.trials) if self.tuning else 0
+        common |= {name: value for name, value in self.run if name not in ("trial_seconds", "versions")}
         common["tune_seconds"] = round(sum(self.run.trial_seconds), 3)
-        common |= {f"{name}_events": count for name, count in self.events}
-        by_activity = {one.name.replace(" ", "_"): one.metrics.ndcg for one in self.activity}
+        common["versions"] = ", ".join(f"{name} {number}" for name, number in self.run.versions.items())
+        columns = dict(self.metrics)
+        if self.task == "ranking":
+            common |= {f"{name}_events": count for name, count in self.events}
+            columns |= {f"ndcg_{one.name.replace(' ', '_')}": one.metrics["ndcg"] for one in self.activity}
         return [
-            common
-            | {"n": n}
-            | {name: values[at] for name, values in self.metrics}
-            | {"catalog" if name == "coverage" else name: getattr(self, name)[at] for name in PER_LIST}
-            | {f"ndcg_{name}": values[at] for name, values in by_activity.items()}
-            for at, n in enumerate(self.ns)
+            common | {CUTS[self.task]: cut} | {name: column[at] for name, column in columns.items()}
+            for at, cut in enumerate(self.cuts)
         ]
-
-
-AnyRecord: TypeAlias = Record | ListRecord
-
-
-def parse_record(**values: Any) -> AnyRecord:
-    """Return the record of its task, from the fields in a file."""
-    return ListRecord(**values) if values.get("task") == "ranking" else Record(**values)
 
 
 def record_key(protocol: str, share: float, repeat: int, recommender: str, task: Task = "rating") -> str:

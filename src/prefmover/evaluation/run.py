@@ -31,11 +31,16 @@ from prefmover.evaluation.baselines.by_scores import relevant_from
 from prefmover.evaluation.compute import TrainTest, compute_record
 from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table
-from prefmover.evaluation.grids import grid
-from prefmover.evaluation.ranking_task import Question
-from prefmover.evaluation.recommenders import AnyRecommender, Method, check_packages, name_objects, tasks_of
-from prefmover.evaluation.record import AnyRecord, DataInfo, ListRecord, Record, Task, record_key
-from prefmover.evaluation.validation import validation_part, validation_question
+from prefmover.evaluation.recommenders import (
+    AnyRecommender,
+    Method,
+    check_packages,
+    grid,
+    name_objects,
+    tasks_of,
+)
+from prefmover.evaluation.record import CUTS, METRICS, DataInfo, Record, Task, record_key
+from prefmover.evaluation.validation import task_of, validation_part
 from prefmover.execution import Executor, open_executor
 from prefmover.execution import Task as Job
 
@@ -43,14 +48,7 @@ __all__ = ["Evaluation", "evaluate", "run_experiment"]
 
 Tell = Callable[[str], None]
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
-METRICS: dict[Task, tuple[str, ...]] = {
-    "rating": ("mae", "rmse", "coverage", "seconds"),
-    "ranking": (
-        *("ndcg", "recall", "precision", "mrr", "hit_rate", "catalog", "popularity", "novelty", "diversity"),
-        *("fit_seconds", "answer_seconds", "tune_seconds"),
-    ),
-}
-"""The columns of a summary."""
+SECONDS = ("seconds", "fit_seconds", "answer_seconds", "tune_seconds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +59,12 @@ class Evaluation:
     memory). ``str(evaluation)`` is a table of means.
     """
 
-    records: tuple[AnyRecord, ...]
+    records: tuple[Record, ...]
     experiment: Experiment
     data: DataInfo
     folder: RunFolder | None = None
 
-    def __iter__(self) -> Iterator[AnyRecord]:
+    def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 
     def __len__(self) -> int:
@@ -92,8 +90,8 @@ class Evaluation:
         task = tasks[0] if task is None else task
         if task not in tasks:
             raise InputError(f"there are no records of task {task!r}; choose one of {', '.join(tasks)}")
-        keys = ["share", "recommender", "label", "n" if task == "ranking" else "k"]
-        names, sample = METRICS[task], VarianceOptions(ddof=1)
+        keys = ["share", "recommender", "label", CUTS[task]]
+        names, sample = (*METRICS[task], *SECONDS), VarianceOptions(ddof=1)
         aggregates = [(name, *how) for name in names for how in (("mean",), ("stddev", sample))]
         frame = record_table(record for record in self.records if record.task == task)
         groups = _as_numbers(frame, names).group_by(keys, use_threads=False)  # in the order of the records
@@ -124,7 +122,7 @@ class Evaluation:
             f"{row['answer_seconds']:6.1f}s  {row['tune_seconds']:6.1f}s"
             for row in self.summary("ranking").to_pylist()
         ]
-        wrong = [one for one in self.records if isinstance(one, ListRecord) and str(one.events)]
+        wrong = [one for one in self.records if str(one.events)]
         return lines + [f"{one.label}, train:test {share_name(one.share)}: {one.events}" for one in wrong]
 
 
@@ -351,7 +349,7 @@ class _Run:
         runs = product(range(e.n_splits), e.shares, e.tasks, e.recommenders)
         return [_Job(share, repeat, name, task) for repeat, share, task, name in runs if task in able[name]]
 
-    def missing_records(self, done: Mapping[str, AnyRecord]) -> Iterator[AnyRecord]:
+    def missing_records(self, done: Mapping[str, Record]) -> Iterator[Record]:
         """Compute and yield the records that are not there yet, as they finish."""
         todo = [job for job in self.all_jobs() if _key(self.experiment, job) not in done]
         check_packages(dict.fromkeys(job.name for job in todo))
@@ -382,7 +380,7 @@ class _Run:
             return Job(job, compute_record, arguments, report)
 
         for finished in self.executor.run(take):
-            record: AnyRecord = finished.value
+            record: Record = finished.value
             yield record
             self.executor.summary.record(
                 finished.node, {record.label: record.run.seconds}, record.run.solved or 0
@@ -411,14 +409,10 @@ class _Run:
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
             share = round(n_train / (len(folds) * ratings.n_ratings), 6)
-        if "ranking" in e.tasks:  # nothing to rank is an error, before anything is fitted
-            Question.of_split(split, e.relevant)
-            if any(grid(Method.parse(name), e.trials) for name in e.recommenders):
-                validation_question(e, split, e.seed + repeat)
-        if "rating" in e.tasks and any(
-            grid(Method.parse(name), e.trials, "rating") for name in e.recommenders
-        ):
-            validation_part(e, split, e.seed + repeat)
+        for task in e.tasks:  # nothing to judge is an error, before anything is fitted
+            task_of(e, split, task)
+            if any(grid(Method.parse(name), e.trials, task) for name in e.recommenders):
+                validation_part(e, split, e.seed + repeat, task)
         data = self.data.with_ratings(split.train)
         _ = data.geometry  # computed once here rather than in each task
         return TrainTest(e, share, repeat, split, data)
@@ -445,7 +439,7 @@ class _Run:
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
         return held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
 
-    def _line(self, n_done: int, total: int, record: AnyRecord, todo: list[_Job]) -> str:
+    def _line(self, n_done: int, total: int, record: Record, todo: list[_Job]) -> str:
         named = record.label + (f" ({record.convention})" if record.convention else "")
         left = f"; about {duration(max(round(self._seconds_left(todo)), 1))} left" if todo else ""
         return (
@@ -464,19 +458,20 @@ class _Run:
         return sum(float(np.mean(one)) for one in times) / max(1, self.executor.slots // 2)
 
 
-def _cost(record: AnyRecord) -> float:
+def _cost(record: Record) -> float:
     return record.run.seconds + sum(record.run.trial_seconds)
 
 
-def _result(record: AnyRecord) -> str:
+def _result(record: Record) -> str:
     """Return the main figure of a record, and its price."""
     searched = f" after {sum(record.run.trial_seconds):.1f} s of search" if record.tuning else ""
-    if isinstance(record, Record):
-        at = record.ks.index(40) if 40 in record.ks else -1
-        at_k = f" at K = {record.ks[at]}" if record.ks[at] else ""
-        return f"MAE {record.mae[at]:.4f}{at_k}, {record.run.seconds:.1f} s{searched}"
     wrong = f" ({record.events})" if str(record.events) else ""
-    return f"nDCG@{record.ns[0]} {record.metrics.ndcg[0]:.4f}, {record.run.seconds:.1f} s{searched}{wrong}"
+    if record.task == "ranking":
+        figure = f"nDCG@{record.cuts[0]} {record.main[0]:.4f}"
+    else:
+        at = record.cuts.index(40) if 40 in record.cuts else -1
+        figure = f"MAE {record.main[at]:.4f}" + (f" at K = {record.cuts[at]}" if record.cuts[at] else "")
+    return f"{figure}, {record.run.seconds:.1f} s{searched}{wrong}"
 
 
 def _tell_progress(tell: Tell, label: str) -> Progress:

@@ -12,56 +12,47 @@ The lists of at most :data:`MAX_USERS` users are judged, drawn by a hash; the de
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from prefmover.data.splits import Split, take_users, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.by_scores import ScoringRecommender
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.grids import grid
-from prefmover.evaluation.ranking_task import Question, check_lists
-from prefmover.evaluation.recommenders import Method, create
-from prefmover.evaluation.record import RatingTrial, RatingTuning, Trial, Tuning
-from prefmover.predict.predictor import clip
+from prefmover.evaluation.ranking_task import RankingTask
+from prefmover.evaluation.rating_task import RatingTask
+from prefmover.evaluation.recommenders import Method, create, grid
+from prefmover.evaluation.record import Task, Trial, Tuning
 
-__all__ = ["MAX_USERS", "Found", "search_lists", "search_ratings", "validation_part", "validation_question"]
+__all__ = ["MAX_USERS", "Found", "search", "task_of", "validation_part"]
 
 MAX_USERS = 2000
 
-T = TypeVar("T")
+AnyTask: TypeAlias = RatingTask | RankingTask
 
 
-class Found(NamedTuple, Generic[T]):
+class Found(NamedTuple):
     """The best settings, how they were found, and the seconds of each trial."""
 
     settings: dict[str, Any]
-    tuning: T | None
+    tuning: Tuning | None
     seconds: tuple[float, ...]
 
 
-def validation_part(experiment: Experiment, split: Split, seed: int) -> Split:
-    """Return the training ratings of a split, split again."""
-    with _usable(split):
-        return validation_split(split, 1 - experiment.validation, seed)
+def task_of(experiment: Experiment, split: Split, task: Task) -> AnyTask:
+    """Return what the test part of a split asks for."""
+    if task == "rating":
+        return RatingTask(split, experiment.ks)
+    return RankingTask.of_split(split, experiment.relevant, experiment.ns)
 
 
-def validation_question(experiment: Experiment, split: Split, seed: int) -> tuple[Split, Question]:
-    """Return the training ratings of a split, split again, and the question that their test part asks."""
-    inner = validation_part(experiment, split, seed)
-    with _usable(split):
-        return inner, Question.of_split(inner, experiment.relevant)
-
-
-@contextmanager
-def _usable(split: Split) -> Iterator[None]:
+def validation_part(experiment: Experiment, split: Split, seed: int, task: Task) -> tuple[Split, AnyTask]:
+    """Return the training ratings of a split, split again, and what their test part asks for."""
     try:
-        yield
+        inner = validation_split(split, 1 - experiment.validation, seed)
+        return inner, task_of(experiment.model_copy(update={"ns": experiment.ns[:1]}), inner, task)
     except InputError as error:
         raise InputError(
             f"the validation part of {split.name} cannot be used: {error}. Train on a larger share, or pass "
@@ -70,73 +61,47 @@ def _usable(split: Split) -> Iterator[None]:
         ) from None
 
 
-def search_ratings(
-    method: Method, experiment: Experiment, data: Dataset, split: Split, seed: int, n_threads: int | None
-) -> Found[RatingTuning]:
-    """Return the settings of a recommender's grid with the lowest mean absolute error of predicted ratings.
+def search(
+    method: Method,
+    experiment: Experiment,
+    data: Dataset,
+    split: Split,
+    seed: int,
+    n_threads: int | None,
+    task: Task,
+) -> Found:
+    """Return the settings of a recommender's grid that do best on the validation part.
 
     ``data`` has the training ratings of the split. Without a grid, there are no settings.
     """
-    e, trials = experiment, grid(method, experiment.trials, "rating")
+    e, trials = experiment, grid(method, experiment.trials, task)
     if not trials:
         return Found({}, None, ())
-    inner = validation_part(experiment, split, seed)
-    known, pairs = data.with_ratings(inner.train), inner.test_pairs()
-    errors, seconds = list[float](), list[float]()
-    for settings in trials:
-        start = time.perf_counter()
-        model = create(method, e, seed, n_threads, "rating", settings)
-        model.fit(known)
-        values = clip(np.asarray(model.predict(pairs)), inner.train.scale)[0]
-        errors.append(round(metrics.mae(inner.ratings, values), 8))
-        seconds.append(round(time.perf_counter() - start, 3))
-    tuning = RatingTuning(
-        validation=e.validation,
-        budget=e.trials,
-        n_ratings=inner.n_test,
-        trials=tuple(RatingTrial(settings=one, mae=mae) for one, mae in zip(trials, errors, strict=True)),
-    )
-    return Found(trials[int(np.argmin(errors))], tuning, tuple(seconds))
-
-
-def search_lists(
-    method: Method, experiment: Experiment, data: Dataset, split: Split, seed: int, n_threads: int | None
-) -> Found[Tuning]:
-    """Return the settings of a recommender's grid whose lists have the highest nDCG.
-
-    ``data`` has the training ratings of the split. Without a grid, there are no settings.
-    """
-    e, trials = experiment, grid(method, experiment.trials)
-    if not trials:
-        return Found({}, None, ())
-    inner, question = validation_question(experiment, split, seed)
-    first = create(method, e, seed, n_threads, "ranking", trials[0])
-    chosen = question.sample(MAX_USERS)
-    if len(chosen) < len(question.users):
-        if isinstance(first, ScoringRecommender) and first.over_users:
-            inner = take_users(inner, question.users[chosen])
-            question = Question.of_split(inner, e.relevant)
+    models = [create(method, e, seed, n_threads, task, settings) for settings in trials]
+    inner, judge = validation_part(e, split, seed, task)
+    if isinstance(judge, RankingTask) and judge.n_judged > MAX_USERS:
+        chosen = judge.sample(MAX_USERS)
+        if isinstance(models[0], ScoringRecommender) and models[0].over_users:
+            inner = take_users(inner, judge.users[chosen])
+            judge = RankingTask.of_split(inner, e.relevant, judge.ns)
         else:
-            question = question.take(chosen)
-    known, users, n = data.with_ratings(inner.train), question.ids(), e.ns[0]
-    prepared, scores, seconds = None, list[float](), list[float]()
-    for settings in trials:
-        start = time.perf_counter()
-        model = create(method, e, seed, n_threads, "ranking", settings)
+            judge = judge.take(chosen)
+    known, prepared = data.with_ratings(inner.train), None
+    values, seconds = list[float](), list[float]()
+    while models:
+        start, model = time.perf_counter(), models.pop(0)  # a fitted model is not kept
         if isinstance(model, ScoringRecommender):
             prepared = model.prepare(known) if prepared is None else prepared
             model.fit(known, prepared)
         else:
             model.fit(known)
-        lists = check_lists(model.recommend(users, n), question, n, method.label)
-        values = metrics.user_metrics(question.hits(lists.positions), question.n_relevant, n)
-        scores.append(round(float(values["ndcg"].mean()), 8))
+        values.append(round(judge.value(judge.ask(model, method), method), 8))
         seconds.append(round(time.perf_counter() - start, 3))
-    pairs = zip(trials, scores, strict=True)
+    best = np.argmin(values) if task == "rating" else np.argmax(values)
     tuning = Tuning(
         validation=e.validation,
         budget=e.trials,
-        n_users=len(users),
-        trials=tuple(Trial(settings=settings, ndcg=score) for settings, score in pairs),
+        n_judged=judge.n_judged,
+        trials=tuple(Trial(settings=one, value=value) for one, value in zip(trials, values, strict=True)),
     )
-    return Found(trials[int(np.argmax(scores))], tuning, tuple(seconds))
+    return Found(trials[int(best)], tuning, tuple(seconds))

@@ -1,4 +1,4 @@
-"""From records to the rows of a panel: means over repeats, the better convention, paired tests."""
+"""From records to tables: means over repeats, the better convention, paired tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,53 +14,119 @@ from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name
 from prefmover.evaluation.folder import RunFolder
-from prefmover.evaluation.record import AnyRecord, DataInfo, Kind, ListRecord, Record
+from prefmover.evaluation.recommenders import ROWS
+from prefmover.evaluation.record import ActivityGroup, DataInfo, Events, Groups, Kind, Record, Task
+from prefmover.measures import MEASURES
 
-__all__ = [
-    "DIGITS",
-    "LEVEL",
-    "OURS",
-    "HeadToHead",
-    "Line",
-    "PanelTable",
-    "Results",
-    "deviation",
-    "order",
-    "p_value",
-]
+__all__ = ["DIGITS", "LEVEL", "OURS", "ActiveUsers", "HeadToHead", "Line", "Results", "Table", "order"]
 
 LEVEL = 0.05  # below this p-value a difference counts as a win or a loss, otherwise as a tie
 DIGITS = 4  # decimals of printed errors
-OURS = "pmd"  # the method that all others are compared with
-RecordColumn = tuple[Record, int]  # a record, and the column of one K in it
+OURS: dict[Task, tuple[str, ...]] = {"rating": ("pmd",), "ranking": ("default", "kernel:pmd", "pmd")}
+"""The methods that all others are compared with: the first of these that was run."""
+
+RecordColumn: TypeAlias = tuple[Record, int]
+"""A record, and the column of one cut in it."""
+
+
+class ActiveUsers(NamedTuple):
+    """Users with about as many training ratings, under one method; ``mean`` and ``groups`` as in a line."""
+
+    name: str
+    fewest: int
+    most: int
+    n_users: int
+    mean: Floats
+    groups: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A method in a panel; its fields are as in the records."""
+    """A method in a table; its fields are as in the records, of which each point has one per repeat."""
 
+    recommender: str
     method: str
     label: str
     kind: Kind
     convention: str  # the better one for a measure that has several
-    repeats: Floats  # (n_points, n_repeats) mean absolute errors
-    groups: Floats  # (n_points, n_groups) the same by group of users; NaN for a group without ratings
+    points: tuple[tuple[RecordColumn, ...], ...]
     n_conventions: int = 1
 
     @classmethod
     def from_records(cls, points: Sequence[Sequence[RecordColumn]]) -> Line:
-        """Return the line of a method, given its records at each point of the panel, one per repeat."""
-        n = np.sum([[record.groups.n for record, _ in at] for at in points], axis=1)
-        error = np.sum([[record.groups.error[column] for record, column in at] for at in points], axis=1)
-        groups = np.divide(error, n, out=np.full(n.shape, np.nan), where=n > 0)
-        repeats = np.array([[record.mae[column] for record, column in at] for at in points])
+        """Return the line of a method, given its records at each point of the table, one per repeat."""
         one = points[0][0][0]
-        return cls(one.method, one.label, one.kind, one.convention, repeats, groups)
+        named = one.task == "ranking" and one.recommender.count(":") > 1
+        label = f"{one.label} ({one.convention})" if named else one.label
+        return cls(one.recommender, one.method, label, one.kind, one.convention, tuple(map(tuple, points)))
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of the first point, one per repeat."""
+        return [record for record, _ in self.points[0]]
+
+    @cached_property
+    def repeats(self) -> Floats:
+        """(n_points, n_repeats) mean absolute errors, or nDCG."""
+        return np.array([[record.main[column] for record, column in at] for at in self.points])
 
     @property
     def mean(self) -> Floats:
-        """(n_points,) error, averaged over repeats."""
+        """(n_points,) the same, averaged over repeats."""
         return np.asarray(self.repeats.mean(axis=1))
+
+    @property
+    def deviation(self) -> Floats:
+        """(n_points,) standard deviation over repeats; 0 for a single repeat."""
+        return deviation(self.repeats)
+
+    @cached_property
+    def groups(self) -> Floats:
+        """(n_points, n_groups) the same by group of users; NaN for an empty group."""
+        return np.array([_group_means([(record.groups, k) for record, k in at]) for at in self.points])
+
+    def value(self, metric: str) -> float | None:
+        """Return a metric at the first point, averaged over repeats; None if a record has none."""
+        values = [record.metrics[metric][column] for record, column in self.points[0]]
+        return None if None in values else float(np.mean([x for x in values if x is not None]))
+
+    @cached_property
+    def activity(self) -> dict[str, ActiveUsers]:
+        """The users by how much they have rated, at the first point."""
+        parts: dict[str, list[tuple[ActivityGroup, int]]] = {}
+        for record, column in self.points[0]:
+            for one in record.activity:
+                parts.setdefault(one.name, []).append((one, column))
+        return {name: _active(name, some) for name, some in parts.items()}
+
+    @property
+    def seconds(self) -> tuple[float, float, float]:
+        """Time to fit, to recommend to all users, and to search for settings."""
+        runs = [record.run for record in self.records]
+        times = [(run.fit_seconds or 0.0, run.answer_seconds or 0.0, sum(run.trial_seconds)) for run in runs]
+        fit, answer, search = np.mean(times, axis=0).tolist()
+        return fit, answer, search
+
+    @property
+    def trials(self) -> list[float]:
+        """The values of the trials of the search."""
+        tuning = self.records[0].tuning
+        return [trial.value for trial in tuning.trials] if tuning else []
+
+    @property
+    def settings(self) -> str:
+        """The settings of all repeats, as text."""
+        return " / ".join(dict.fromkeys(
+            ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                      for name, value in record.settings.items())
+            for record in self.records
+        ))  # fmt: skip
+
+    @property
+    def events(self) -> str:
+        """What was wrong with the lists, as text."""
+        totals = {name: sum(getattr(r.events, name) for r in self.records) for name in Events.model_fields}
+        return str(Events(**totals))
 
 
 def deviation(repeats: Floats) -> Floats:
@@ -68,43 +134,67 @@ def deviation(repeats: Floats) -> Floats:
     return np.std(repeats, axis=1, ddof=1) if repeats.shape[1] > 1 else np.zeros(len(repeats))
 
 
+def _group_means(groups: Sequence[tuple[Groups, int]]) -> Floats:
+    n = np.sum([one.n for one, _ in groups], axis=0)
+    total = np.sum([one.sums[column] for one, column in groups], axis=0)
+    means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+    return means
+
+
+def _active(name: str, parts: Sequence[tuple[ActivityGroup, int]]) -> ActiveUsers:
+    sizes = [one.n_users for one, _ in parts]
+    ndcg = np.average([one.metrics["ndcg"][column] or 0.0 for one, column in parts], weights=sizes)
+    fewest, most = min(one.fewest for one, _ in parts), max(one.most for one, _ in parts)
+    groups = _group_means([(one.groups, column) for one, column in parts])
+    return ActiveUsers(name, fewest, most, sum(sizes), np.array([ndcg]), groups[None])
+
+
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """PMD against another method, over the points of a panel. All tests are paired t-tests."""
+    """Ours against another method, over the points of a table. All tests are paired t-tests."""
 
     label: str
     convention: str
     kind: Kind
-    lower: int  # points at which PMD's error is lower, by however little
+    better: int  # points at which ours is better, by however little
     wins: int  # points with a significant difference over groups of users
     ties: int
     losses: int
-    difference: float  # PMD's error minus the other's, averaged over the panel
+    difference: float  # ours minus the other, averaged over the table
+    relative: float  # the same as a share of the other
     p_users: float  # p-value of the difference, over groups of users
     p_repeats: float | None  # over repeats; None with fewer than 3
 
     @classmethod
-    def from_lines(cls, ours: Line, other: Line) -> HeadToHead:
-        """Return the comparison of two lines of one panel."""
-        outcome = np.sign(np.nanmean(ours.groups - other.groups, axis=1))
-        outcome[p_value(ours.groups, other.groups) >= LEVEL] = 0
-        difference = ours.mean - other.mean
+    def from_lines(cls, ours: Line, other: Line, activity: str = "") -> HeadToHead:
+        """Return the comparison of two lines of one table, for all users or for those of an activity."""
+        a, b = (ours.activity[activity], other.activity[activity]) if activity else (ours, other)
+        good = -1 if ours.records[0].task == "rating" else 1
+        outcome = good * np.sign(np.nanmean(a.groups - b.groups, axis=1))
+        outcome[_p_value(a.groups, b.groups) >= LEVEL] = 0
+        difference, theirs = a.mean - b.mean, float(b.mean.mean())
         repeats = ours.repeats.mean(axis=0), other.repeats.mean(axis=0)
         return cls(
             other.label,
             other.convention,
             other.kind,
-            lower=int((difference < 0).sum()),
-            wins=int((outcome < 0).sum()),
+            better=int((good * difference > 0).sum()),
+            wins=int((outcome > 0).sum()),
             ties=int((outcome == 0).sum()),
-            losses=int((outcome > 0).sum()),
+            losses=int((outcome < 0).sum()),
             difference=float(difference.mean()),
-            p_users=float(p_value(ours.groups.mean(axis=0), other.groups.mean(axis=0))),
-            p_repeats=float(p_value(*repeats)) if repeats[0].size > 2 else None,
+            relative=float(difference.mean()) / theirs if theirs else 0.0,
+            p_users=float(_p_value(a.groups.mean(axis=0), b.groups.mean(axis=0))),
+            p_repeats=float(_p_value(*repeats)) if repeats[0].size > 2 and not activity else None,
         )
 
+    @property
+    def outcome(self) -> str:
+        """Of a table with one point: ``"win"``, ``"tie"`` or ``"loss"``."""
+        return "win" if self.wins else "loss" if self.losses else "tie"
 
-def p_value(a: Floats, b: Floats) -> Floats:
+
+def _p_value(a: Floats, b: Floats) -> Floats:
     """Return two-sided p-values of paired t-tests of rows; 1 without any difference or with one pair."""
     from scipy.stats import ttest_rel
 
@@ -115,17 +205,27 @@ def p_value(a: Floats, b: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class PanelTable:
-    """The errors of all methods in a panel, over the repeats that all of them have."""
+class Table:
+    """All methods at the points of a panel, over the repeats that all of them have.
 
+    Ratings have the panels of the experiment; lists have one panel per share, with one point.
+    """
+
+    task: Task
     panel: Panel
     lines: tuple[Line, ...]
+    ours: Line | None
     left_out: int = 0  # records of these methods from other repeats
 
     @property
     def repeats(self) -> int:
         """The number of repeats that all lines have."""
         return self.lines[0].repeats.shape[1] if self.lines else 0
+
+    @property
+    def share(self) -> float:
+        """The (first) share of the ratings to train on."""
+        return self.panel.train[0]
 
     @property
     def heads(self) -> list[str]:
@@ -138,44 +238,45 @@ class PanelTable:
         """Return the lines of some kinds."""
         return [line for line in self.lines if line.kind in kinds]
 
+    def of(self, recommender: str) -> Line | None:
+        """Return the line of a recommender, if it was run here."""
+        return next((line for line in self.lines if line.recommender == recommender), None)
+
     @property
     def by_method(self) -> dict[str, Line]:
         """The lines by the names of their methods."""
         return {line.method: line for line in self.lines}
 
+    def best(self, lines: Iterable[Line]) -> Line | None:
+        """Return the line with the lowest mean error, or the highest nDCG."""
+        sign = 1 if self.task == "rating" else -1
+        return min(lines, key=lambda line: sign * float(line.mean.mean()), default=None)
+
     def best_measures(self) -> list[str]:
         """Return the measure with the lowest printed error at each point: of equal ones PMD, or the first."""
-        among = sorted(self.of_kind("measure"), key=lambda line: line.method != OURS)
+        among = sorted(self.of_kind("measure"), key=lambda line: line is not self.ours)
         errors = np.array([line.mean for line in among]).round(DIGITS)
         return [among[k].method for k in errors.argmin(axis=0)]
 
     @cached_property
     def head_to_head(self) -> dict[str, HeadToHead]:
-        """PMD against every other method, in the order of the lines; empty without PMD."""
-        ours = self.by_method.get(OURS)
+        """Ours against every other recommender, in the order of the lines; empty without ours."""
+        ours = self.ours
         if ours is None:
             return {}
-        return {line.method: HeadToHead.from_lines(ours, line) for line in self.lines if line is not ours}
+        return {
+            line.recommender: HeadToHead.from_lines(ours, line) for line in self.lines if line is not ours
+        }
 
 
 class Results:
-    """The records of a run, at least one, with its settings and the identity of its data.
+    """The records of a run, at least one, with its settings and the identity of its data."""
 
-    ``records`` are those of predicted ratings, and ``lists`` those of recommended lists.
-    """
-
-    def __init__(self, records: Iterable[AnyRecord], experiment: Experiment, data: DataInfo) -> None:
-        self.all_records, self.experiment, self.data = list(records), experiment, data
-        if not self.all_records:
+    def __init__(self, records: Iterable[Record], experiment: Experiment, data: DataInfo) -> None:
+        self.records, self.experiment, self.data = list(records), experiment, data
+        if not self.records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
-        self.records = [record for record in self.all_records if isinstance(record, Record)]
-        self.lists = [record for record in self.all_records if isinstance(record, ListRecord)]
-        self.shares = sorted({record.share for record in self.records}, reverse=True)
-        self.seconds = sum(one.run.seconds + sum(one.run.trial_seconds) for one in self.all_records)
-        self.k = 40 if 40 in experiment.ks else experiment.ks[-1]  # where a table shows only one K
-        self._by_method: dict[tuple[str, str], list[Record]] = {}
-        for record in self.records:
-            self._by_method.setdefault((record.method, record.convention), []).append(record)
+        self.seconds = sum(one.run.seconds + sum(one.run.trial_seconds) for one in self.records)
 
     @classmethod
     def open(cls, folder: RunFolder) -> Results:
@@ -183,44 +284,89 @@ class Results:
         content = folder.content()
         return cls(folder.records().values(), content.settings, content.data)
 
+    def of(self, task: Task) -> list[Record]:
+        """Return the records of a task."""
+        return [record for record in self.records if record.task == task]
+
+    @cached_property
+    def n(self) -> int:
+        """The length of lists that tables show."""
+        ns = set.intersection(*(set(record.cuts) for record in self.of("ranking")))
+        lengths = sorted(n for n in ns if n is not None)
+        return 10 if 10 in lengths else lengths[0]
+
     def panels(self) -> list[Panel]:
         """Return the experiment's panels as far as there are records; by default over shares, and over K."""
-        ks, shares = self.experiment.ks, self.shares
-        if not self.records:
-            return []
+        ks, shares = self.experiment.ks, sorted({one.share for one in self.of("rating")}, reverse=True)
         if self.experiment.panels:
-            panels = [
-                (p, tuple(share for share in p.train if share in shares)) for p in self.experiment.panels
-            ]
+            panels = [(p, tuple(one for one in p.train if one in shares)) for p in self.experiment.panels]
             return [panel.model_copy(update={"train": train}) for panel, train in panels if train]
-        panels_over_k = [Panel(name=share_name(share), over="k", train=(share,), ks=ks) for share in shares]
-        if len(shares) == 1:
-            return panels_over_k
-        over_shares = Panel(name="shares", over="train", train=tuple(shares), ks=(self.k,))
-        return [over_shares, *(panels_over_k if len(ks) > 1 else [])]
+        over_k = [Panel(name=share_name(share), over="k", train=(share,), ks=ks) for share in shares]
+        if len(shares) < 2:
+            return over_k
+        k = 40 if 40 in ks else ks[-1]  # where a table shows only one K
+        over_shares = Panel(name="shares", over="train", train=tuple(shares), ks=(k,))
+        return [over_shares, *(over_k if len(ks) > 1 else [])]
 
-    def table(self, panel: Panel) -> PanelTable:
-        """Return the table of a panel: the methods with a record for each point, over common repeats."""
-        points = [[_at(records, *point) for point in panel.points()] for records in self._by_method.values()]
-        points = [at for at in points if _common(at)]
-        common = _common([by_repeat for at in points for by_repeat in at])
-        by_method: dict[tuple[Kind, str], list[Line]] = {}
-        for at in points if common else ():
-            line = Line.from_records([[by_repeat[repeat] for repeat in common] for by_repeat in at])
-            by_method.setdefault((line.kind, line.method), []).append(line)
-        lines = [
-            replace(min(some, key=lambda line: float(line.mean.mean())), n_conventions=len(some))
-            for some in by_method.values()
+    @cached_property
+    def ratings(self) -> list[Table]:
+        """The tables of predicted ratings, one per panel."""
+        return [table for table in (self.table(panel) for panel in self.panels()) if table.lines]
+
+    @cached_property
+    def lists(self) -> list[Table]:
+        """The tables of recommended lists, one per share, the sparsest first."""
+        return [
+            self.table(Panel(name=f"{share:g}", over="k", train=(share,), ks=(self.n,)), "ranking")
+            for share in sorted({record.share for record in self.of("ranking")})
         ]
-        left_out = sum(len(_common(at)) - len(common) for at in points) * len(panel.train) if common else 0
-        return PanelTable(
-            panel, tuple(sorted(lines, key=lambda line: order(line.kind, line.method))), left_out
-        )
+
+    def table(self, panel: Panel, task: Task = "rating") -> Table:
+        """Return the table of a panel: the methods with a record for each point, over common repeats.
+
+        Without common repeats, as in a run in progress, it has the methods with the first one.
+        """
+        by_name: dict[str, list[Record]] = {}
+        for record in self.of(task):
+            by_name.setdefault(record.recommender, []).append(record)
+        points = [[_at(records, *point) for point in panel.points()] for records in by_name.values()]
+        points = [at for at in points if _common(at)]
+        n_records = sum(len(_common(at)) for at in points)
+        common = _common([by_repeat for at in points for by_repeat in at])
+        if points and not common:
+            common = [min(repeat for at in points for repeat in _common(at))]
+            points = [at for at in points if common[0] in _common(at)]
+        lines = [Line.from_records([[one[repeat] for repeat in common] for one in at]) for at in points]
+        left_out = (n_records - len(lines) * len(common)) * len(panel.train)
+        if task == "rating":
+            lines = _better_conventions(lines)
+        lines.sort(key=lambda line: order(line.kind, line.method))
+        ours = next((line for line in lines if line.method == self._ours(task)), None)
+        return Table(task, panel, tuple(lines), ours, left_out)
+
+    def _ours(self, task: Task) -> str:
+        """Return the method that is compared with all others; of lists, the first if ours was not run."""
+        records = self.of(task)
+        known = [name for name in OURS[task] if any(record.method == name for record in records)]
+        if known or task == "rating":
+            return known[0] if known else ""
+        return min(records, key=lambda one: (one.kind != "model", order(one.kind, one.method))).method
 
 
-def _at(records: Iterable[Record], share: float, k: int) -> dict[int, RecordColumn]:
-    """Return a method's records at a point by repeat, each with the column of its K."""
-    columns = [(record, record.column(k)) for record in records if record.share == share]
+def _better_conventions(lines: Iterable[Line]) -> list[Line]:
+    """Return each method once, under the convention with the lowest mean error."""
+    by_method: dict[tuple[Kind, str], list[Line]] = {}
+    for line in lines:
+        by_method.setdefault((line.kind, line.method), []).append(line)
+    return [
+        replace(min(some, key=lambda line: float(line.mean.mean())), n_conventions=len(some))
+        for some in by_method.values()
+    ]
+
+
+def _at(records: Iterable[Record], share: float, cut: int) -> dict[int, RecordColumn]:
+    """Return a method's records at a point by repeat, each with the column of its cut."""
+    columns = [(record, record.column(cut)) for record in records if record.share == share]
     return {record.repeat: (record, column) for record, column in columns if column is not None}
 
 
@@ -232,15 +378,6 @@ def _common(by_repeat: Iterable[Mapping[int, Any]]) -> list[int]:
 
 def order(kind: Kind, method: str) -> tuple[int, int, str]:
     """Return the sort key of a method: its kind, its position among the known ones, its name."""
-    from prefmover.evaluation.recommenders import GROUPS, LIST_PEERS, PEERS, RATING_CONTROLS
-    from prefmover.measures import MEASURES
-
-    known: dict[Kind, tuple[str, ...]] = {
-        "measure": tuple(MEASURES),
-        "model": (),
-        "control": tuple(dict.fromkeys((*RATING_CONTROLS, *GROUPS["kernels"], *GROUPS["simple"]))),
-        "peer": (*PEERS, *LIST_PEERS),
-    }
-    names = known[kind]
-    position = names.index(method) if method in names else len(names)
-    return list(known).index(kind), position, method
+    kinds: tuple[Kind, ...] = ("measure", "model", "control", "peer")
+    names = tuple(MEASURES) if kind == "measure" else tuple(row.method or row.name for row in ROWS)
+    return kinds.index(kind), names.index(method) if method in names else len(names), method

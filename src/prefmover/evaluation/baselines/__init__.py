@@ -1,1 +1,1 @@
-"""What a model has to beat: controls that leave an idea out, and peers of the literature and other packages."""
+"""What a model has to beat: controls that leave an idea out, peers of the literature and other packages."""

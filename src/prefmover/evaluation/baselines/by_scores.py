@@ -40,14 +40,10 @@ def relevant_from(scale: Scale, threshold: float | None = None) -> float | None:
     >>> relevant_from(Scale(1, 5, 1)), relevant_from(Scale(0.5, 5, 0.5)), relevant_from(Scale(1, 5, 1), 3)
     (4.0, 3.875, 3.0)
     """
-    if scale.implicit:
-        if threshold is not None:
-            raise InputError(
-                f"relevant is {threshold:g}, but the data are implicit; all test items are relevant"
-            )
-        return None
     if threshold is None:
         return scale.liked_from
+    if scale.implicit:
+        raise InputError(f"relevant is {threshold:g}, but the data are implicit; all test items are relevant")
     return float(threshold)
 
 

@@ -30,10 +30,11 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.by_scores import LEAVE_OUT, Scores, ScoringRecommender, interactions
+from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.evaluation.baselines.simple_rankers import _cosines
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import find_measure
+from prefmover.measures import find_measure, similarities
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
@@ -137,12 +138,8 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
 
 
 def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
-    geometry, P = _geometry(data, "mean-vector"), _shares(data)
-    rated = np.unique(P.indices)
-    some = P[:, rated]
-    inner = some @ (some @ geometry.similarity(rated, rated)).T
-    length = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
-    return _without(np.arccos(np.clip(inner / length / length[:, None], -1, 1)), P)
+    _geometry(data, "mean-vector")
+    return np.arccos(np.clip(similarities(data, mean_vector().measure, n_threads=n_threads), -1, 1))
 
 
 def _total_variation(data: Dataset, n_threads: int | None) -> Floats:

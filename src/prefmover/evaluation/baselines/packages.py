@@ -1,7 +1,7 @@
 """Models of other packages on the same splits: Surprise predicts ratings; implicit recommends.
 
 They come with the extra ``peers``. Each has a grid that is searched on the validation part
-(:mod:`prefmover.evaluation.grids`), and a fixed seed.
+(:mod:`prefmover.evaluation.recommenders`), and a fixed seed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, MissingExtraError
 from prefmover.evaluation.baselines.by_scores import Scores, ScoringRecommender, interactions
-from prefmover.evaluation.recommenders import PEERS
 
 __all__ = ["ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
 
 PACKAGES = {"surprise": "scikit-surprise"}
+SURPRISE = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 
 
 @contextmanager
@@ -63,8 +63,8 @@ class SurpriseRecommender:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.name not in PEERS:
-            raise InputError(f"peer is {self.name!r}; choose one of {', '.join(PEERS)}")
+        if self.name not in SURPRISE:
+            raise InputError(f"peer is {self.name!r}; choose one of {', '.join(SURPRISE)}")
 
     def fit(self, data: Dataset) -> Self:
         """Train on the ratings."""

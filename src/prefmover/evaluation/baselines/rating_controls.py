@@ -43,19 +43,19 @@ from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
 from prefmover.predict.predictor import clip
 
-__all__ = ["ControlRecommender", "agreement", "estimated", "mean_vector", "uniform"]
+__all__ = ["Baseline", "agreement", "estimated", "mean_vector", "uniform"]
 
 CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
 BLOCK_ROWS = 256
 
 
 @dataclass
-class ControlRecommender:
+class Baseline:
     """Predict the user's mean (``"user-mean"``), or the biases of user and item (``"bias"``).
 
     >>> from prefmover import Ratings
     >>> data = Dataset(Ratings.from_arrays([1, 1, 2], list("aba"), [5, 2, 3]))
-    >>> ControlRecommender("user-mean").fit(data).predict([(1, "b"), (2, "b")])
+    >>> Baseline("user-mean").fit(data).predict([(1, "b"), (2, "b")])
     array([3.5, 3. ])
     """
 
