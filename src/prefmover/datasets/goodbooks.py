@@ -14,7 +14,7 @@ and are left out.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from prefmover.data.columns import Columns
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.reading import assemble, read_headed, refuse_repeats
+from prefmover.datasets.reading import Tags, assemble, read_headed, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, parse_year
-from prefmover.items.geometry import ItemGeometry
+from prefmover.items.vectors import ItemVectors
 
 __all__ = ["read"]
 
@@ -47,14 +47,6 @@ READ_IN = re.compile(r"(books-)?read-in-|(read-)?20\d\d(?!\d)")  # not 20th-cent
 MOST_GENRES = 20  # shelves of a book that are shown; the fewest readers use the rest
 
 
-class Shelves(NamedTuple):
-    """The shelves of books: one row per (book, shelf), with the number of readers."""
-
-    books: Ints
-    names: list[str]
-    counts: Ints
-
-
 def read(source: Source, files: Files) -> Dataset:
     """Return the data set in some files, without a check of its size."""
     kinds: dict[str, Any] = {"user_id": "int", "book_id": "int", "rating": "float"}
@@ -62,45 +54,32 @@ def read(source: Source, files: Files) -> Dataset:
     ratings = Ratings.from_columns(
         Columns(tuple(columns.values()), tuple(columns), origin), scale=Scale(1.0, 5.0, 1.0)
     )
-    needed: dict[str, Any] = {
-        "book_id": "int",
-        "goodreads_book_id": "int",
-        "title": "text",
-        "authors": "text",
-    }
-    optional: dict[str, Any] = {"genres": "text", "original_publication_year": "text"}
+    needed: dict[str, Any] = dict.fromkeys(("book_id", "goodreads_book_id"), "int")
+    needed |= dict.fromkeys(("title", "authors"), "text")
+    optional: dict[str, Any] = dict.fromkeys(("genres", "original_publication_year"), "text")
     books, origin = read_headed(files, "books.csv", needed, optional=optional)
     refuse_repeats(books["book_id"], "book", origin)
     shelves = _shelves(files, books)
     ids, titles = books["book_id"], [title.strip() for title in books["title"]]
     years = [parse_year(year) or 0 for year in books.get("original_publication_year", [""] * len(ids))]
     catalog = Catalog(ids, titles, years, _shown(shelves, ids))
-    authors = books["authors"]
-    return assemble(
-        source, files, ratings, catalog, lambda: _geometry(shelves, catalog, authors, source.name)
-    )
+    return assemble(source, files, ratings, catalog, lambda: _vectors(shelves, catalog, books["authors"]))
 
 
-def _shelves(files: Files, books: dict[str, Any]) -> Shelves:
+def _shelves(files: Files, books: dict[str, Any]) -> Tags:
     """Return the shelves of all books, without those that are about readers."""
-    if "genres" in books:
-        rows = [
-            (book, name.strip().casefold())
-            for book, names in zip(books["book_id"].tolist(), books["genres"], strict=True)
-            for name in names.split(",")
-        ]
-        ids, names, counts = [book for book, _ in rows], [name for _, name in rows], [1] * len(rows)
+    if "genres" not in books:
+        rows = _shelved(files, books)
     else:
-        ids, names, counts = _shelved(files, books)
-    kept = [k for k, name in enumerate(names) if name and not _is_about_readers(name)]
-    return Shelves(
-        np.array([ids[k] for k in kept], np.int64),
-        [names[k] for k in kept],
-        np.array([counts[k] for k in kept], np.int64),
-    )
+        both = zip(books["book_id"].tolist(), books["genres"], strict=True)
+        rows = [(book, name, 1) for book, names in both for name in names.split(",")]
+    plain = [(book, name.strip().casefold(), count) for book, name, count in rows]
+    kept = [row for row in plain if row[1] and row[1] not in ABOUT_READERS and not READ_IN.match(row[1])]
+    ids, counts = (np.array([row[k] for row in kept], np.int64) for k in (0, 2))
+    return Tags(ids, [name for _, name, _ in kept], counts)
 
 
-def _shelved(files: Files, books: dict[str, Any]) -> tuple[list[int], list[str], list[int]]:
+def _shelved(files: Files, books: dict[str, Any]) -> list[tuple[int, str, int]]:
     """Return the rows of ``book_tags.csv`` for known books: book, shelf, number of readers."""
     if "book_tags.csv" not in files or "tags.csv" not in files:
         raise InputError(
@@ -113,50 +92,38 @@ def _shelved(files: Files, books: dict[str, Any]) -> tuple[list[int], list[str],
     book_of = dict(zip(books["goodreads_book_id"].tolist(), books["book_id"].tolist(), strict=True))
     kinds: dict[str, Any] = {"goodreads_book_id": "int", "tag_id": "int", "count": "int"}
     given, origin = read_headed(files, "book_tags.csv", kinds)
-    ids, names, counts = list[int](), list[str](), list[int]()
+    rows = []
     for row, (book, tag, count) in enumerate(zip(*(given[name].tolist() for name in kinds), strict=True)):
         if tag not in name_of:
             raise InputError(f"{origin.at(row, 'tag_id')}: tag {tag} is not in tags.csv")
         if book in book_of and count > 0:  # a few published counts are -1
-            ids.append(book_of[book])
-            names.append(name_of[tag].strip().casefold())
-            counts.append(count)
-    return ids, names, counts
+            rows.append((book_of[book], name_of[tag], count))
+    return rows
 
 
-def _is_about_readers(shelf: str) -> bool:
-    return shelf in ABOUT_READERS or READ_IN.match(shelf) is not None
-
-
-def _shown(shelves: Shelves, ids: Ints) -> list[list[str]]:
+def _shown(shelves: Tags, ids: Ints) -> list[list[str]]:
     """Return the shelves of each book, those that most readers use first, at most MOST_GENRES."""
-    order = np.lexsort((np.arange(len(shelves.names)), -shelves.counts))
+    order = np.lexsort((np.arange(len(shelves.tags)), -shelves.counts))
     of: dict[int, list[str]] = {book: [] for book in ids.tolist()}
     for k in order.tolist():
-        names = of[int(shelves.books[k])]
-        if len(names) < MOST_GENRES and shelves.names[k] not in names:
-            names.append(shelves.names[k])
+        names = of[int(shelves.items[k])]
+        if len(names) < MOST_GENRES and shelves.tags[k] not in names:
+            names.append(shelves.tags[k])
     return list(of.values())
 
 
-def _geometry(shelves: Shelves, catalog: Catalog, authors: list[str], name: str) -> ItemGeometry:
-    """Return the angles between tag profiles of shelves and authors."""
+def _vectors(shelves: Tags, catalog: Catalog, authors: list[str]) -> ItemVectors:
     by = [
         (book, f"by {author.strip().casefold()}")
         for book, some in zip(catalog.ids.tolist(), authors, strict=True)
         for author in some.split(",")
         if author.strip()
     ]
-    books = np.concatenate([shelves.books, np.array([book for book, _ in by], np.int64)])
-    # Many readers use the same shelf; damped counts let the smaller ones be heard.
-    counts = np.concatenate([np.sqrt(shelves.counts), np.full(len(by), _typical(shelves.counts))])
-    tags = [*shelves.names, *(tag for _, tag in by)]
-    vectors = features.from_tags(
-        books, tags, counts, ids=catalog.ids, dimensions=200, name="shelves and authors"
-    )
-    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
-
-
-def _typical(counts: Ints) -> float:
-    """Return the weight of an author: that of a shelf with the median number of readers."""
-    return float(np.sqrt(np.median(counts))) if len(counts) else 1.0
+    books = np.concatenate([shelves.items, np.array([book for book, _ in by], np.int64)])
+    # Many readers use the same shelf; damped counts let the smaller ones be heard. An author counts like a
+    # shelf with the median number of readers.
+    typical = float(np.sqrt(np.median(shelves.counts))) if len(shelves.counts) else 1.0
+    counts = np.concatenate([np.sqrt(shelves.counts), np.full(len(by), typical)])
+    tags = [*shelves.tags, *(tag for _, tag in by)]
+    name = "shelves and authors"
+    return features.from_tags(books, tags, counts, ids=catalog.ids, dimensions=200, name=name)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from prefmover._typing import Ints
 from prefmover.data.columns import Columns
 from prefmover.data.ratings import Ratings
@@ -21,7 +19,6 @@ from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.catalog import Catalog
-from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["read"]
 
@@ -44,8 +41,9 @@ def read(source: Source, files: Files) -> Dataset:
     ]
     catalog = Catalog(artists["id"], names, genres=_shown(artist_ids, tags, artists["id"]))
     return assemble(
-        source, files, ratings, catalog, lambda: _geometry(artist_ids, tags, catalog, source.name)
-    )
+        source, files, ratings, catalog,
+        lambda: features.from_tags(artist_ids, tags, ids=catalog.ids, name="user tags"),
+    )  # fmt: skip
 
 
 def _read_tags(files: Files) -> tuple[Ints, list[str]]:
@@ -74,9 +72,3 @@ def _shown(artists: Ints, tags: list[str], ids: Ints) -> list[list[str]]:
         if n > 1 and artist in of and len(of[artist]) < MOST_GENRES:
             of[artist].append(tag)
     return list(of.values())
-
-
-def _geometry(artists: Ints, tags: list[str], catalog: Catalog, name: str) -> ItemGeometry:
-    """Return the angles between artists by their tags; artists without tags are unlike all others."""
-    vectors = features.from_tags(artists, tags, np.ones(len(tags)), ids=catalog.ids, name="user tags")
-    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))

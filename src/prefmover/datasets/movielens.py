@@ -14,7 +14,7 @@ ml-100k and ml-1m are Latin-1; the others are UTF-8.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,12 @@ from prefmover.data.delimited import Kind, Schema
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.data.splits import Split, published_folds
 from prefmover.datasets.archive import Files
-from prefmover.datasets.reading import refuse_repeats
+from prefmover.datasets.reading import Tags, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, split_year
 
-__all__ = ["RATINGS", "Tags", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
+__all__ = ["RATINGS", "read_folds", "read_items", "read_movie_tags", "read_ratings", "read_user_tags"]
 
 # fmt: off
 GENRES_100K = (
@@ -62,14 +62,6 @@ TAGS = {
     "csv": Schema(",", {"userId": None, "movieId": "int", "tag": "text", "timestamp": None}, header=True),
 }
 MOVIE_TAGS = Schema(",", {"movieId": "int", "tag": "text", "count": "int", "source": None}, header=True)
-
-
-class Tags(NamedTuple):
-    """Tags of items, one row per (item, tag) pair."""
-
-    items: Ints
-    tags: list[str]
-    counts: Ints
 
 
 def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:

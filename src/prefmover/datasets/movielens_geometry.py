@@ -20,13 +20,15 @@ from prefmover.data.ratings import Ratings
 from prefmover.datasets import folders
 from prefmover.datasets.archive import Files
 from prefmover.datasets.matching import match
-from prefmover.datasets.movielens import Tags, read_items, read_movie_tags, read_user_tags
+from prefmover.datasets.movielens import read_items, read_movie_tags, read_user_tags
+from prefmover.datasets.reading import Tags
 from prefmover.datasets.registry import SOURCES, Source
 from prefmover.datasets.tag_genome import has_genome, read_genome
 from prefmover.items import features
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.tag_profiles import tag_profiles
+from prefmover.items.vectors import ItemVectors
 
 __all__ = ["best_geometry", "genome_geometry", "movielens_ids", "read_tags", "tag_geometry"]
 
@@ -34,13 +36,12 @@ COVERAGE = 0.9
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
 
 
-def best_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry:
-    """Return the geometry of a MovieLens data set."""
+def best_geometry(
+    source: Source, files: Files, ratings: Ratings, items: Catalog
+) -> ItemGeometry | ItemVectors:
+    """Return the best geometry of a MovieLens data set, or genres."""
     best = genome_geometry(source, files, ratings, items) or tag_geometry(source, files, items)
-    if best is not None:
-        return best
-    vectors = features.from_genres(items.ids, items.genres)
-    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {source.name}"))
+    return best or features.from_genres(items.ids, items.genres)
 
 
 def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catalog) -> ItemGeometry | None:

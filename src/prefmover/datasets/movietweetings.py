@@ -17,7 +17,6 @@ from prefmover.datasets.reading import assemble, read_times, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, split_year
-from prefmover.items.geometry import ItemGeometry
 
 __all__ = ["read"]
 
@@ -39,9 +38,11 @@ def read(source: Source, files: Files) -> Dataset:
     genres = [[genre for genre in some.split("|") if genre] for some in movies["genres"].to_pylist()]
     catalog = Catalog(ids, [title for title, _ in split], [year for _, year in split], genres)
     times = partial(read_times, files, "ratings.dat", RATINGS)
-    return assemble(source, files, ratings, catalog, lambda: _geometry(catalog, source.name), times=times)
-
-
-def _geometry(catalog: Catalog, name: str) -> ItemGeometry:
-    vectors = features.from_genres(catalog.ids, catalog.genres)
-    return ItemGeometry.from_features(vectors._replace(name=f"{vectors.name} of {name}"))
+    return assemble(
+        source,
+        files,
+        ratings,
+        catalog,
+        lambda: features.from_genres(catalog.ids, catalog.genres),
+        times=times,
+    )

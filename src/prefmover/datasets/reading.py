@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover._typing import Ids
+from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Delimited, Kind, Schema
 from prefmover.data.ids import from_arrow
@@ -21,8 +21,17 @@ from prefmover.datasets.registry import Counts, Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
+from prefmover.items.vectors import ItemVectors
 
-__all__ = ["assemble", "check_counts", "read_headed", "read_times", "refuse_repeats"]
+__all__ = ["Tags", "assemble", "check_counts", "read_headed", "read_times", "refuse_repeats"]
+
+
+class Tags(NamedTuple):
+    """Tags of items, one row per (item, tag) pair."""
+
+    items: Ints
+    tags: list[str]
+    counts: Ints
 
 
 def read_headed(
@@ -79,12 +88,13 @@ def assemble(
     files: Files,
     ratings: Ratings,
     items: Catalog,
-    geometry: Callable[[], ItemGeometry],
+    describe: Callable[[], ItemVectors | ItemGeometry],
     **options: Any,
 ) -> Dataset:
     """Return the data set, under the name of a part if it has the numbers of one.
 
-    The geometry is made once, when it is first needed; it does not depend on the ratings.
+    ``describe`` returns features of the items, or their distances. It is called once, when distances are
+    first needed; they do not depend on the ratings.
     """
     unlisted = ratings.items[~items.has(ratings.items)]
     if len(unlisted):
@@ -100,7 +110,10 @@ def assemble(
     @cache
     def made() -> ItemGeometry:
         """Return the geometry in the order of the data set, which so takes it as it is: there is no copy."""
-        return geometry().aligned(order[0])
+        found = describe()
+        if isinstance(found, ItemVectors):
+            found = ItemGeometry.from_features(found._replace(name=f"{found.name} of {source.name}"))
+        return found.aligned(order[0])
 
     data = Dataset(ratings, lambda _: made(), items, **about, **options)
     order.append(data.ratings.items)

@@ -242,7 +242,7 @@ class ItemGeometry:
         """Return the geometry of item vectors made by :mod:`prefmover.items.features`.
 
         An item without known features is at a right angle to every other. ``blocks`` are the feature blocks
-        that the vectors come from.
+        that the vectors are made of.
         """
         return cls.from_vectors(*vectors[:2], name=vectors.name, zero="far")._with(blocks=blocks)
 
