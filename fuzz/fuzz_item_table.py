@@ -9,17 +9,17 @@ oracle.load()
 
 import numpy as np
 
+from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import as_ids
-from prefmover.items.files import ItemColumns
 from prefmover.items.table import ItemFiles
 
 CUT = b"\x00\x00"
 RATED = (None, None, as_ids([1, 2, 77], "item"), as_ids(["a", "Alien", "x"], "item"))
 COLUMNS = (
-    ItemColumns(),
-    ItemColumns(tags=["title"]),
-    ItemColumns(text=["title"], weights={"title": 0.5, "tags": 0}),
-    ItemColumns("tag", title="text", rated_as="item"),
+    {},
+    {"tags": ["title"]},
+    {"text": ["title"], "weights": {"title": 0.5, "tags": 0}},
+    {"item_id": "tag", "title": "text", "item": "item"},
 )
 
 
@@ -32,7 +32,8 @@ def target(data: bytes) -> None:
         for number, content in enumerate(choices.rest().split(CUT)[:2]):
             paths.append(Path(folder, f"items-{number}"))
             paths[-1].write_bytes(content)
-        files = ItemFiles.read(*paths, columns=columns, on_bad_lines=on_bad_lines, rated=rated)
+        options = FileOptions(**columns, on_bad_lines=on_bad_lines)
+        files = ItemFiles.read(*paths, options=options, rated=rated)
         catalog, geometry = files.catalog, files.geometry
     assert len(catalog.ids) == geometry.n_items
     assert np.isfinite(geometry.block()).all()

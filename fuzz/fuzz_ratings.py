@@ -10,6 +10,7 @@ oracle.load()
 
 from prefmover import Ratings
 from prefmover.data.build import check_rows
+from prefmover.data.file_options import FileOptions
 from prefmover.data.preferences import preferences
 
 SEPARATORS = (None, None, None, ",", "\t", "::", ";", "|", " ", "é", "ab", "\\t", "\x00", "1")
@@ -36,13 +37,15 @@ def target(data: bytes) -> None:
         path.write_bytes(choices.rest())
         ratings = Ratings.read(
             path,
-            user=user,
-            item=item,
-            rating=rating,
-            separator=separator,
-            header=header,
-            encoding=encoding,
-            duplicates=duplicates,
+            options=FileOptions(
+                user=user,
+                item=item,
+                rating=rating,
+                separator=separator,
+                header=header,
+                encoding=encoding,
+                duplicates=duplicates,
+            ),
         )
     check_rows(ratings.matrix)
     assert ratings.n_ratings

@@ -1,4 +1,5 @@
 from . import datasets as datasets
+from .data.file_options import FileOptions as FileOptions
 from .data.ratings import Ratings as Ratings
 from .data.scale import Scale as Scale
 from .data.splits import Split as Split

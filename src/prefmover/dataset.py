@@ -18,26 +18,26 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.bad_lines import OnBadLines
+from prefmover.data.file_options import FileOptions, named_in_file_options
 from prefmover.data.ids import IdIndex, as_ids, frozen
 from prefmover.data.preferences import Preferences, preferences
-from prefmover.data.ratings import Damping, Duplicates, Feedback, Ratings, Scale, Zeros
+from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.data.times import rating_times, time_table
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.items.blocks import Encoder, FeatureSource
+from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
 from prefmover.items.coverage import Missing, check_same_catalog, check_titles, keep_known
-from prefmover.items.files import ItemColumns
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
 
@@ -154,30 +154,11 @@ class Dataset:
         cls,
         ratings: str | PathLike[str],
         items: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-        *,
-        user: str | None = None,
-        item: str | None = None,
-        rating: str | None = None,
-        separator: str | None = None,
-        encoding: str = "utf-8",
-        duplicates: Duplicates = "error",
-        scale: Scale | None = None,
-        feedback: Feedback | None = None,
-        damping: Damping | None = None,
-        zeros: Zeros | None = None,
-        missing: Literal["error", "drop", "far"] = "error",
-        item_id: str | None = None,
-        title: str | None = None,
-        tags: Sequence[str] = (),
-        text: Sequence[str] = (),
-        weights: Mapping[str, float] | None = None,
         features: Sequence[FeatureSource] = (),
-        encoder: Encoder | str | None = None,
-        choose_weights: bool | None = None,
-        on_bad_lines: OnBadLines = "error",
+        *,
+        options: FileOptions | None = None,
         user_noun: str = "user",
         item_noun: str = "item",
-        time: str | None = None,
     ) -> Dataset:
         r"""Read a file of ratings, and files that describe the items if there are any.
 
@@ -187,36 +168,16 @@ class Dataset:
             A file that :meth:`prefmover.Ratings.read` can read.
         items
             A file that :class:`~prefmover.items.table.ItemFiles` can read, or several. Without any,
-            items are compared by their ratings. That is good enough to find neighbors, but an experiment on
-            the same ratings would know its answers.
-        user, item, rating, separator, encoding, duplicates, scale, feedback, damping, zeros, on_bad_lines
-            As in :meth:`prefmover.Ratings.read`; ``item``, ``encoding`` and ``on_bad_lines`` apply to the
-            files of items too.
-        missing
-            What to do about rated items that no file describes: ``"error"``; ``"drop"`` their ratings; or
-            ``"far"`` to keep them at a right angle to every other item. If nearly no rated item is described,
-            the ids are those of another catalog, which is an error in any case.
-        item_id
-            Name of the column of ids in the files of items; ``item`` by default.
-        title, tags, text, weights
-            Columns of the files of items, and their weights: :class:`~prefmover.items.files.ItemColumns`.
-            A block of ``features`` has the name of its file, without ``.npz``, or of its function.
+            items are compared by their ratings. That is good enough to find neighbors, but it leaks test
+            ratings into an experiment on the same data.
         features
             Further vectors of items: ``.npz`` files (:func:`~prefmover.items.blocks.read_npz`),
             :class:`~prefmover.items.features.ItemVectors`, or functions from n item ids to an array (n, d).
             Items may lack some of them.
-        encoder
-            A sentence encoder for the columns of text, instead of tf-idf:
-            :func:`~prefmover.items.features.from_text`.
-        choose_weights
-            Whether the ratings choose the weights that are not given
-            (:mod:`prefmover.items.weighting`), by default if there are ``features`` or an ``encoder``. In an
-            experiment, the training ratings of each split do.
+        options
+            Names of columns, encoding, what to do about damaged lines, and the like. Most files need none.
         user_noun, item_noun
             What a user and an item are called, in the singular.
-        time
-            Name of the column of times in the file of ratings, for splits by time: seconds, or
-            milliseconds since 1970, which are recognized.
 
         The files are read and checked at once; distances between items are computed when they are needed.
 
@@ -232,45 +193,39 @@ class Dataset:
         >>> data.ratings, data.geometry.n_items
         (Ratings(2 users x 3 items, 3 ratings from 2 to 5 in steps of 0.5), 3)
         """
-        if missing not in ("error", "drop", "far"):
-            raise InputError(f'missing is {missing!r}; choose "error", "drop" or "far"')
+        with named_in_file_options():
+            return cls._from_files(
+                ratings, items, features, options or FileOptions(), user_noun=user_noun, item_noun=item_noun
+            )
+
+    @classmethod
+    def _from_files(
+        cls, ratings: Any, items: Any, features: Any, options: FileOptions, **about: Any
+    ) -> Dataset:
         items = (items,) if isinstance(items, str | PathLike) else items
         if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
             raise InputError("items must be the path of a file, or a list of paths", argument="items")
-        read = partial(
-            Ratings.read, ratings, user=user, item=item, separator=separator, encoding=encoding,
-            on_bad_lines=on_bad_lines,
-        )  # fmt: skip
-        table = read(
-            rating=rating, duplicates=duplicates, scale=scale, feedback=feedback, damping=damping, zeros=zeros
-        )
-        about: dict[str, Any] = {"name": Path(ratings).name, "terms": "your own"}
-        about |= {"user_noun": user_noun, "item_noun": item_noun}
-        if time is not None:
-            once = duplicates == "error" and not table.implicit  # interactions are added up: the last counts
-            try:
-                about["times"] = read(
-                    rating=time, duplicates="error" if once else "last", feedback="explicit"
-                )
-            except InputError as error:
-                raise InputError(f"times, from column {time!r}: {error}", argument="time") from None
-        columns = ItemColumns(item_id, title, tags, text, weights or {}, rated_as=item)
-        features = () if features is None else features
-        if not items and isinstance(features, Sequence) and not features:
-            _refuse_item_options(
-                item_id=item_id, title=title, tags=tags, text=text, weights=weights, encoder=encoder,
-                choose_weights=choose_weights,
+        table, times = Ratings.read(ratings, options), None
+        if options.time is not None:
+            once = options.duplicates == "error" and not table.implicit  # else the last of several
+            when = replace(
+                options, rating=options.time, duplicates="error" if once else "last", feedback="explicit",
+                scale=None, damping=None, zeros=None,
             )  # fmt: skip
+            try:
+                times = Ratings.read(ratings, when)
+            except InputError as error:
+                raise InputError(f"times, from column {options.time!r}: {error}", argument="time") from None
+        about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
+        if not items and isinstance(features, Sequence) and not features:
+            options.refuse_item_options()
             return cls(table, geometry_from_ratings, **about)
-        files = ItemFiles.read(
-            *items, columns=columns, encoding=encoding, on_bad_lines=on_bad_lines, rated=table.items,
-            features=features, encoder=encoder, choose=choose_weights,
-        )  # fmt: skip
+        files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
         index = IdIndex("item", files.ids)
         known = index.get(table.items) >= 0
         check_same_catalog(table, files.ids, known, files.name)
-        if missing != "far":
-            table = keep_known(table, known, f"described by {files.name}", missing, DESCRIBE_OR_DROP)
+        if options.missing != "far":
+            table = keep_known(table, known, f"described by {files.name}", options.missing, DESCRIBE_OR_DROP)
         unrated = files.ids[table.find_items(files.ids) < 0]
         files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
         return cls(table, files, files.catalog, **about)
@@ -320,7 +275,7 @@ class Dataset:
         if table is None:
             raise InputError(
                 f"{self.name or 'this data set'} has no times of ratings; give them: Dataset(ratings, "
-                "times=...), Dataset.from_files(file, time=COLUMN), or --time-column COLUMN"
+                "times=...), FileOptions(time=COLUMN) for a file, or --time-column COLUMN"
             )
         return frozen(rating_times(self.ratings, table))
 
@@ -445,13 +400,6 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
     """Return distances between items from the ratings alone: a geometry for data without descriptions."""
     LOG.info("no file describes the items; items are compared by their ratings")
     return ItemGeometry.from_ratings(ratings)
-
-
-def _refuse_item_options(**options: Any) -> None:
-    """Raise an error about the first option that describes items, because no file has any."""
-    for name, value in options.items():
-        if value:
-            raise InputError(f"{name}= is about files of items, and there are none", argument=name)
 
 
 def check_dataset(data: Any) -> None:

@@ -48,7 +48,7 @@ def test_who_is_like_them_why_and_what_should_they_watch(run):
     assert code == 0
     assert not unnamed(err, "'Customer Name'", "'Film Title'", "'Your Rating'", "'Keywords'")
     nearest = json.loads(out)["users"][0]["neighbors"][0]["user"]
-    data = pm.Dataset.from_files("my ratings.csv", ["keywords.csv"], missing="far")
+    data = pm.Dataset.from_files("my ratings.csv", ["keywords.csv"], options=pm.FileOptions(missing="far"))
     assert nearest == pm.nearest(data)["Zoë K."][0].user
     code, out, _ = run("explain", *SOURCE, "--user", "Zoë K.", "--other", nearest)
     assert code == 0

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prefmover import Ratings
+from prefmover.data.file_options import FileOptions
 from prefmover.data.text import to_utf8
 from prefmover.errors import BadLinesWarning, InputError
 from tests.messages import names, unnamed
@@ -42,31 +43,33 @@ def test_a_bad_line_is_an_error_that_names_the_option(write):
 def test_skipped_lines_are_counted(write, caplog):
     with caplog.at_level(logging.INFO, "prefmover"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        ratings = Ratings.read(write(DAMAGED), on_bad_lines="skip")
+        ratings = Ratings.read(write(DAMAGED), FileOptions(on_bad_lines="skip"))
     assert as_dicts(ratings) == {"a": {"x": 5.0, "y": 3.0}}
     assert not unnamed(caplog.text, "ratings.csv", "6 bad lines", "line 3", "line 4", "line 5")
 
 
 def test_bad_lines_as_a_warning(write):
     with pytest.warns(BadLinesWarning, match=names("ratings.csv", 6)):
-        ratings = Ratings.read(write(DAMAGED), on_bad_lines="warn")
+        ratings = Ratings.read(write(DAMAGED), FileOptions(on_bad_lines="warn"))
     assert as_dicts(ratings) == {"a": {"x": 5.0, "y": 3.0}}
 
 
 def test_good_lines_are_no_reason_to_warn(write):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert Ratings.read(write(H + "a,x,5\n"), on_bad_lines="warn").n_ratings == 1
+        assert Ratings.read(write(H + "a,x,5\n"), FileOptions(on_bad_lines="warn")).n_ratings == 1
 
 
 def test_lines_after_bad_ones_keep_their_numbers(write):
     with pytest.raises(InputError, match=names("ratings.csv", 5, "'rating'", -1)):
-        Ratings.read(write(H + "b,y\nNULL,x,3\na,x,5\n" + "c,x,-1\n"), on_bad_lines="skip")
+        Ratings.read(
+            write(H + "b,y\nNULL,x,3\na,x,5\n" + "c,x,-1\n"), options=FileOptions(on_bad_lines="skip")
+        )
 
 
 def test_no_line_is_left(write):
     with pytest.raises(InputError, match=names("ratings.csv")):
-        Ratings.read(write(H + "NA,x,3\n"), on_bad_lines="skip")
+        Ratings.read(write(H + "NA,x,3\n"), FileOptions(on_bad_lines="skip"))
 
 
 def test_the_same_in_parquet(tmp_path):
@@ -74,12 +77,12 @@ def test_the_same_in_parquet(tmp_path):
     table = {"user": ["a", None, "b", "c"], "item": [1, 2, None, 4], "rating": [5.0, 3.0, 3.0, np.nan]}
     pq.write_table(pa.table(table), path)
     with pytest.warns(BadLinesWarning, match=names("ratings.parquet", 3)):
-        assert as_dicts(Ratings.read(path, on_bad_lines="warn")) == {"a": {1: 5.0}}
+        assert as_dicts(Ratings.read(path, FileOptions(on_bad_lines="warn"))) == {"a": {1: 5.0}}
 
 
 def test_an_unknown_choice(write):
     with pytest.raises(InputError, match=names("on_bad_lines", "'drop'", "skip")):
-        Ratings.read(write(H + "a,x,5\n"), on_bad_lines="drop")
+        Ratings.read(write(H + "a,x,5\n"), FileOptions(on_bad_lines="drop"))
 
 
 def test_names_that_look_like_missing_ones_in_memory_are_names():
@@ -111,13 +114,17 @@ def test_a_file_of_two_encodings_is_not_told_to_be_latin_1(write):
     with pytest.raises(InputError, match=names("ratings.csv", 4, "0xe9", 2, "encoding='mixed'")) as caught:
         Ratings.read(write(BOTH))
     assert "encoding='latin-1'" not in str(caught.value)
-    assert Ratings.read(write(BOTH), encoding="mixed").users.tolist() == ["Anaïs", "José", "Zoë"]
+    assert Ratings.read(write(BOTH), FileOptions(encoding="mixed")).users.tolist() == [
+        "Anaïs",
+        "José",
+        "Zoë",
+    ]
 
 
 def test_latin_1_is_told_to_be_latin_1(write):
     text = (H + "José,x,3\n" * 30 + "Ã¤,x,5\n").encode("latin-1")  # two bytes that are UTF-8 by chance
     with pytest.raises(InputError, match=names("encoding='latin-1'")):
-        Ratings.read(write(text), duplicates="last")
+        Ratings.read(write(text), FileOptions(duplicates="last"))
 
 
 def test_mixed_reads_plain_utf_8_as_it_is():
@@ -134,7 +141,9 @@ def test_books_in_the_shape_of_book_crossing(write, caplog):
     rows += ['"276999";"é0345";"7"', '"277000";"broken']
     path = write("\n".join(rows).encode("latin-1"), "BX-Book-Ratings.csv")
     with caplog.at_level(logging.INFO, "prefmover"):
-        ratings = Ratings.read(path, encoding="latin-1", zeros="missing", on_bad_lines="skip")
+        ratings = Ratings.read(
+            path, options=FileOptions(encoding="latin-1", zeros="missing", on_bad_lines="skip")
+        )
     assert ratings.n_ratings == 101
     assert ratings[276999] == {"é0345": 7.0}
     assert ratings.scale.lowest == 2

@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from prefmover.data.columns import read_pairs
 from prefmover.data.delimited import Schema
+from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import MISSING_ID
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
@@ -47,7 +48,7 @@ def lines(separator, *, header=None, end="\n"):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_separators_headers_and_line_ends(write, separator, header, end):
     path = write(lines(separator, header=header, end=end))
-    assert contents(Ratings.read(path, separator=separator)) == EXPECTED
+    assert contents(Ratings.read(path, FileOptions(separator=separator))) == EXPECTED
     if separator in {",", "\t", "::", ";", "|", " ", ", "}:
         assert contents(Ratings.read(path)) == EXPECTED  # detected
 
@@ -67,19 +68,19 @@ def test_usual_names_are_recognized(write, header):
 
 def test_columns_by_name_in_any_order(write):
     path = write('time,"how much",what,who\n1,4.5,7,ann\n2,0,7,bob\n3,3,12,ann\n')
-    assert contents(Ratings.read(path, user="who", item="what", rating="how much")) == EXPECTED
+    assert contents(Ratings.read(path, FileOptions(user="who", item="what", rating="how much"))) == EXPECTED
 
 
 def test_columns_by_position(write):
     path = write("4.5,7,ann\n0,7,bob\n3,12,ann\n")
-    assert contents(Ratings.read(path, user=2, item=1, rating=0)) == EXPECTED
+    assert contents(Ratings.read(path, FileOptions(user=2, item=1, rating=0))) == EXPECTED
 
 
 def test_header_can_be_stated(write):
     by_position = write("a,b,c\nann,7,4.5\nbob,7,0\nann,12,3\n")
-    assert contents(Ratings.read(by_position, header=True, user=0, item=1, rating=2)) == EXPECTED
+    assert contents(Ratings.read(by_position, FileOptions(header=True, user=0, item=1, rating=2))) == EXPECTED
     looks_like_one = write("user,item,5\nann,item,4\n")
-    assert contents(Ratings.read(looks_like_one, header=False)) == {
+    assert contents(Ratings.read(looks_like_one, FileOptions(header=False))) == {
         "ann": {"item": 4.0},
         "user": {"item": 5.0},
     }
@@ -90,11 +91,13 @@ def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
     assert contents(Ratings.read(write(gzip.compress(text.encode())))) == EXPECTED
     assert contents(Ratings.read(write(b"\xef\xbb\xbf" + text.encode()))) == EXPECTED
     assert contents(Ratings.read(write("\n\n" + text.replace("\n", "\n\n").rstrip()))) == EXPECTED
-    assert contents(Ratings.read(write(text.encode("utf-16")), encoding="utf-16")) == EXPECTED
+    assert contents(Ratings.read(write(text.encode("utf-16")), FileOptions(encoding="utf-16"))) == EXPECTED
     table = pa.table({"userId": ["ann", "bob", "ann"], "item": [7, 7, 12], "rating": [4.5, 0, 3]})
     parquet.write_table(table, tmp_path / "ratings.parquet")
     assert contents(Ratings.read(tmp_path / "ratings.parquet")) == EXPECTED
-    assert contents(Ratings.read(tmp_path / "ratings.parquet", user=0, rating="rating")) == EXPECTED
+    assert (
+        contents(Ratings.read(tmp_path / "ratings.parquet", FileOptions(user=0, rating="rating"))) == EXPECTED
+    )
 
 
 def test_quoted_fields(write):
@@ -114,13 +117,13 @@ def test_a_separator_that_overlaps_itself_is_cut_from_the_left(write):
 
 def test_latin_1(write):
     path = write("Zoë::Café::5\n".encode("latin-1"))
-    assert contents(Ratings.read(path, encoding="latin-1")) == {"Zoë": {"Café": 5.0}}
+    assert contents(Ratings.read(path, FileOptions(encoding="latin-1"))) == {"Zoë": {"Café": 5.0}}
 
 
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "utf-7", "utf-8-sig"])
 def test_encodings_that_write_all_in_ascii(write, encoding):
     path = write("\u96ea,\u65e5\u672c,5\n".encode(encoding))
-    assert contents(Ratings.read(path, encoding=encoding)) == {"\u96ea": {"\u65e5\u672c": 5.0}}
+    assert contents(Ratings.read(path, FileOptions(encoding=encoding))) == {"\u96ea": {"\u65e5\u672c": 5.0}}
 
 
 def test_json_in_one_long_line(write):
@@ -153,7 +156,7 @@ NAME = st.text(
 )
 def test_what_is_written_is_read(write, triples, separator):
     rows = [separator.join((u, i, str(r))) for (u, i), r in triples.items()]
-    ratings = Ratings.read(write("\n".join(rows)), separator=separator, header=False)
+    ratings = Ratings.read(write("\n".join(rows)), FileOptions(separator=separator, header=False))
     read = {(str(u), str(i)): r for u in ratings.users for i, r in ratings[u].items()}
     assert read == triples
 
@@ -211,7 +214,7 @@ H = "user,item,rating\n"
 )
 def test_every_defect_is_located(write, content, options, message):
     with pytest.raises(InputError, match=message) as caught:
-        Ratings.read(write(content), **options)
+        Ratings.read(write(content), FileOptions(**options))
     assert "\n" not in str(caught.value)
 
 
@@ -230,7 +233,7 @@ def test_a_parquet_file_without_the_column(tmp_path):
     with pytest.raises(InputError, match=names("'item'")):
         Ratings.read(tmp_path / "r.parquet")
     with pytest.raises(InputError, match=names(5)):
-        Ratings.read(tmp_path / "r.parquet", item=5)
+        Ratings.read(tmp_path / "r.parquet", FileOptions(item=5))
 
 
 def test_reading_does_not_import_pandas(write):
@@ -245,7 +248,7 @@ def test_reading_does_not_import_pandas(write):
 def test_pairs(write):
     path = write("rating;Film;who\n1;Alien;ann\n;Heat; bob\n")
     assert read_pairs(path) == (["ann", "bob"], ["Alien", "Heat"])
-    assert read_pairs(path, user="Film", item="who") == (["Alien", "Heat"], ["ann", "bob"])
+    assert read_pairs(path, FileOptions(user="Film", item="who")) == (["Alien", "Heat"], ["ann", "bob"])
     table = pa.table({"user": [1, 2], "item": ["a", "b"]})
     parquet.write_table(table, path)
     assert read_pairs(path) == (["1", "2"], ["a", "b"])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from prefmover import Dataset, ItemGeometry, Ratings
-from prefmover.data.feedback import damped
-from prefmover.data.scale import Scale
+from prefmover.data.file_options import FileOptions
+from prefmover.data.scale import Scale, damped
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError, ZeroRatingsWarning
 from tests.messages import names, unnamed
@@ -104,12 +104,14 @@ def test_a_choice_of_the_caller_wins(write):
     path = write("user,item,plays,rating\na,x,3,5\nb,x,1,4\n")
     assert Ratings.read(path)["a"] == {"x": 5.0}
     assert not Ratings.read(path).implicit
-    assert Ratings.read(path, feedback="implicit")["a"] == {"x": 2.0}
-    assert Ratings.read(path, rating="rating", feedback="implicit", damping="none")["a"] == {"x": 5.0}
-    explicit = Ratings.read(path, rating="plays")
+    assert Ratings.read(path, FileOptions(feedback="implicit"))["a"] == {"x": 2.0}
+    assert Ratings.read(path, FileOptions(rating="rating", feedback="implicit", damping="none"))["a"] == {
+        "x": 5.0
+    }
+    explicit = Ratings.read(path, FileOptions(rating="plays"))
     assert not explicit.implicit
     assert explicit["a"] == {"x": 3.0}
-    assert Ratings.read(path, rating=2, feedback="implicit")["a"] == {"x": 2.0}
+    assert Ratings.read(path, FileOptions(rating=2, feedback="implicit"))["a"] == {"x": 2.0}
 
 
 def test_a_column_of_numbers_that_may_be_ratings_is_not_passed_over(write):
@@ -118,7 +120,7 @@ def test_a_column_of_numbers_that_may_be_ratings_is_not_passed_over(write):
         Ratings.read(path)
     with pytest.raises(InputError, match=names("rating='opinion'")):
         Ratings.from_frame(pd.DataFrame({"user": [1], "item": [2], "opinion": [3]}))
-    assert Ratings.read(path, feedback="implicit")["a"] == {"x": 1.0}
+    assert Ratings.read(path, FileOptions(feedback="implicit"))["a"] == {"x": 1.0}
     assert Ratings.read(write("user,item,remark\na,x,fine\n")).implicit
 
 
@@ -221,16 +223,16 @@ BOOKS = "user,item,rating\n" + "".join(
 def test_many_zeros_are_worth_a_warning(write):
     path = write(BOOKS)
     with pytest.warns(ZeroRatingsWarning, match=names("plays.csv", 72, 120, "60%", 'zeros="missing"')):
-        ratings = Ratings.read(path, duplicates="last")
+        ratings = Ratings.read(path, FileOptions(duplicates="last"))
     assert ratings.scale.lowest == 0
 
 
 def test_zeros_by_choice(write, caplog):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kept = Ratings.read(write(BOOKS), duplicates="last", zeros="rating")
+        kept = Ratings.read(write(BOOKS), FileOptions(duplicates="last", zeros="rating"))
         with caplog.at_level(logging.INFO, "prefmover"):
-            dropped = Ratings.read(write(BOOKS), duplicates="last", zeros="missing")
+            dropped = Ratings.read(write(BOOKS), FileOptions(duplicates="last", zeros="missing"))
     assert (kept.matrix.data == 0).any()
     assert dropped.scale == Scale(1, 4, 1)
     assert not unnamed(caplog.text, "plays.csv", 72, 120)
@@ -243,10 +245,10 @@ def test_likes_and_dislikes_are_a_scale():
 
 
 def test_users_with_zeros_only_are_gone_and_lines_keep_their_numbers(write):
-    ratings = Ratings.read(write("user,item,rating\na,x,0\nb,x,5\n"), zeros="missing")
+    ratings = Ratings.read(write("user,item,rating\na,x,0\nb,x,5\n"), FileOptions(zeros="missing"))
     assert as_dicts(ratings) == {"b": {"x": 5.0}}
     with pytest.raises(InputError, match=names("plays.csv", 4, -1)):
-        Ratings.read(write("user,item,rating\na,x,0\nb,x,5\nc,x,-1\n"), zeros="missing")
+        Ratings.read(write("user,item,rating\na,x,0\nb,x,5\nc,x,-1\n"), FileOptions(zeros="missing"))
 
 
 def test_zeros_of_a_matrix_are_dropped_but_its_users_stay():
@@ -257,7 +259,7 @@ def test_zeros_of_a_matrix_are_dropped_but_its_users_stay():
 
 def test_times_are_ignored_if_every_row_counts_the_same(write):
     path = write("1,20,978300760\n1,30,978300761\n2,20,978300762\n")
-    ratings = Ratings.read(path, feedback="implicit", damping="binary")
+    ratings = Ratings.read(path, FileOptions(feedback="implicit", damping="binary"))
     assert as_dicts(ratings) == {1: {20: 1.0, 30: 1.0}, 2: {20: 1.0}}
 
 

@@ -64,7 +64,9 @@ def test_files(films, tmp_path):
     file = tmp_path / "ratings.csv"
     rows = [f"{u},{i},{r},{times[u, i]:.0f}" for u in data.ratings for i, r in data.ratings[u].items()]
     file.write_text("\n".join(["user,item,rating,when", *rows]) + "\n")
-    assert pm.Dataset.from_files(file, time="when").times.tolist() == data.times.tolist()
+    assert (
+        pm.Dataset.from_files(file, options=pm.FileOptions(time="when")).times.tolist() == data.times.tolist()
+    )
 
 
 def test_experiments_take_the_times_of_the_data(films):
@@ -94,21 +96,21 @@ def test_milliseconds_in_a_file(tmp_path, caplog):
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating,ts\nann,x,4,1500000000000\nann,y,4,1500086400000\nbob,y,2,0\n")
     with caplog.at_level(logging.WARNING, "prefmover"):
-        data = pm.Dataset.from_files(file, time="ts")
+        data = pm.Dataset.from_files(file, options=pm.FileOptions(time="ts"))
     assert data.times == pytest.approx([1.5e9, 1.5e9 + DAY, 0.0])
     assert "milliseconds" in caplog.text
     file.write_text("user,item,rating,ts\nann,x,4,1500000000000\nann,y,4,1500086400\n")
     with pytest.raises(InputError, match=names(1500086400, 1500000000000)):
-        pm.Dataset.from_files(file, time="ts")
+        pm.Dataset.from_files(file, options=pm.FileOptions(time="ts"))
 
 
 def test_a_log_with_repeats(tmp_path):
     file = tmp_path / "log.csv"
     file.write_text("user,item,ts\nann,x,0\nann,y,0\nann,x,86400\nbob,y,5\n")
-    data = pm.Dataset.from_files(file, feedback="implicit", time="ts")
+    data = pm.Dataset.from_files(file, options=pm.FileOptions(feedback="implicit", time="ts"))
     assert data.times.tolist() == [86400.0, 0.0, 5.0]  # the last of ann's two
     with pytest.raises(InputError, match=names("'nope'")):
-        pm.Dataset.from_files(file, feedback="implicit", time="nope")
+        pm.Dataset.from_files(file, options=pm.FileOptions(feedback="implicit", time="nope"))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from prefmover.data.file_options import FileOptions
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.blocks import read_npz, rows_of
@@ -111,7 +112,10 @@ def test_features_beside_a_table(ratings, save, tmp_path):
     films.write_text("film,title,genres\n1,A,x|y\n2,B,x\n4,D,y\n")
     path = save(movieId=[1, 3, 7], vectors=np.eye(3))
     data = Dataset.from_files(
-        ratings, [films], item_id=None, features=[path, lambda ids: np.ones((len(ids), 1))]
+        ratings,
+        [films],
+        features=[path, lambda ids: np.ones((len(ids), 1))],
+        options=FileOptions(item_id=None),
     )
     # 3 is described by the vectors alone; 7 is neither listed nor rated
     assert sorted(data.ratings.items.tolist()) == [1, 2, 3, 4]
@@ -121,12 +125,12 @@ def test_features_beside_a_table(ratings, save, tmp_path):
     assert [one.n_items for one in data.geometry.blocks] == [3, 2, 0]  # a constant says nothing
     assert data.geometry_follows_ratings
     given = Dataset.from_files(
-        ratings, [films], features=[path], weights={"sound": 0.5}, choose_weights=False
+        ratings, [films], features=[path], options=FileOptions(weights={"sound": 0.5}, choose_weights=False)
     )
     assert [one.weight for one in given.geometry.blocks] == [1, 0.5]
     assert not given.geometry_follows_ratings
     with pytest.raises(InputError, match=names("sounds", "sound")):
-        Dataset.from_files(ratings, [films], features=[path], weights={"sounds": 0.5})
+        Dataset.from_files(ratings, [films], features=[path], options=FileOptions(weights={"sounds": 0.5}))
     with pytest.raises(InputError, match=names("sound")):
         Dataset.from_files(ratings, [films], features=[path, path])
     with pytest.raises(InputError, match=names("features")):
@@ -137,7 +141,9 @@ def test_an_encoder_for_a_column_of_text(ratings, tmp_path):
     films = tmp_path / "films.csv"
     films.write_text("film,genres,plot\n1,x,aa\n2,x,ab\n3,y,\n")
     data = Dataset.from_files(
-        ratings, [films], encoder=lambda texts: [[text.count("a"), text.count("b")] for text in texts]
+        ratings,
+        [films],
+        options=FileOptions(encoder=lambda texts: [[text.count("a"), text.count("b")] for text in texts]),
     )
     assert [(one.name, one.n_items) for one in data.geometry.blocks] == [
         ("genres: 2", 3),
@@ -145,9 +151,9 @@ def test_an_encoder_for_a_column_of_text(ratings, tmp_path):
     ]
     films.write_text("film,genres\n1,x\n2,x\n3,y\n")
     with pytest.raises(InputError, match=names("text")):
-        Dataset.from_files(ratings, [films], encoder=len)
+        Dataset.from_files(ratings, [films], options=FileOptions(encoder=len))
     with pytest.raises(InputError, match=names("encoder")):
-        Dataset.from_files(ratings, encoder=len)
+        Dataset.from_files(ratings, options=FileOptions(encoder=len))
 
 
 def test_rows_that_are_marked_as_absent_may_hold_anything(save):

@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from prefmover import Dataset
+from prefmover.data.file_options import FileOptions
 from prefmover.errors import BadLinesWarning, FlatGeometryWarning, InputError, MissingItemsWarning
 from prefmover.items import features
 from prefmover.items.catalog import Catalog
-from prefmover.items.files import ItemColumns, parse_weights, words_in_cells
+from prefmover.items.files import words_in_cells
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
 from tests.items.reading import read_item_table
@@ -172,10 +173,10 @@ def test_columns_that_are_not_there(write, options, message):
 
 
 def test_weights_as_they_are_typed():
-    assert parse_weights(["a=1", "b=c=0.5"]) == {"a": 1.0, "b=c": 0.5}
+    assert FileOptions.from_settings({"column_weight": ["a=1", "b=c=0.5"]}).weights == {"a": 1.0, "b=c": 0.5}
     for text in ("a", "a=", "=1", "a=x"):
         with pytest.raises(InputError, match=names(f"'{text}'")):
-            parse_weights([text])
+            FileOptions.from_settings({"column_weight": [text]})
 
 
 def test_movies_without_a_header(write):
@@ -278,7 +279,7 @@ def test_missing_items_are_reported_before_anything_is_computed(write, monkeypat
     with pytest.raises(InputError, match=names(1, 3, "'c'", "items.csv", "missing", "drop", "far")):
         Dataset.from_files(ratings, [tags])
     with pytest.warns(MissingItemsWarning, match=names("'c'")):
-        data = Dataset.from_files(ratings, [tags], missing="drop")
+        data = Dataset.from_files(ratings, [tags], options=FileOptions(missing="drop"))
     with pytest.raises(InputError, match=names("'Z'")):
         data.item_position("Z")
     with pytest.raises(AssertionError):
@@ -288,7 +289,7 @@ def test_missing_items_are_reported_before_anything_is_computed(write, monkeypat
 def test_fewer_than_half_are_worth_a_doubt(write):
     ratings = write("user,item,rating\n" + "".join(f"u,{k},5\n" for k in range(9)), "r.csv")
     with pytest.warns(MissingItemsWarning, match=names("catalog", 7, 9)):
-        Dataset.from_files(ratings, [write("item,tag\n1,x\n2,x\n")], missing="drop")
+        Dataset.from_files(ratings, [write("item,tag\n1,x\n2,x\n")], options=FileOptions(missing="drop"))
 
 
 @pytest.mark.parametrize("missing", ["error", "drop", "far"])
@@ -297,10 +298,10 @@ def test_ids_of_another_catalog(write, monkeypatch, missing):
     ratings = write("user,item,rating\n" + "".join(f"u,{k},5\n" for k in range(300)), "r.csv")
     items = write("item,tag\n" + "".join(f"tt{k},x\n" for k in range(200)))
     with pytest.raises(InputError, match=names("items.csv", "'tt0'", 0, 300, "catalog", "item_id=")):
-        Dataset.from_files(ratings, [items], missing=missing)
+        Dataset.from_files(ratings, [items], options=FileOptions(missing=missing))
     padded = write("item,tag\n" + "".join(f"{k:07d},x\n" for k in range(300)))
     with pytest.raises(InputError, match=names("items.csv", "'0000000'", "zeros")):
-        Dataset.from_files(ratings, [padded], missing=missing)
+        Dataset.from_files(ratings, [padded], options=FileOptions(missing=missing))
 
 
 def test_the_column_of_ids_may_differ_from_that_of_the_ratings(write):
@@ -308,9 +309,11 @@ def test_the_column_of_ids_may_differ_from_that_of_the_ratings(write):
     items = write("id,imdb_id,tags\n7,tt1,x\n8,tt2,y\n")
     with pytest.raises(InputError, match=names("catalog", "item_id=")):
         Dataset.from_files(ratings, [items])
-    assert Dataset.from_files(ratings, [items], item_id="imdb_id").items.ids.tolist() == ["tt1", "tt2"]
+    assert Dataset.from_files(
+        ratings, [items], options=FileOptions(item_id="imdb_id")
+    ).items.ids.tolist() == ["tt1", "tt2"]
     with pytest.raises(InputError, match=names("'imdb'", "'imdb_id'", "item_id=")):
-        Dataset.from_files(ratings, [items], item_id="imdb")
+        Dataset.from_files(ratings, [items], options=FileOptions(item_id="imdb"))
 
 
 def test_a_few_ids_of_another_kind(write):
@@ -318,13 +321,15 @@ def test_a_few_ids_of_another_kind(write):
     items = write("item,tag\n1,x\n2,y\n3,y\n1997-08-20,x\n")
     with pytest.raises(InputError, match=names("items.csv", "'1997-08-20'", "on_bad_lines")):
         Dataset.from_files(ratings, [items])
-    assert Dataset.from_files(ratings, [items], on_bad_lines="skip").items.ids.tolist() == [1, 2, 3]
+    assert Dataset.from_files(
+        ratings, [items], options=FileOptions(on_bad_lines="skip")
+    ).items.ids.tolist() == [1, 2, 3]
 
 
 def test_options_of_items_without_items(write):
     ratings = write("user,item,rating\nu,1,5\nu,2,4\n", "r.csv")
     with pytest.raises(InputError, match=names("tags=")):
-        Dataset.from_files(ratings, tags=["author"])
+        Dataset.from_files(ratings, options=FileOptions(tags=["author"]))
 
 
 def test_a_geometry_that_says_little_warns(write):
@@ -352,7 +357,7 @@ def test_the_geometry_of_files_is_made_once_and_in_the_order_of_the_data(write, 
 
 def test_columns_are_checked_at_once():
     with pytest.raises(InputError):
-        ItemColumns(weights={"a": True})
+        FileOptions(weights={"a": True})
 
 
 def test_one_row_for_each_genre_in_any_order(write):

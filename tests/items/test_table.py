@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from prefmover.data.file_options import FileOptions
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items import features
@@ -101,7 +102,7 @@ def test_ids_are_of_the_type_of_what_was_rated(write):
     data = Dataset.from_files(ratings, [tags])
     assert data.geometry.items.tolist() == ["1", "x"]
     only_numbers = write("item,tag\n1,a\n", "t.csv")
-    data = Dataset.from_files(ratings, [only_numbers], missing="far")
+    data = Dataset.from_files(ratings, [only_numbers], options=FileOptions(missing="far"))
     assert data.geometry.items.tolist() == ["1", "x"]
     assert data.geometry.block()[0, 1] == pytest.approx(np.pi / 2)
 
@@ -112,12 +113,12 @@ def test_missing_items(write):
     with pytest.raises(InputError, match=names("'c'", "missing", "drop", "far")):
         Dataset.from_files(ratings, [tags])
     with pytest.warns(UserWarning, match=names("'c'")):
-        assert Dataset.from_files(ratings, [tags], missing="drop").ratings.n_items == 2
-    far = Dataset.from_files(ratings, [tags], missing="far")
+        assert Dataset.from_files(ratings, [tags], options=FileOptions(missing="drop")).ratings.n_items == 2
+    far = Dataset.from_files(ratings, [tags], options=FileOptions(missing="far"))
     assert far.ratings.n_items == 3
     assert far.geometry.near("c", 2) == [(item, pytest.approx(np.pi / 2)) for item in "ab"]
     with pytest.raises(InputError, match=names("missing", "'away'")):
-        Dataset.from_files(ratings, [tags], missing="away")
+        Dataset.from_files(ratings, [tags], options=FileOptions(missing="away"))
 
 
 @pytest.mark.parametrize("dense", [1000, 720_000])  # the second has room for authors of two books

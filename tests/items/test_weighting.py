@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, Recommender, evaluate
+from prefmover.data.file_options import FileOptions
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.held_out import HeldOutRatings
@@ -176,7 +177,9 @@ def test_no_trial_leaves_nothing_to_compare(tmp_path):
     vectors = np.eye(2)[kinds] * 3 + random.normal(0, 1, (n_items, 2))
     np.savez(tmp_path / "v.npz", ids=[f"i{i}" for i in range(n_items)], vectors=vectors)
     files = [tmp_path / "items.csv", tmp_path / "tags.csv"]
-    data = Dataset.from_files(tmp_path / "ratings.csv", files, tags=["author"], features=[tmp_path / "v.npz"])
+    data = Dataset.from_files(
+        tmp_path / "ratings.csv", files, features=[tmp_path / "v.npz"], options=FileOptions(tags=["author"])
+    )
     weights = {one.name: one.weight for one in data.geometry.blocks}
     assert len(weights) == 3
     assert max(weights.values()) > 0

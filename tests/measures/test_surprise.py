@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, Scale, similarities
+from prefmover.data.file_options import FileOptions
 
 
 def check(data):
@@ -48,4 +49,4 @@ def test_synthetic(big_world):
 @pytest.mark.real_data
 def test_movielens_100k(real_data):
     path = real_data / "ml-100k" / "u.data"
-    check(Dataset(Ratings.read(path, user=0, item=1, rating=2, scale=Scale(1, 5, 1))))
+    check(Dataset(Ratings.read(path, FileOptions(user=0, item=1, rating=2, scale=Scale(1, 5, 1)))))

@@ -86,7 +86,7 @@ FILES = "Files of ratings"
 def read(folder: Path, content: str | bytes, name: str = "ratings.csv", **options: Any) -> object:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return Ratings.read(path, **options)
+    return Ratings.read(path, pm.FileOptions(**options))
 
 
 def text(what: str, names: Names, content: str | bytes, **options: Any) -> None:
@@ -506,7 +506,9 @@ items("a weight below 0", ("'author'", -1), BOOKS, weights={"author": -1})
 def _(folder: Path) -> object:
     (folder / "ratings.csv").write_text("user,item,rating\na,1,5\na,2,4\n")
     (folder / "items.csv").write_text("item,tag\ntt1,x\ntt2,x\n")
-    return Dataset.from_files(folder / "ratings.csv", [folder / "items.csv"], missing="drop")
+    return Dataset.from_files(
+        folder / "ratings.csv", [folder / "items.csv"], options=pm.FileOptions(missing="drop")
+    )
 
 
 CATALOG = pm.items.catalog.Catalog([1, 2], ["Alien", "Emma"], [1979, 0], [["Horror"], []])

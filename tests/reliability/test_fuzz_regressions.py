@@ -16,6 +16,7 @@ from scipy import sparse
 from prefmover import InputError, ItemGeometry, Ratings, Scale
 from prefmover.data.build import check_rows
 from prefmover.data.delimited import Schema
+from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
@@ -79,16 +80,16 @@ def test_blank_beginnings(tmp_path, content):
 @pytest.mark.parametrize("separator", ["\x00", "a\x00", "\n", '"'])
 def test_separators_that_no_parser_takes(tmp_path, separator):
     with pytest.raises(InputError, match="separator"):
-        Ratings.read(written(tmp_path, b"1,2,3\n"), separator=separator)
+        Ratings.read(written(tmp_path, b"1,2,3\n"), FileOptions(separator=separator))
 
 
 def test_odd_positions_and_encodings(tmp_path):
     path = written(tmp_path, b"1,2,3\n")
     with pytest.raises(InputError, match="rating="):
-        Ratings.read(path, rating=-7)
+        Ratings.read(path, FileOptions(rating=-7))
     for encoding in ("a\x00b", "hex", "nothing"):
         with pytest.raises(InputError, match="encoding"):
-            Ratings.read(path, encoding=encoding)
+            Ratings.read(path, FileOptions(encoding=encoding))
 
 
 @pytest.mark.slow

@@ -19,8 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prefmover.cli.interrupt import INTERRUPTED, prompt_interrupts
-from prefmover.cli.terminal import STATE, error_line, note
+from prefmover.cli.terminal import INTERRUPTED, STATE, error_line, note, prompt_interrupts
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 
 __all__ = ["VERBS", "app", "main"]
@@ -39,7 +38,6 @@ VERBS = {
     "report": "Write figures, tables and conclusions of an evaluation.",
     "paper": "Reproduce the tables and figures of the paper.",
     "serve": "Serve a model over HTTP: an API and an explorer.",
-    "bench": "Time exact distances on this machine, against POT.",
     "doctor": "Check the installation, and show how to fix it.",
 }
 

@@ -2,7 +2,7 @@
 
 A verb is a function whose parameters are its options. Options that several verbs share are the fields of a
 dataclass, and the verb takes one parameter of that class. A verb that returns an
-:class:`~prefmover.cli.output.Output` has ``--json``.
+:class:`~prefmover.cli.terminal.Output` has ``--json``.
 
 A configuration file is TOML. Its keys are the long names of options or the names of arguments, and a table
 holds the options of one verb:
@@ -30,7 +30,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from prefmover.cli.output import Output
+from prefmover.cli.terminal import Output
 from prefmover.errors import InputError, close_names
 
 

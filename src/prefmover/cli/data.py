@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.output import Output
-from prefmover.cli.terminal import note, progress
+from prefmover.cli.terminal import Output, note, progress
 from prefmover.datasets.registry import find_source
 from prefmover.errors import InputError
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from typer import Option
 
 from prefmover._format import counted, duration
-from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import Threads
-from prefmover.cli.output import Output, check_folder, write_text
-from prefmover.cli.source import describe, item_label, n_common
-from prefmover.cli.terminal import note, progress
+from prefmover.cli.options import Threads, item_label, n_common
+from prefmover.cli.source import ModelOptions, describe, fitted
+from prefmover.cli.terminal import Output, check_folder, note, progress, write_text
 from prefmover.errors import MissingExtraError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from importlib import metadata
 from typing import Any
 
-from prefmover.cli.output import Output
+from prefmover.cli.terminal import Output
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 

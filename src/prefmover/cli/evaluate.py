@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from typer import Option
 
 from prefmover.cli.options import DatasetName, ExecutorOptions, Out, Report, Threads
-from prefmover.cli.output import Output
-from prefmover.cli.source import library_errors
-from prefmover.cli.terminal import note, resumable
+from prefmover.cli.source import file_option, library_errors
+from prefmover.cli.terminal import Output, note, resumable
+from prefmover.data.file_options import SETTINGS
 from prefmover.evaluation.experiment import REPEATABLE, Experiment
 from prefmover.evaluation.run import run_experiment
 from prefmover.execution import Executor
@@ -29,14 +29,14 @@ MAX_LINES = 60  # lines of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = {"ratings": "FILE", "items": "FILE", "recommenders": "NAMES", "train": "SHARES"}
 METAVARS |= dict.fromkeys(("ks", "ns"), "NUMBERS")
-METAVARS |= dict.fromkeys(
-    (*(n for n in Experiment.model_fields if n.endswith("_column")), "encoding"), "NAME"
-)
-METAVARS |= {"column_weight": "NAME=NUMBER", "features": "FILE", "text_encoder": "NAME"}
+METAVARS["features"] = "FILE"
+FILES = {setting.name: setting for setting in SETTINGS}
 
 
 def _option(name: str) -> tuple[str, Any, Any]:
     """Return an option for a field of an experiment; None stands for the default of the field."""
+    if name in FILES:
+        return name, file_option(FILES[name]), FILES[name].default
     field = Experiment.model_fields[name]
     kind: Any = DatasetName if name == "dataset" else list[str] if name in REPEATABLE else field.annotation
     if get_origin(kind) is Literal:

@@ -6,11 +6,9 @@ from typing import Annotated, Literal
 
 from typer import Context, Option
 
-from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import USER, Threads
-from prefmover.cli.output import Output, check_writable, write_text
-from prefmover.cli.source import SourceOptions, item_id, measure_of, user_id
-from prefmover.cli.terminal import note
+from prefmover.cli.options import USER, Threads, item_id, measure_of, user_id
+from prefmover.cli.source import ModelOptions, SourceOptions, fitted
+from prefmover.cli.terminal import Output, check_writable, note, write_text
 from prefmover.errors import InputError
 
 EXAMPLES = (

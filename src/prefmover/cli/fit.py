@@ -9,11 +9,9 @@ from typing import Annotated, Any
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.estimator import ModelOptions, fitted
 from prefmover.cli.options import Threads
-from prefmover.cli.output import Output, check_folder
-from prefmover.cli.source import SourceOptions
-from prefmover.cli.terminal import note
+from prefmover.cli.source import ModelOptions, SourceOptions, fitted
+from prefmover.cli.terminal import Output, check_folder, note
 from prefmover.errors import InputError
 
 EXAMPLES = (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.output import Output
 from prefmover.cli.source import SourceOptions
+from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:
     from prefmover.items.catalog import Catalog

@@ -18,10 +18,13 @@ from prefmover.cli.options import (
     TableFile,
     Threads,
     check_users,
+    measure_of,
+    n_common,
+    parse_rated,
+    user_id,
 )
-from prefmover.cli.output import Output, check_writable, write_table
-from prefmover.cli.source import SourceOptions, measure_of, n_common, parse_rated, user_id
-from prefmover.cli.terminal import note, progress, resumable
+from prefmover.cli.source import SourceOptions
+from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_table
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:

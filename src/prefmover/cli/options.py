@@ -1,8 +1,8 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and what people type in them: users, items, ratings, measures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -12,6 +12,10 @@ from typer import Option
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
+    from prefmover.dataset import Dataset
+    from prefmover.measures import Measure as MeasureRow
+    from prefmover.model.base_recommender import BaseRecommender
+
     ConventionName: TypeAlias = str
     DatasetName: TypeAlias = str
     MeasureName: TypeAlias = str
@@ -97,3 +101,60 @@ def check_users(
         raise InputError("--together needs two or more people: give --user twice or more")
     if cluster.executor != "threads" and not all_users:
         raise InputError("--executor ray is for --all; a few users need no cluster")
+
+
+def user_id(data: Dataset, text: str) -> Any:
+    """Return the id of a user as typed."""
+    return data.ratings.users.tolist()[data.user_position(text)]
+
+
+def item_id(data: Dataset, text: str) -> Any:
+    """Return the id of an item, typed as its id or its title (a part is enough)."""
+    return data.ratings.items.tolist()[data.item_position(text)]
+
+
+def item_label(data: Dataset, item: Any) -> str:
+    """Return the title of an item, by id."""
+    return data.items.label(data.ratings.item_position(item))
+
+
+def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:
+    """Return how many items a user and another person have rated."""
+    return sum(item in rated for item in data.ratings[user])
+
+
+def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
+    """Return ratings that were typed as ITEM=RATING; for implicit feedback, ITEM alone is one interaction."""
+    ratings: dict[Any, float] = {}
+    for text in texts:
+        title, sign, number = text.rpartition("=")
+        try:
+            rating = float(number)
+        except ValueError:
+            sign = ""
+        if not sign and data.ratings.implicit:
+            title, rating = text, 1.0
+        elif not sign:
+            raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
+        item = item_id(data, title)
+        if item in ratings:
+            raise InputError(f"--rated: {item_label(data, item)} is rated twice; rate each item once")
+        ratings[item] = rating
+    return ratings
+
+
+def measure_of(
+    model: BaseRecommender | None, name: str | None, convention: str | None
+) -> tuple[MeasureRow, str | None]:
+    """Return the measure and its convention: as typed, else the model's, else PMD.
+
+    The model's convention goes with the model's measure only. Other measures may not have it, or may mean
+    something else by it.
+    """
+    from prefmover.measures import find_measure
+
+    if model is None:
+        return find_measure(name or "pmd"), convention
+    fitted = find_measure(model.measure)
+    row = find_measure(name) if name else fitted
+    return row, convention or (model.convention if row is fitted else None)

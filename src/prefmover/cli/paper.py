@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefmover.cli.options import DatasetName, Out, Report, Threads
-from prefmover.cli.output import Output
+from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:
     from prefmover.paper.table_1 import Table1

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import USER, TableFile, Threads
-from prefmover.cli.output import Output, check_writable, csv_lines, write_table
-from prefmover.cli.source import SourceOptions, item_id, item_label, library_errors, user_id
-from prefmover.cli.terminal import note, progress
+from prefmover.cli.options import USER, TableFile, Threads, item_id, item_label, user_id
+from prefmover.cli.source import ModelOptions, SourceOptions, fitted, library_errors
+from prefmover.cli.terminal import Output, check_writable, csv_lines, note, progress, write_table
 from prefmover.errors import InputError
 
 EXAMPLES = (
@@ -45,9 +43,7 @@ def predict(
     texts: tuple[list[str], list[str]] = ([], [])
     if pairs:
         with library_errors():
-            texts = read_pairs(
-                pairs, user=source.user_column, item=source.item_column, encoding=source.encoding
-            )
+            texts = read_pairs(pairs, source.file_options)
     data, model = source.open(threads)
     if pairs:
         users, items = data.ratings.users, data.ratings.items

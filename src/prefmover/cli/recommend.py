@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.estimator import ModelOptions, fitted
-from prefmover.cli.options import ExecutorOptions, Rated, TableFile, Threads, check_users
-from prefmover.cli.output import Output, check_writable, write_table
-from prefmover.cli.source import SourceOptions, item_id, parse_rated, user_id
-from prefmover.cli.terminal import note, progress, resumable
+from prefmover.cli.options import (
+    ExecutorOptions,
+    Rated,
+    TableFile,
+    Threads,
+    check_users,
+    item_id,
+    parse_rated,
+    user_id,
+)
+from prefmover.cli.source import ModelOptions, SourceOptions, fitted
+from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_table
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:

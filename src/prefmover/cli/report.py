@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from prefmover.cli.output import Output
+from prefmover.cli.terminal import Output
 
 EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 

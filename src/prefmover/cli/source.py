@@ -1,31 +1,58 @@
-"""The data of a verb: a fitted model, a data set by name, or files. Every verb takes these options."""
+"""The data and the model of a verb: a fitted model, a data set by name, or files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.options import DatasetName
+from prefmover.cli.options import Convention, DatasetName, Measure
 from prefmover.cli.terminal import note, progress
+from prefmover.data.file_options import SETTINGS, FileOptions, Setting
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
     from prefmover.dataset import Dataset
     from prefmover.items.table import ItemFiles
-    from prefmover.measures import Measure
     from prefmover.model.base_recommender import BaseRecommender
 
+DEFAULT_ONLY = ("landmarks", "seed")
+KNN_ONLY = ("k", "centering", "neighborhood", "shrinkage")
 
-@dataclass(slots=True)
+
+def option_name(name: str) -> str:
+    """Return the option of a field or a setting.
+
+    >>> option_name("on_bad_lines")
+    '--on-bad-lines'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def file_option(setting: Setting) -> Any:
+    """Return the type of an option for files, which has the same shape in all verbs."""
+    name = option_name(setting.name)
+    about: Any = {"metavar": setting.metavar, "rich_help_panel": "Options of your files"}
+    if setting.kind is list:
+        return Annotated[list[str] | None, Option(name, help=f"{setting.help}; repeatable.", **about)]
+    if setting.kind is bool:
+        name += name.replace("--", "/--no-", 1)
+    kind = setting.kind if setting.default else setting.kind | None
+    return Annotated[kind, Option(name, help=f"{setting.help}.", **about)]
+
+
+@dataclass
 class SourceOptions:
-    """The options that say which data to use: one of the first three, and details of the third."""
+    """The options that say which data to use: one of the first three, and details of the third.
+
+    The fields of :class:`~prefmover.FileOptions` follow; :attr:`file_options` has their values.
+    """
 
     model: Annotated[
         str | None, Option("--model", "-m", metavar="FOLDER", help="Model saved by `prefmover fit`.")
@@ -44,68 +71,11 @@ class SourceOptions:
         list[str] | None,
         Option(metavar="FILE", help="Vectors of the items: .npz with ids and vectors; repeatable."),
     ] = None
-    user_column: Annotated[str | None, Option(metavar="NAME", help="Name of the user column.")] = None
-    item_column: Annotated[str | None, Option(metavar="NAME", help="Name of the item column.")] = None
-    rating_column: Annotated[str | None, Option(metavar="NAME", help="Name of the rating column.")] = None
-    separator: Annotated[
-        str | None, Option(metavar="TEXT", help="Column separator of the ratings; detected by default.")
-    ] = None
-    encoding: Annotated[str, Option(metavar="NAME", help="Encoding of the files.")] = "utf-8"
-    duplicates: Annotated[
-        Literal["error", "last", "mean"], Option(help="What to do if a user rated an item twice.")
-    ] = "error"
-    scale: Annotated[
-        str | None,
-        Option(metavar="LOW:HIGH:STEP", help="Rating scale; the range of the ratings by default."),
-    ] = None
-    feedback: Annotated[
-        Literal["explicit", "implicit"] | None,
-        Option(help="Ratings, or clicks, plays, purchases and their counts; recognized by default."),
-    ] = None
-    damping: Annotated[
-        Literal["log", "sqrt", "none", "binary"] | None,
-        Option(help="How counts of implicit feedback are damped; log by default."),
-    ] = None
-    zeros: Annotated[
-        Literal["rating", "missing"] | None,
-        Option(help="Whether 0 is a rating (default), or means that there is none."),
-    ] = None
-    missing: Annotated[
-        Literal["error", "drop", "far"], Option(help="What to do with rated items that no file describes.")
-    ] = "error"
-    on_bad_lines: Annotated[
-        Literal["error", "skip", "warn"], Option(help="What to do with damaged lines; skip leaves them out.")
-    ] = "error"
-    id_column: Annotated[
-        str | None, Option(metavar="NAME", help="Id column of --items; --item-column by default.")
-    ] = None
-    title_column: Annotated[str | None, Option(metavar="NAME", help="Title column of --items.")] = None
-    tag_column: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Column of --items that is tags too, such as author; repeatable."),
-    ] = None
-    text_column: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Column of --items that is text to compare items by; repeatable."),
-    ] = None
-    column_weight: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=NUMBER",
-            help="Weight of a column of --items, or of a file of --features; text .1, others 1; repeatable.",
-        ),
-    ] = None
-    text_encoder: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Model of sentence-transformers for columns of text; tf-idf without."),
-    ] = None
-    choose_weights: Annotated[
-        bool | None,
-        Option(
-            "--choose-weights/--no-choose-weights",
-            help="Let the ratings choose weights that are not given; by default with --features.",
-        ),
-    ] = None
+
+    @property
+    def file_options(self) -> FileOptions:
+        """How files are read."""
+        return FileOptions.from_settings(vars(self))
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
@@ -129,59 +99,30 @@ class SourceOptions:
             )
         for option in fields(self)[3:] if self.ratings is None else ():
             if getattr(self, option.name) not in (option.default, []):
-                name = option.name.replace("_", "-")
-                raise InputError(f"--{name} goes with --ratings, not with {chosen[0]}")
+                raise InputError(f"{option_name(option.name)} goes with --ratings, not with {chosen[0]}")
 
     def _read_files(self) -> Dataset:
-        from prefmover.data.scale import Scale
         from prefmover.dataset import Dataset
-        from prefmover.items.files import parse_weights
 
-        data = Dataset.from_files(
-            str(self.ratings),
-            self.items or (),
-            user=self.user_column,
-            item=self.item_column,
-            rating=self.rating_column,
-            separator=self.separator,
-            encoding=self.encoding,
-            duplicates=self.duplicates,
-            scale=Scale.parse(self.scale) if self.scale else None,
-            feedback=self.feedback,
-            damping=self.damping,
-            zeros=self.zeros,
-            missing=self.missing,
-            on_bad_lines=self.on_bad_lines,
-            item_id=self.id_column,
-            title=self.title_column,
-            tags=self.tag_column or (),
-            text=self.text_column or (),
-            weights=parse_weights(self.column_weight or ()),
-            features=self.features or (),
-            encoder=self.text_encoder,
-            choose_weights=self.choose_weights,
-        )
+        options = self.file_options
+        data = Dataset.from_files(str(self.ratings), self.items or (), self.features or (), options=options)
         note(f"{data.name}: {describe(data.ratings)}")
         return data
 
     def read_items(self) -> ItemFiles:
         """Return the items of files alone, without ratings."""
-        from prefmover.items.files import ItemColumns, parse_weights
         from prefmover.items.table import ItemFiles
 
-        columns = ItemColumns(
-            self.id_column or self.item_column,
-            self.title_column,
-            self.tag_column or (),
-            self.text_column or (),
-            parse_weights(self.column_weight or ()),
-        )
-        files, lines = self.items or (), self.on_bad_lines
         with library_errors():
-            return ItemFiles.read(
-                *files, columns=columns, encoding=self.encoding, on_bad_lines=lines,
-                features=self.features or (), encoder=self.text_encoder,
-            )  # fmt: skip
+            return ItemFiles.read(*self.items or (), options=self.file_options, features=self.features or ())
+
+
+if not TYPE_CHECKING:
+    SourceOptions = make_dataclass(
+        "SourceOptions",
+        [(one.name, file_option(one), field(default=one.default)) for one in SETTINGS if one.field != "time"],
+        bases=(SourceOptions,),
+    )
 
 
 def _load(name: str) -> Dataset:
@@ -215,16 +156,6 @@ def describe(ratings: Ratings) -> str:
     return f"{counted(ratings.n_ratings, noun)} of {items} by {users}{values}"
 
 
-OPTIONS = {
-    **{name: f"--{name}-column" for name in ("user", "item", "rating", "title", "text", "time")},
-    "item_id": "--id-column",
-    "tags": "--tag-column",
-    "weights": "--column-weight",
-    "encoder": "--text-encoder",
-}
-"""Options that are not called like the argument they stand for."""
-
-
 @contextmanager
 def library_errors() -> Iterator[None]:
     """Turn the argument that an error of the library names into the option of the command line."""
@@ -232,68 +163,85 @@ def library_errors() -> Iterator[None]:
         yield
     except InputError as error:
         if error.argument:
-            names = "|".join([*OPTIONS, *(one.name for one in fields(SourceOptions)), error.argument])
-            error.args = (re.sub(rf"\b({names})=", _option, str(error)),)
+            names = {one.name: one.name for one in fields(SourceOptions)}
+            names |= {error.argument: error.argument} | {one.field: one.name for one in SETTINGS}
+            pattern = rf"\b({'|'.join(names)})="
+            error.args = (re.sub(pattern, lambda m: f"{option_name(names[m[1]])} ", str(error)),)
         raise
 
 
-def _option(match: re.Match[str]) -> str:
-    name = match[1]
-    return OPTIONS.get(name, f"--{name.replace('_', '-')}") + " "
+@dataclass(slots=True)
+class ModelOptions:
+    """The parameters of a model. Those that are not set have the defaults of the library."""
+
+    model_type: Annotated[
+        Literal["default", "knn"] | None,
+        Option(help="Kernel model (default), or average over the nearest neighbors (knn)."),
+    ] = None
+    paper: Annotated[bool, Option("--paper", help="Neighbor average with the settings of the paper.")] = False
+    measure: Measure = None
+    convention: Convention = None
+    weight: Annotated[
+        str | None,
+        Option(metavar="RULE", help='Rule that turns a distance into a weight, such as "exponential(2.5)".'),
+    ] = None
+    landmarks: Annotated[
+        int | None,
+        Option(metavar="N", min=1, help="Number of landmark users; 500 by default."),
+    ] = None
+    seed: Annotated[
+        int | None, Option(metavar="N", min=0, help="Seed for the choice of landmarks; 0 by default.")
+    ] = None
+    k: Annotated[
+        int | None, Option("--k", metavar="N", min=1, help="knn: number of neighbors; 40 by default.")
+    ] = None
+    centering: Annotated[
+        Literal["none", "mean", "z-score", "baseline"] | None,
+        Option(help="knn: what ratings are centered on; baseline by default."),
+    ] = None
+    neighborhood: Annotated[
+        Literal["raters", "global"] | None,
+        Option(help="knn: neighbors among the raters of an item (default), or among all users."),
+    ] = None
+    shrinkage: Annotated[
+        float | None,
+        Option(metavar="N", min=0, help="knn: total weight at which a prediction is half baseline."),
+    ] = None
+    tune: Annotated[bool, Option("--tune", help="Tune the parameters on a tenth of the ratings.")] = False
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the options that the user has set."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
+
+    def make(self, threads: int | None) -> BaseRecommender:
+        """Return the estimator that the options describe, not fitted yet."""
+        from prefmover.model import KNNRecommender, Recommender
+
+        chosen = self.chosen()
+        knn = self.paper or self.model_type == "knn"
+        for name in DEFAULT_ONLY if knn else KNN_ONLY:
+            if name in chosen and knn:
+                raise InputError(f"--{name} is not an option of --model-type knn and --paper; leave it out")
+            if name in chosen:
+                raise InputError(f"--{name} needs a neighbor average; add --model-type knn or --paper")
+        if self.paper and self.model_type == "default":
+            raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")
+        for name in ("model_type", "paper", "tune"):
+            chosen.pop(name, None)
+        estimator: Any = KNNRecommender.paper if self.paper else KNNRecommender if knn else Recommender
+        model: BaseRecommender = estimator(**chosen, n_threads=threads)
+        return model
 
 
-def user_id(data: Dataset, text: str) -> Any:
-    """Return the id of a user as typed."""
-    return data.ratings.users.tolist()[data.user_position(text)]
-
-
-def item_id(data: Dataset, text: str) -> Any:
-    """Return the id of an item, typed as its id or its title (a part is enough)."""
-    return data.ratings.items.tolist()[data.item_position(text)]
-
-
-def item_label(data: Dataset, item: Any) -> str:
-    """Return the title of an item, by id."""
-    return data.items.label(data.ratings.item_position(item))
-
-
-def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:
-    """Return how many items a user and another person have rated."""
-    return sum(item in rated for item in data.ratings[user])
-
-
-def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
-    """Return ratings that were typed as ITEM=RATING; for implicit feedback, ITEM alone is one interaction."""
-    ratings: dict[Any, float] = {}
-    for text in texts:
-        title, sign, number = text.rpartition("=")
-        try:
-            rating = float(number)
-        except ValueError:
-            sign = ""
-        if not sign and data.ratings.implicit:
-            title, rating = text, 1.0
-        elif not sign:
-            raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
-        item = item_id(data, title)
-        if item in ratings:
-            raise InputError(f"--rated: {item_label(data, item)} is rated twice; rate each item once")
-        ratings[item] = rating
-    return ratings
-
-
-def measure_of(
-    model: BaseRecommender | None, name: str | None, convention: str | None
-) -> tuple[Measure, str | None]:
-    """Return the measure and its convention: as typed, else the model's, else PMD.
-
-    The model's convention goes with the model's measure only. Other measures may not have it, or may mean
-    something else by it.
-    """
-    from prefmover.measures import find_measure
-
+def fitted(
+    data: Dataset, model: BaseRecommender | None, options: ModelOptions, threads: int | None
+) -> BaseRecommender:
+    """Return the model that was loaded, or fit the one that the options describe."""
     if model is None:
-        return find_measure(name or "pmd"), convention
-    fitted = find_measure(model.measure)
-    row = find_measure(name) if name else fitted
-    return row, convention or (model.convention if row is fitted else None)
+        with progress("fitting the model") as callback:
+            return options.make(threads).fit(data, tune=options.tune, progress=callback)
+    for name in options.chosen():
+        option = name.replace("_", "-")
+        raise InputError(f"--{option} is an option for fitting; the model of --model is already fitted")
+    return model

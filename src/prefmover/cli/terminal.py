@@ -1,17 +1,41 @@
-"""The terminal: results go to stdout; notes, warnings, errors and progress go to stderr."""
+"""The terminal and files: results go to stdout; notes, warnings, errors and progress go to stderr.
+
+**Ctrl-C works within a second, during any computation.** Python handles an interrupt between two bytecodes of
+the main thread, and a compiled kernel can run for hours in between. A second thread therefore receives the
+signal at once. It gives the main thread a moment to clean up, and then ends the process. That is safe at any
+time: files are written under temporary names and renamed when they are complete.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
 import logging
+import math
+import os
+import re
+import signal
+import socket
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO, StringIO
 from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from prefmover._format import printable
+import typer
+
+from prefmover._format import CONTROL, printable
+from prefmover.errors import InputError
+from prefmover.execution import atomic
+
+INTERRUPTED = 130
+PATIENCE = 0.6  # seconds
 
 
 @dataclass(slots=True)
@@ -94,3 +118,136 @@ class _Lines:
             left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total else ""
             note(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
             self.wait = taken + min(max(taken, 2.0), 60.0)
+
+
+class Output(NamedTuple):
+    """The result of a verb: a heading for stderr and lines for stdout, or data with ``--json``.
+
+    A line break within a line is printed as an escape, since it comes from an id or a title. Large data are
+    given as a function that returns them.
+    """
+
+    data: Any
+    lines: Sequence[str]
+    heading: str | Sequence[str] = ""
+    exit_code: int = 0
+
+    def print(self, as_json: bool) -> None:
+        """Print the data or the lines, and end the command if the exit code is not 0."""
+        if as_json:  # NaN becomes null
+            data = _plain(self.data() if callable(self.data) else self.data)
+            text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+            typer.echo("\n".join(CONTROL.sub(_escaped, line) for line in text.split("\n")))
+        else:
+            for line in [self.heading] if isinstance(self.heading, str) else self.heading:
+                if line:
+                    note(line)
+            if self.lines:
+                typer.echo("\n".join(map(printable, self.lines)))
+        if self.exit_code:
+            raise typer.Exit(self.exit_code)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0], ensure_ascii=True)[1:-1]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def check_writable(
+    path: str, endings: tuple[str, ...] = (".csv", ".parquet"), option: str = "--out"
+) -> Path | None:
+    """Return the path of a file to write, checked before the work starts; None without a path."""
+    if not path:
+        return None
+    file = Path(path)
+    if file.suffix.casefold() not in endings:
+        raise InputError(f"{option} is {path!r}; give a file name that ends in {' or '.join(endings)}")
+    if file.is_dir():
+        raise InputError(f"{option} is {path!r}, which is a folder; give the name of a file")
+    if not file.parent.is_dir():
+        raise InputError(f"{option}: there is no folder {file.parent}; create it first")
+    return file
+
+
+def check_folder(path: str) -> Path:
+    """Return the path of a folder to write, checked before the work starts."""
+    if Path(path).is_file():
+        raise InputError(f"--out is {path!r}, which is a file; give a folder")
+    return Path(path)
+
+
+def write_table(table: Any, path: Path) -> None:
+    """Write an Arrow table to a CSV or Parquet file, atomically."""
+    if path.suffix.casefold() == ".csv":
+        write_text("\n".join([*csv_lines(table), ""]), path)
+        return
+    from pyarrow import parquet
+
+    buffer = BytesIO()
+    parquet.write_table(table, buffer)
+    atomic.write(path, buffer.getvalue())
+
+
+def csv_lines(table: Any) -> list[str]:
+    """Return a table as CSV, with quotes only where needed (Arrow quotes all text)."""
+    out = StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(table.column_names)
+    rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return out.getvalue().removesuffix("\n").split("\n")
+
+
+def write_text(text: str | bytes, path: Path) -> None:
+    """Write a file atomically."""
+    atomic.write(path, text.encode() if isinstance(text, str) else text)
+
+
+@contextmanager
+def prompt_interrupts() -> Iterator[None]:
+    """End the process soon after an interrupt, even if the main thread is busy.
+
+    This does nothing outside of the main thread, or where Python's own handler was replaced.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    interrupted = threading.Event()
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(receiver, interrupted), daemon=True).start()
+    try:
+        yield
+    finally:
+        # After an interrupt the watch continues: threads that still compute would delay the exit.
+        if not interrupted.is_set():
+            signal.set_wakeup_fd(before)
+            sender.close()
+
+
+def _watch(receiver: socket.socket, interrupted: threading.Event) -> None:
+    while number := receiver.recv(1):
+        default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if number[0] == signal.SIGINT and default:  # not while a server handles it
+            break
+    else:
+        receiver.close()
+        return
+    interrupted.set()
+    receiver.settimeout(PATIENCE)
+    try:
+        while (number := receiver.recv(1)) and number[0] != signal.SIGINT:  # a second Ctrl-C does not wait
+            pass
+    except TimeoutError:
+        pass
+    if sys.stderr.isatty():
+        os.write(2, b"\x1b[?25h")  # a progress bar hides the cursor
+    os._exit(INTERRUPTED)

@@ -10,6 +10,6 @@
             training and test ratings ─ splits.py ──────────────────────────────┤
             times of ratings ─ times.py ────────────────────────────────────────┘
 
-``meaning.py`` and ``feedback.py`` say whether values are ratings or counts, and ``bad_lines.py`` what happens
-to lines that cannot be used.
+``file_options.py`` has the choices of a caller, ``feedback.py`` says whether values are ratings or counts,
+and ``bad_lines.py`` what happens to lines that cannot be used.
 """

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import warnings
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
+from prefmover.data.file_options import OnBadLines, check_choice
 from prefmover.errors import BadLinesWarning, InputError
 
 __all__ = ["BadLines", "OnBadLines"]
 
 LOG = logging.getLogger(__name__)
 
-OnBadLines = Literal["error", "skip", "warn"]
 SHOWN = 3
 
 
@@ -37,8 +36,7 @@ class BadLines:
     reasons: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.mode not in get_args(OnBadLines):
-            raise InputError(f"on_bad_lines is {self.mode!r}; choose one of {get_args(OnBadLines)}")
+        check_choice("on_bad_lines", self.mode, OnBadLines, optional=False)
 
     @property
     def are_errors(self) -> bool:

@@ -7,12 +7,13 @@ matrix of ratings, from a caller or from a model folder, is checked here once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover.data.file_options import Duplicates
 from prefmover.data.ids import show
 from prefmover.data.origin import Origin
 from prefmover.data.scale import LARGEST, SMALLEST, Scale
@@ -21,9 +22,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Duplicates", "Triples", "check_rows", "checked_coo", "numbers"]
-
-Duplicates = Literal["error", "last", "mean"]
+__all__ = ["Triples", "check_rows", "checked_coo", "numbers"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +80,6 @@ class Triples:
         """Return users x items with sorted indices; one rating, or one sum of counts, per user and item."""
         from scipy.sparse import csr_array
 
-        if duplicates not in (*get_args(Duplicates), "sum"):
-            raise InputError(f"duplicates is {duplicates!r}; choose one of {get_args(Duplicates)}")
         n_items = len(self.items)
         ordered, values = self._keys(), self.values
         # MovieLens is in the order of users and items already.

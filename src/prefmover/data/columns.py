@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.bad_lines import BadLines, OnBadLines
+from prefmover.data.bad_lines import BadLines
 from prefmover.data.delimited import Delimited
-from prefmover.data.feedback import Feedback
+from prefmover.data.file_options import Feedback, FileOptions
 from prefmover.data.ids import MISSING_ID, from_arrow
 from prefmover.data.names import find_column, find_ratings, find_similar, find_usual
 from prefmover.data.origin import Origin
@@ -68,56 +68,37 @@ def _taken(column: Any, rows: Ints) -> Any:
     return [listed[row] for row in rows]
 
 
-def read_columns(
-    path: str | PathLike[str],
-    roles: Roles,
-    *,
-    separator: str | None = None,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    feedback: Feedback | None = None,
-    on_bad_lines: OnBadLines = "error",
-) -> Columns:
+def read_columns(path: str | PathLike[str], roles: Roles, options: FileOptions) -> Columns:
     """Read columns from a file, in the order of ``roles``; see :meth:`prefmover.Ratings.read`.
 
     The column of the role "rating" becomes numbers; it is None if every row is one interaction.
     """
-    bad = BadLines(str(path), on_bad_lines)
+    bad = BadLines(str(path), options.on_bad_lines)
     data, file = file_bytes(path), str(path)
     if data.startswith(b"PAR1"):
-        columns = _from_parquet(data, file, roles, feedback)
+        columns = _from_parquet(data, file, roles, options.feedback)
     else:
-        columns = _from_text(data, file, roles, feedback, bad, separator, header, encoding)
+        columns = _from_text(data, file, roles, bad, options)
     columns = columns if bad.are_errors else _complete(columns, bad)
     bad.report()
     return columns
 
 
-def _from_text(
-    data: bytes,
-    file: str,
-    roles: Roles,
-    feedback: Feedback | None,
-    bad: BadLines,
-    separator: str | None,
-    header: bool | None,
-    encoding: str,
-) -> Columns:
+def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: FileOptions) -> Columns:
     table = Delimited.open(
         data,
         file,
-        encoding=encoding,
-        separator=separator,
+        encoding=options.encoding,
+        separator=options.separator,
         n_columns=len(roles),
         at_least=2,
         is_header=partial(_has_names, roles),
         expected=_listed(roles),
     )
-    if header is None:
-        header = _is_header(table, roles)
+    header = _is_header(table, roles) if options.header is None else options.header
     hint = f" (separator {table.separator!r}: {table.separator.join(table.first)[:60]!r})"
     is_number = partial(_starts_with_numbers, table)
-    found = _positions(table.first, roles, feedback, is_number, file, header=header, hint=hint)
+    found = _positions(table.first, roles, options.feedback, is_number, file, header=header, hint=hint)
     used = [p for p in found.positions if p is not None]
     parsed = table.parse(dict.fromkeys(used, "code"), header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in found.positions)
@@ -160,18 +141,11 @@ def _complete(columns: Columns, bad: BadLines) -> Columns:
     return columns if keep.all() else columns.take(keep)
 
 
-def read_pairs(
-    path: str | PathLike[str],
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    separator: str | None = None,
-    encoding: str = "utf-8",
-) -> tuple[list[str], list[str]]:
+def read_pairs(path: str | PathLike[str], options: FileOptions | None = None) -> tuple[list[str], list[str]]:
     """Return the user and item columns of a file with a header, as text; other columns do not matter."""
-    columns = read_columns(
-        path, {"user": user, "item": item}, separator=separator, header=True, encoding=encoding
-    )
+    options = options or FileOptions()
+    roles = {"user": options.user, "item": options.item}
+    columns = read_columns(path, roles, FileOptions(header=True, encoding=options.encoding))
     ids = []
     for column, name in zip(columns.values, columns.names, strict=True):
         ids.append(["" if value is None else str(value).strip() for value in column.to_pylist()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefmover.data.columns import Columns
-from prefmover.data.feedback import Feedback
+from prefmover.data.file_options import Feedback
 from prefmover.data.names import find_column, find_ratings
 from prefmover.data.origin import Origin
 from prefmover.errors import InputError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
-from prefmover.data.feedback import Feedback
+from prefmover.data.file_options import Feedback
 from prefmover.errors import InputError, close_names
 
 __all__ = ["find_column", "find_ratings", "find_similar", "find_usual", "plain_name"]

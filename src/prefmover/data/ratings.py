@@ -27,22 +27,29 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
-from prefmover.data.bad_lines import OnBadLines
-from prefmover.data.build import Duplicates, Triples, check_rows, checked_coo, numbers
+from prefmover.data.build import Triples, check_rows, checked_coo, numbers
 from prefmover.data.columns import Columns, read_columns
 from prefmover.data.csr import indptr_from_counts, indptr_where
-from prefmover.data.feedback import Damping, Feedback, Zeros, check_choices, damped
+from prefmover.data.feedback import Meaning
+from prefmover.data.file_options import (
+    Damping,
+    Duplicates,
+    Feedback,
+    FileOptions,
+    Zeros,
+    check_choice,
+    named_in_file_options,
+)
 from prefmover.data.frames import frame_columns
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
-from prefmover.data.meaning import Meaning
 from prefmover.data.origin import Origin
-from prefmover.data.scale import LARGEST, Scale
+from prefmover.data.scale import LARGEST, Scale, damped
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Damping", "Duplicates", "Feedback", "OnBadLines", "Ratings", "Scale", "Zeros"]
+__all__ = ["Ratings", "Scale"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -112,58 +119,12 @@ class Ratings:
         return self.scale.implicit
 
     @classmethod
-    def read(
-        cls,
-        path: str | PathLike[str],
-        *,
-        user: str | int | None = None,
-        item: str | int | None = None,
-        rating: str | int | None = None,
-        separator: str | None = None,
-        header: bool | None = None,
-        encoding: str = "utf-8",
-        duplicates: Duplicates = "error",
-        scale: Scale | None = None,
-        feedback: Feedback | None = None,
-        damping: Damping | None = None,
-        zeros: Zeros | None = None,
-        on_bad_lines: OnBadLines = "error",
-    ) -> Ratings:
+    def read(cls, path: str | PathLike[str], options: FileOptions | None = None) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
         Gzip is decompressed. Gzip and Parquet are recognized by the content of the file, not by its name.
         Ids are integers if the whole column has canonical integers; one "007" makes it strings. Spaces
-        around ids are removed.
-
-        Parameters
-        ----------
-        user, item, rating : str, int or None
-            Names of the columns, or their positions from 0. By default the usual names are recognized
-            (user, userId, user_id, item, movieId, rating, ...); in a file without a header, the first three
-            columns are user, item and rating. A file without a rating column is implicit feedback: a column
-            under a usual name for counts (count, plays, clicks, weight, ...) has the counts, and otherwise
-            every row is one interaction.
-        separator : str, optional
-            One or two characters; detected by default. Fields may be quoted as in CSV if it is one byte.
-        encoding : str
-            Encoding of text; ``"mixed"`` for UTF-8 with Latin-1 here and there.
-        header : bool, optional
-            Whether the first line names the columns; detected by default.
-        duplicates : {"error", "last", "mean"}
-            What to do if a user rated an item more than once: raise an error, or take the last rating or
-            the mean. Counts of implicit feedback are added up.
-        scale : Scale, optional
-            Scale of the ratings; inferred by default.
-        feedback : {"explicit", "implicit"}, optional
-            Whether these are ratings on a scale, or interactions and their counts; recognized by default.
-        damping : {"log", "sqrt", "none", "binary"}, optional
-            How a count c of implicit feedback becomes a strength: log₂(1 + c), the default; √c; c; or 1.
-        zeros : {"rating", "missing"}, optional
-            Whether a rating of 0 is a rating, the default, or means that there is none; then the row is
-            dropped. A count of 0 is always dropped.
-        on_bad_lines : {"error", "skip", "warn"}
-            What to do about lines with too many or too few columns, or without an id or a number: raise an
-            error, or leave them out and log (``"skip"``) or warn (``"warn"``) how many there were.
+        around ids are removed. Most files need no options.
 
         Examples
         --------
@@ -172,16 +133,16 @@ class Ratings:
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "ratings.dat")
         ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
-        ...     Ratings.read(path)[1]
-        {661: 3.0, 1193: 5.0}
+        ...     Ratings.read(path)[1], Ratings.read(path, FileOptions(rating=3))[1][661]
+        ({661: 3.0, 1193: 5.0}, 978302109.0)
         """
-        check_choices(feedback, damping, zeros)
-        roles = {"user": user, "item": item, "rating": rating}
-        columns = read_columns(
-            path, roles, separator=separator, header=header, encoding=encoding, feedback=feedback,
-            on_bad_lines=on_bad_lines,
-        )  # fmt: skip
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
+        with named_in_file_options():
+            options = options or FileOptions()
+            roles = {"user": options.user, "item": options.item, "rating": options.rating}
+            return cls.from_columns(
+                read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
+                damping=options.damping, zeros=options.zeros,
+            )  # fmt: skip
 
     @classmethod
     def from_frame(
@@ -197,10 +158,11 @@ class Ratings:
         damping: Damping | None = None,
         zeros: Zeros | None = None,
     ) -> Ratings:
-        """Take ratings from a data frame, one row per rating; other parameters are as in :meth:`read`.
+        """Take ratings from a data frame, one row per rating.
 
         The frame is from pandas or polars, an Arrow table, or any other that narwhals supports. Only the
-        columns that are used are collected from a lazy frame.
+        columns that are used are collected from a lazy frame. Other parameters are as in
+        :class:`~prefmover.FileOptions`.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"user": ["ann", "bob"], "item": [7, 7], "rating": [4.5, 2]})
@@ -209,7 +171,7 @@ class Ratings:
         >>> Ratings.from_frame(pa.table({"user": ["ann", "bob"], "item": [7, 7], "plays": [3, 1]}))["ann"]
         {7: 2.0}
         """
-        check_choices(feedback, damping, zeros)
+        check_choice("feedback", feedback, Feedback)
         columns = frame_columns(frame, user, item, rating, feedback)
         return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
@@ -226,17 +188,17 @@ class Ratings:
         damping: Damping | None = None,
         zeros: Zeros | None = None,
     ) -> Ratings:
-        """Take ratings from three equally long sequences; other parameters are as in :meth:`read`.
+        """Take ratings from three equally long sequences.
 
         Without ratings, every pair of a user and an item is one interaction. With ``feedback="implicit"``,
-        ratings are counts.
+        ratings are counts. Other parameters are as in :class:`~prefmover.FileOptions`.
 
         >>> Ratings.from_arrays([1, 1], [7, 7], [2, 5], duplicates="last")[1]
         {7: 5.0}
         >>> Ratings.from_arrays([1, 1, 1], [7, 7, 8], [5, 2, 1], feedback="implicit")[1]
         {7: 3.0, 8: 1.0}
         """
-        check_choices(feedback, damping, zeros)
+        check_choice("feedback", feedback, Feedback)
         if ratings is None and feedback == "explicit":
             raise InputError("feedback is 'explicit', and there are no ratings; pass a list of ratings")
         given = (users, items) if ratings is None else (users, items, ratings)
@@ -319,7 +281,7 @@ class Ratings:
         users, items : sequence of int or of str, optional
             Ids of the rows and columns; 0, 1, 2, ... by default.
         scale, feedback, damping, zeros
-            As in :meth:`read`; values are ratings unless ``feedback="implicit"``.
+            As in :class:`~prefmover.FileOptions`; values are ratings unless ``feedback="implicit"``.
 
         Examples
         --------
@@ -329,7 +291,7 @@ class Ratings:
         """
         from scipy import sparse
 
-        check_choices(feedback, damping, zeros)
+        check_choice("feedback", feedback, Feedback)
         meaning = Meaning.checked(feedback == "implicit", "error", scale, damping, zeros)
         is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
         if not is_sparse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -10,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats
-from prefmover.data.feedback import Damping, damped
+from prefmover.data.file_options import Damping
 from prefmover.errors import InputError
 
-__all__ = ["LARGEST", "SMALLEST", "Scale"]
+__all__ = ["LARGEST", "SMALLEST", "Scale", "damped"]
 
 GRID = 1e9  # steps are recognized on a grid of 1e-9
 MAX_LEVELS = 1_000_000  # a scale with more is treated as continuous
@@ -22,6 +23,23 @@ LIKED = 0.75  # how far up the scale ratings begin that count as liked
 
 SMALLEST, LARGEST = 1e-15, 1e15
 """Ratings above 0 are in this range. Their squares, and products of two sums of squares, can be computed."""
+
+
+DAMPING: dict[str, Callable[[Floats], Any]] = {
+    "log": lambda counts: np.log2(1 + counts),
+    "sqrt": np.sqrt,
+    "none": lambda counts: counts,
+    "binary": np.ones_like,
+}
+
+
+def damped(counts: npt.ArrayLike, damping: str) -> Floats:
+    """Return the strengths of positive counts.
+
+    >>> damped([1, 3, 1023], "log")
+    array([ 1.,  2., 10.])
+    """
+    return np.asarray(DAMPING[damping](np.asarray(counts, dtype=np.float64)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,10 +17,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from prefmover.data.bad_lines import OnBadLines
-from prefmover.data.build import Duplicates
+from prefmover.data.file_options import SETTINGS, FileOptions, Setting
 from prefmover.errors import InputError
 from prefmover.evaluation.recommenders import expand
 from prefmover.evaluation.record import FrozenModel, Task
@@ -135,7 +134,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(
 Number = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 
-REPEATABLE = {"items", "features", "tag_column", "text_column", "column_weight"}
+REPEATABLE = {"items", "features", *(one.name for one in SETTINGS if one.kind is list)}
 """Settings that are options with one value each, as often as needed."""
 
 GROWING = {"recommenders", "task", "train", "repeats", "panels", "title"}
@@ -171,7 +170,36 @@ class Panel(FrozenModel):
         return [(share, k) for share in self.train for k in self.ks]
 
 
-class Experiment(FrozenModel):
+def _file_setting(setting: Setting) -> tuple[Any, Any]:
+    """Return the type and the field of a setting for a file; an empty text is not set."""
+    kind = Columns if setting.kind is list else setting.kind if setting.default else setting.kind | None
+    unset = BeforeValidator(lambda value: setting.default if value == "" else value)
+    default = () if setting.kind is list else setting.default
+    return Annotated[kind, unset], Field(default=default, description=setting.help)
+
+
+FILE_SETTINGS = ("items", "features", *(setting.name for setting in SETTINGS))
+"""Settings that belong to a file of ratings."""
+
+
+class Source(FrozenModel):
+    """Where the data come from."""
+
+    dataset: str = Field(default="", description="Data set by name, such as cinema or ml-100k")
+    ratings: str = Field(default="", description="Ratings file, instead of a data set")
+    items: Files = Field(default=(), description="Files that describe the items of the ratings file")
+    features: Files = Field(default=(), description="Vectors of the items, .npz files of ids and vectors")
+
+
+if TYPE_CHECKING:
+    FileSettings = Source
+else:
+    FileSettings = create_model(
+        "FileSettings", __base__=Source, **{one.name: _file_setting(one) for one in SETTINGS}
+    )
+
+
+class Experiment(FileSettings):
     """All settings of an experiment.
 
     >>> experiment = Experiment(dataset="cinema", recommenders="knn:pmd, controls", train="4:1, .1")
@@ -182,45 +210,6 @@ class Experiment(FrozenModel):
     prefmover.errors.InputError: there is no field 'repeat'; did you mean 'repeats'?
     """
 
-    dataset: str = Field(default="", description="Data set by name, such as cinema or ml-100k")
-    ratings: str = Field(default="", description="Ratings file, instead of a data set")
-    items: Files = Field(default=(), description="Files that describe the items of the ratings file")
-    features: Files = Field(default=(), description="Vectors of the items, .npz files of ids and vectors")
-    user_column: str = Field(default="", description="Name of the user column")
-    item_column: str = Field(default="", description="Name of the item column")
-    rating_column: str = Field(default="", description="Name of the rating column")
-    separator: str = Field(default="", description="Column separator of the ratings; detected by default")
-    encoding: str = Field(default="utf-8", description="Encoding of the files")
-    duplicates: Duplicates = Field(default="error", description="What to do if a user rated an item twice")
-    scale: str = Field(default="", description="Rating scale LOW:HIGH:STEP; inferred from the ratings")
-    feedback: Literal["", "explicit", "implicit"] = Field(
-        default="", description="Ratings, or interactions and their counts; recognized by default"
-    )
-    damping: Literal["", "log", "sqrt", "none", "binary"] = Field(
-        default="", description="How counts of implicit feedback are damped; log by default"
-    )
-    zeros: Literal["", "rating", "missing"] = Field(
-        default="", description="Whether 0 is a rating (default), or means that there is none"
-    )
-    missing: Literal["error", "drop", "far"] = Field(
-        default="error", description="What to do with rated items that no file describes"
-    )
-    on_bad_lines: OnBadLines = Field(default="error", description="What to do with damaged lines")
-    id_column: str = Field(default="", description="Id column of the items; the item column by default")
-    title_column: str = Field(default="", description="Title column of the items")
-    tag_column: Columns = Field(default=(), description="Columns of the items that are tags too")
-    text_column: Columns = Field(default=(), description="Columns of the items that are text to compare by")
-    column_weight: Columns = Field(
-        default=(), description="Weights of columns and features of the items, NAME=NUMBER"
-    )
-    text_encoder: str = Field(
-        default="", description="Model of sentence-transformers for the columns of text; tf-idf without one"
-    )
-    choose_weights: Literal["", "yes", "no"] = Field(
-        default="",
-        description="Whether training ratings choose the weights of columns and features that have none; yes "
-        "with features or an encoder",
-    )
     geometry: Literal["best", "genres", "ratings"] = Field(
         default="best",
         description="Item distances: the best available (for MovieLens, tags if they are installed, else "
@@ -239,9 +228,6 @@ class Experiment(FrozenModel):
         default="random",
         description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
         "(the earliest ratings train), or last (each user's last ratings are tested)",
-    )
-    time_column: str = Field(
-        default="", description="Name of the column of times, in seconds or milliseconds"
     )
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
@@ -290,13 +276,18 @@ class Experiment(FrozenModel):
                 raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
         if self.protocol in ("time", "last") and self.repeats not in (1, _default("repeats")):
             raise ValueError(f"repeats is {self.repeats}; there is one split by {self.protocol}")
-        if self.time_column and self.protocol not in ("time", "last"):
+        if self.file_options.time and self.protocol not in ("time", "last"):
             raise ValueError(f"time_column is for protocol time or last; protocol is {self.protocol!r}")
         for panel in self.panels:
             unknown = set(panel.ks) - set(self.ks)
             if unknown:
                 raise ValueError(f"panel {panel.name} shows K = {min(unknown)}, which is not among ks")
         return self
+
+    @property
+    def file_options(self) -> FileOptions:
+        """How the files are read."""
+        return FileOptions.from_settings(self.model_dump())
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -360,6 +351,9 @@ class Experiment(FrozenModel):
         """
         words: list[str] = []
         for name, value in self.model_dump(exclude_defaults=True, exclude={"panels"}).items():
+            if isinstance(value, bool):
+                words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
+                continue
             texts = value if name in REPEATABLE else [_option(value)]  # a name of a file may have a comma
             for text in texts:
                 words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
@@ -387,22 +381,14 @@ class Experiment(FrozenModel):
     def load(self) -> Dataset:
         """Return the data, with the item distances that the settings name."""
         from prefmover import datasets
-        from prefmover.data.scale import Scale
         from prefmover.dataset import Dataset, geometry_from_ratings
         from prefmover.items import features
-        from prefmover.items.files import parse_weights
         from prefmover.items.geometry import ItemGeometry
 
         if self.dataset:
             data = datasets.load(self.dataset)
         else:
-            options: Any = {option: getattr(self, name) for name, option in FILE_SETTINGS.items() if option}
-            if self.scale:
-                options["scale"] = Scale.parse(self.scale)
-            options["weights"] = parse_weights(self.column_weight)
-            if self.choose_weights:
-                options["choose_weights"] = self.choose_weights == "yes"
-            data = Dataset.from_files(self.ratings, **{k: v for k, v in options.items() if v != ""})
+            data = Dataset.from_files(self.ratings, self.items, self.features, options=self.file_options)
         if self.geometry == "best":
             return data
         if self.geometry == "ratings":
@@ -414,22 +400,6 @@ class Experiment(FrozenModel):
         return data.with_geometry(
             ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far")
         )
-
-
-FILE_SETTINGS = {
-    **{
-        name: name
-        for name in ("items", "features", "separator", "encoding", "duplicates", "scale", "missing")
-    },
-    **{name: name for name in ("feedback", "damping", "zeros", "on_bad_lines")},
-    **{f"{name}_column": name for name in ("user", "item", "rating", "title", "text", "time")},
-    "id_column": "item_id",
-    "tag_column": "tags",
-    "column_weight": "weights",
-    "text_encoder": "encoder",
-    "choose_weights": "choose_weights",
-}
-"""Settings that belong to a file of ratings, with the arguments of ``Dataset.from_files``."""
 
 
 def _default(name: str) -> Any:

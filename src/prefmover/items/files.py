@@ -8,15 +8,16 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._typing import Floats
-from prefmover.data.bad_lines import BadLines, OnBadLines
+from prefmover.data.bad_lines import BadLines
 from prefmover.data.delimited import Delimited
+from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import MISSING_ID
 from prefmover.data.names import find_column, find_similar, find_usual, plain_name
 from prefmover.data.origin import Origin
@@ -25,7 +26,7 @@ from prefmover.data.text import file_bytes
 from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 
-__all__ = ["NUMBERS", "ItemColumns", "ItemFile", "Roles", "parse_weights", "words_in_cells"]
+__all__ = ["NUMBERS", "ItemFile", "Roles", "check_columns", "words_in_cells"]
 
 LOG = logging.getLogger(__name__)
 
@@ -38,81 +39,25 @@ BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _Rows = tuple[list[str], list[list[Any]], Origin]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemColumns:
-    """The columns of files about items that the caller names; the usual names are recognized otherwise.
-
-    Parameters
-    ----------
-    item_id
-        Name of the column of ids, in the files that have it.
-    rated_as
-        Name of the items' column in the ratings. In files without ``item_id``, it names the column of ids.
-    title
-        Name of the column of titles.
-    tags
-        Columns that are tags too, such as author or publisher.
-    text
-        Columns of text to use; they may have another role too, such as the title.
-    weights
-        Weight of a column among what describes the items; 0 leaves it out. ``"numbers"`` are the columns
-        of numbers together.
-    """
-
-    item_id: str | None = None
-    title: str | None = None
-    tags: Sequence[str] = ()
-    text: Sequence[str] = ()
-    weights: Mapping[str, float] = field(default_factory=dict)
-    rated_as: str | None = None
-
-    def __post_init__(self) -> None:
-        for name, columns in (("tags", self.tags), ("text", self.text)):
-            if isinstance(columns, str):
-                raise InputError(f"{name} is {columns!r}; give a list of columns", argument=name)
-        for name, weight in self.weights.items():
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < np.inf:
-                raise InputError(
-                    f"the weight of {name!r} is {weight!r}; give a number from 0", argument="weights"
-                )
-
-    def check(self, files: Sequence[ItemFile], blocks: Sequence[str] = ()) -> None:
-        """Raise an error for a column that no file has; ``blocks`` are names that may have a weight too."""
-        names = list(dict.fromkeys(name for file in files for name in file.names))
-        ids, title = ([] if name is None else [name] for name in (self.item_id, self.title))
-        chosen = {
-            "item_id": ids,
-            "title": title,
-            "tags": self.tags,
-            "text": self.text,
-            "weights": [*self.weights],
-        }
-        for argument, columns in chosen.items():
-            for column in columns:
-                if column in names or (argument == "weights" and column in (NUMBERS, *blocks)):
-                    continue
-                if argument == "item_id" and blocks and not files:
-                    continue  # it names an array
-                where = " and ".join(file.origin.file for file in files) or "the features"
-                find_column(column, [*names, *(blocks if argument == "weights" else ())], argument, where)
-
-
-def parse_weights(texts: Sequence[str]) -> dict[str, float]:
-    """Return weights that were typed as COLUMN=NUMBER.
-
-    >>> parse_weights(["overview=0.5", "author=2"])
-    {'overview': 0.5, 'author': 2.0}
-    """
-    weights: dict[str, float] = {}
-    for text in texts:
-        column, _, number = text.rpartition("=")
-        try:
-            weights[column.strip()] = float(number)
-        except ValueError:
-            column = ""
-        if not column:
-            raise InputError(f"{text!r} is not a weight; give COLUMN=NUMBER, such as overview=0.5")
-    return weights
+def check_columns(options: FileOptions, files: Sequence[ItemFile], blocks: Sequence[str] = ()) -> None:
+    """Raise an error for a column that no file has; ``blocks`` are names that may have a weight too."""
+    names = list(dict.fromkeys(name for file in files for name in file.names))
+    ids, title = ([] if name is None else [name] for name in (options.item_id, options.title))
+    chosen = {
+        "item_id": ids,
+        "title": title,
+        "tags": options.tags,
+        "text": options.text,
+        "weights": [*options.weights],
+    }
+    for argument, columns in chosen.items():
+        for column in columns:
+            if column in names or (argument == "weights" and column in (NUMBERS, *blocks)):
+                continue
+            if argument == "item_id" and blocks and not files:
+                continue  # it names an array
+            where = " and ".join(file.origin.file for file in files) or "the features"
+            find_column(column, [*names, *(blocks if argument == "weights" else ())], argument, where)
 
 
 class Roles(NamedTuple):
@@ -137,23 +82,21 @@ class ItemFile:
     is_long: bool  # one row per tag
 
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], columns: ItemColumns, encoding: str, on_bad_lines: OnBadLines
-    ) -> ItemFile:
+    def read(cls, path: str | os.PathLike[str], options: FileOptions) -> ItemFile:
         """Read and check a file."""
         file, data = os.fspath(path), file_bytes(path)
-        bad = BadLines(file, on_bad_lines)
+        bad = BadLines(file, options.on_bad_lines)
         if data.startswith(b"PAR1"):
             names, rows, origin = _parquet_rows(data, file)
         else:
-            names, rows, origin = _text_rows(data, file, columns, encoding, bad)
-        named = next((name for name in (columns.item_id, columns.rated_as) if name in names), None)
+            names, rows, origin = _text_rows(data, file, options, bad)
+        named = next((str(name) for name in (options.item_id, options.item) if name in names), None)
         if named is None:
             id_column = _find_id_column(names, file)
         else:
             id_column = find_column(named, names, "item_id", file)
         whole = cls(origin, names, rows, id_column, is_long=False)
-        kept = whole._checked(columns, bad)
+        kept = whole._checked(options, bad)
         bad.report()
         if not kept.rows:
             raise InputError(f"{file} has a header but no items below it")
@@ -171,10 +114,10 @@ class ItemFile:
         position = find_similar(role, self.names)
         return None if position == self.id_column else position
 
-    def _checked(self, columns: ItemColumns, bad: BadLines) -> ItemFile:
+    def _checked(self, options: FileOptions, bad: BadLines) -> ItemFile:
         """Return the rows that can be used: each with an id, a year if any, and no item twice."""
         roles = {role: self.position(role) for role in ROLES}
-        tags = {p for p in (roles["tags"], *self._named(columns.tags)) if p is not None}
+        tags = {p for p in (roles["tags"], *self._named(options.tags)) if p is not None}
         labels = bool(tags) or roles["genres"] is not None
         is_long = labels and roles["text"] is None and self._repeats(roles["title"])
         seen: dict[str, int] = {}
@@ -189,7 +132,7 @@ class ItemFile:
             if parse_year(year) is None:
                 bad.add(f"{self.origin.at(k, self.names[roles['year'] or 0])}: {year!r} is not a year")
                 continue
-            if key in seen and not is_long and self._is_single(columns, roles):
+            if key in seen and not is_long and self._is_single(options, roles):
                 both = f"{self.origin.both(seen[key], k)}: item id {key!r} occurs more than once"
                 bad.add(f"{both}; ids must be unique, and spaces around them do not count")
                 continue
@@ -206,33 +149,33 @@ class ItemFile:
         titled = {(key, str(row[title])) for key, row in zip(keys, self.rows, strict=True)}
         return len(titled) == len({*keys}) <= len(keys) / 2
 
-    def _is_single(self, columns: ItemColumns, roles: dict[str, int | None]) -> bool:
+    def _is_single(self, options: FileOptions, roles: dict[str, int | None]) -> bool:
         """Whether the file has what an item has once: a title, a text, a year or numbers."""
-        if any(roles[role] is not None for role in ("title", "text", "year")) or self._named(columns.text):
+        if any(roles[role] is not None for role in ("title", "text", "year")) or self._named(options.text):
             return True
-        return roles["tags"] is None and roles["genres"] is None and not self._named(columns.tags)
+        return roles["tags"] is None and roles["genres"] is None and not self._named(options.tags)
 
     def _named(self, columns: Sequence[str]) -> list[int]:
         file = self.origin.file
         return [find_column(name, self.names, "tags", file) for name in columns if name in self.names]
 
-    def roles(self, columns: ItemColumns) -> Roles:
+    def roles(self, options: FileOptions) -> Roles:
         """Return what each column is used for; columns of weight 0 are left out."""
-        unused = {name for name, weight in columns.weights.items() if not weight}
+        unused = {name for name, weight in options.weights.items() if not weight}
 
         def used(positions: Sequence[int | None]) -> list[int]:
             return [p for p in positions if p is not None and self.names[p] not in unused]
 
-        found = {role: self.position(role, columns.title if role == "title" else None) for role in ROLES}
+        found = {role: self.position(role, options.title if role == "title" else None) for role in ROLES}
         if self.is_long:  # a row is a tag, and its year and text are those of the tag
             found["year"] = found["text"] = None
-        tags = [p for p in self._named(columns.tags) if p not in (found["tags"], found["genres"])]
+        tags = [p for p in self._named(options.tags) if p not in (found["tags"], found["genres"])]
         roles = Roles(
             found["title"],
             found["year"],
             used([found["genres"]]),
             used([found["tags"], *tags]),
-            used(self._named(columns.text) or [found["text"]]),
+            used(self._named(options.text) or [found["text"]]),
             [],
         )
         if not (roles.genres or roles.tags or roles.text):
@@ -337,13 +280,15 @@ def _find_id_column(names: list[str], file: str) -> int:
     )
 
 
-def _text_rows(data: bytes, file: str, columns: ItemColumns, encoding: str, bad: BadLines) -> _Rows:
+def _text_rows(data: bytes, file: str, options: FileOptions, bad: BadLines) -> _Rows:
     def is_header(names: list[str]) -> bool:
         is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
-        return len(names) > 1 and (is_usual or columns.item_id in names or columns.rated_as in names)
+        return len(names) > 1 and (is_usual or options.item_id in names or options.item in names)
 
     expected = "a header with item and tags, and rows below it"
-    table = Delimited.open(data, file, encoding=encoding, n_columns=2, is_header=is_header, expected=expected)
+    table = Delimited.open(
+        data, file, encoding=options.encoding, n_columns=2, is_header=is_header, expected=expected
+    )
     names = list(table.first)
     # A number is no name. Without a header, the columns can only be those of movies.dat.
     has_header = is_header(names) or not names[0].isdecimal() or len(names) != len(HEADERLESS)

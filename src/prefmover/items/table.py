@@ -32,14 +32,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats, Ids
-from prefmover.data.bad_lines import BadLines, OnBadLines
+from prefmover.data.bad_lines import BadLines
+from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
 from prefmover.items.blocks import Encoder, FeatureSource, NamedRows, rows_of
 from prefmover.items.catalog import Catalog
-from prefmover.items.files import NUMBERS, ItemColumns, ItemFile
+from prefmover.items.files import NUMBERS, ItemFile, check_columns
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.tag_profiles import ProfileInputs
 from prefmover.items.vectors import ItemVectors
@@ -84,13 +85,9 @@ class ItemFiles:
     def read(
         cls,
         *paths: str | os.PathLike[str],
-        columns: ItemColumns | None = None,
-        encoding: str = "utf-8",
-        on_bad_lines: OnBadLines = "error",
+        options: FileOptions | None = None,
         rated: Ids | None = None,
         features: Sequence[FeatureSource] = (),
-        encoder: Encoder | str | None = None,
-        choose: bool | None = None,
     ) -> ItemFiles:
         """Read files: text with any separator, gzip, Parquet.
 
@@ -98,23 +95,21 @@ class ItemFiles:
         ----------
         paths
             Files in one of the forms above.
-        columns
-            Columns and their weights.
-        encoding, on_bad_lines
-            As in :meth:`prefmover.Ratings.read`; an item that was there before is a bad line, too.
+        options
+            Columns and their weights, and what to do about bad lines; an item that was there before is one.
         rated
             The rated ids, whose type (integers or strings) all ids get. If no rated id is here but the titles
             are, titles are the ids.
-        features, encoder, choose
+        features
             As in :meth:`prefmover.Dataset.from_files`.
         """
         if not paths and not features:
             raise InputError("there is no file that describes items; give at least one")
-        columns = columns or ItemColumns()
-        files = [ItemFile.read(path, columns, encoding, on_bad_lines) for path in paths]
-        outside = _outside(features, files, rated, columns.item_id)
-        columns.check(files, [one.name for one in outside])
-        contents = _Contents.merge(files, columns, outside, rated, encoder)
+        options = options or FileOptions()
+        files = [ItemFile.read(path, options) for path in paths]
+        outside = _outside(features, files, rated, options.item_id)
+        check_columns(options, files, [one.name for one in outside])
+        contents = _Contents.merge(files, options, outside, rated)
         if not contents.is_descriptive:
             names = ", ".join(map(repr, files[0].names))
             needs = "a column genres, tags or text, or columns of numbers, to tell items apart"
@@ -122,16 +117,16 @@ class ItemFiles:
             raise InputError(
                 f"{files[0].origin.file} needs {needs}; it has {names}; {remedy}", argument="tags"
             )
-        if rated is not None and not contents.has_any(rated) and (titled := _by_title(files, columns)):
-            by_title = _Contents.merge(titled, columns, outside, rated, encoder)
+        if rated is not None and not contents.has_any(rated) and (titled := _by_title(files, options)):
+            by_title = _Contents.merge(titled, options, outside, rated)
             if by_title.has_any(rated):
                 LOG.info("ratings are by title: titles are the ids of the items")
                 contents = by_title
         name = " and ".join([*(os.path.basename(os.fspath(path)) for path in paths), *contents.outside])
-        bad = BadLines(name, on_bad_lines)
+        bad = BadLines(name, options.on_bad_lines)
         ids = _typed(list(contents.order), rated, bad)
         bad.report()
-        asked = bool(outside) or encoder is not None
+        asked, choose = bool(outside) or options.encoder is not None, options.choose_weights
         return cls(ids, name, asked if choose is None else choose, contents)
 
     def with_ids(self, ids: Ids) -> ItemFiles:
@@ -204,11 +199,11 @@ def _outside(
     return rows
 
 
-def _by_title(files: Sequence[ItemFile], columns: ItemColumns) -> list[ItemFile]:
+def _by_title(files: Sequence[ItemFile], options: FileOptions) -> list[ItemFile]:
     """Return the files with titles as ids; none if a file has no titles, or two items of one title."""
     titled: list[ItemFile] = []
     for file in files:
-        position = file.position("title", columns.title)
+        position = file.position("title", options.title)
         if position is None:
             return []
         titled.append(replace(file, id_column=position))
@@ -258,18 +253,18 @@ class _Contents:
     def merge(
         cls,
         files: Sequence[ItemFile],
-        columns: ItemColumns,
+        options: FileOptions,
         outside: Sequence[NamedRows],
         rated: Ids | None,
-        encoder: Encoder | str | None,
     ) -> _Contents:
         """Return the contents of files, and vectors from outside.
 
         If there are files, vectors of items that are neither listed nor rated are left out.
         """
-        found = cls(columns.weights, encoder)
+        encoder = options.encoder
+        found = cls(options.weights, encoder)
         for file in files:
-            found._add(file, columns)
+            found._add(file, options)
         known = {str(i) for i in ([] if rated is None else rated.tolist())}
         for name, ids, vectors in outside:
             keys = [str(i) for i in ids.tolist()]
@@ -278,16 +273,16 @@ class _Contents:
             found.order.update(dict.fromkeys(key for key in described if not files or key in known))
         if encoder is not None and not found.texts:
             raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
-        if not columns.text and encoder is None and (found.tags or found.genres or found.numbers or outside):
-            for name in [name for name in found.texts if name not in columns.weights]:
+        if not options.text and encoder is None and (found.tags or found.genres or found.numbers or outside):
+            for name in [name for name in found.texts if name not in options.weights]:
                 LOG.info(
                     "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
                 )
                 del found.texts[name]
         return found
 
-    def _add(self, file: ItemFile, columns: ItemColumns) -> None:
-        roles = file.roles(columns)
+    def _add(self, file: ItemFile, options: FileOptions) -> None:
+        roles = file.roles(options)
         self.order.update(dict.fromkeys(file.ids))
         for key, title, year in file.titles(roles):
             if (roles.title is not None and title) or key not in self.titles:
@@ -300,7 +295,7 @@ class _Contents:
         for position in roles.tags:
             name = file.names[position]
             # Tags under a usual name go with the genres, unless they have a weight of their own.
-            with_genres = position == file.position("tags") and name not in columns.weights
+            with_genres = position == file.position("tags") and name not in options.weights
             rows = self.tags.setdefault("" if with_genres else name, [])
             for key, words, count in file.words(position):
                 rows += [(key, word, count) for word in words]

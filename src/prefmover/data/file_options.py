@@ -1,0 +1,276 @@
+"""FileOptions: how files of ratings and of items are read.
+
+An option is one field of :class:`FileOptions`. The options of the command line and the settings of an
+experiment (:data:`SETTINGS`) are made from the fields. This module imports no NumPy, so that help is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+
+from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from prefmover.data.scale import Scale
+
+__all__ = ["SETTINGS", "FileOptions", "Setting", "check_choice", "named_in_file_options"]
+
+Duplicates: TypeAlias = Literal["error", "last", "mean"]
+Feedback: TypeAlias = Literal["explicit", "implicit"]
+Damping: TypeAlias = Literal["log", "sqrt", "none", "binary"]
+Zeros: TypeAlias = Literal["rating", "missing"]
+Missing: TypeAlias = Literal["error", "drop", "far"]
+OnBadLines: TypeAlias = Literal["error", "skip", "warn"]
+
+
+def _about(text: str, kind: Any = str, *, name: str = "", metavar: str | None = None) -> dict[str, Any]:
+    """Return the help of an option, its type where people type it, and the name of its setting if another."""
+    return {"help": text, "kind": kind, "name": name, "metavar": metavar}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """How files of ratings and of items are read. Most files need no options.
+
+    Parameters
+    ----------
+    user, item, rating : str, int or None
+        Columns of the ratings, by name or by position from 0. By default the usual names are recognized
+        (user, userId, user_id, item, movieId, rating, ...); in a file without a header, the first three
+        columns are user, item and rating. A file without a rating column is implicit feedback: a column under
+        a usual name for counts (count, plays, clicks, weight, ...) has the counts, and otherwise every row is
+        one interaction. ``item`` is the column of ids in the files of items, too.
+    time
+        Column of times of the ratings, for splits by time: seconds, or milliseconds since 1970, which are
+        recognized.
+    separator
+        One or two characters between the columns of the ratings; detected by default. Fields may be quoted as
+        in CSV if it is one byte.
+    header
+        Whether the first line of the ratings names the columns; detected by default.
+    encoding
+        Encoding of text; ``"mixed"`` for UTF-8 with Latin-1 here and there.
+    duplicates
+        What to do if a user rated an item more than once: raise an ``"error"``, or take the ``"last"`` rating
+        or the ``"mean"``. Counts of implicit feedback are added up.
+    scale
+        Scale of the ratings; inferred by default.
+    feedback
+        Whether these are ratings on a scale (``"explicit"``), or interactions and their counts
+        (``"implicit"``); recognized by default.
+    damping
+        How a count c of implicit feedback becomes a strength: ``"log"``, log₂(1 + c), the default;
+        ``"sqrt"``, √c; ``"none"``, c; or ``"binary"``, 1.
+    zeros
+        Whether 0 is a ``"rating"``, the default, or means that it is ``"missing"``; then the row is dropped.
+        A count of 0 is always dropped.
+    missing
+        What to do about rated items that no file describes: raise an ``"error"``; ``"drop"`` their ratings;
+        or keep them, ``"far"`` from every other item, at a right angle. If nearly no rated item is described,
+        the ids are those of another catalog, which is an error in any case.
+    on_bad_lines
+        What to do about lines with too many or too few columns, or without an id or a number: raise an
+        ``"error"``, or leave them out and log (``"skip"``) or ``"warn"`` how many there were.
+    item_id
+        Column of ids in the files of items that have it; ``item`` by default.
+    title
+        Column of titles in the files of items.
+    tags
+        Columns that are tags too, such as author or publisher.
+    text
+        Columns of text to compare items by; they may have another role too, such as the title.
+    weights
+        Weight of a column among what describes the items; 0 leaves it out. ``"numbers"`` are the columns of
+        numbers together. A block of features has the name of its file, without ``.npz``, or of its function.
+    encoder
+        A sentence encoder for the columns of text, or the name of one of sentence-transformers, instead of
+        tf-idf: :func:`~prefmover.items.features.from_text`.
+    choose_weights
+        Whether the ratings choose the weights that are not given (:mod:`prefmover.items.weighting`), by
+        default if there are features or an encoder. In an experiment, the training ratings of each split do.
+
+    Examples
+    --------
+    >>> FileOptions(user="who", tags=["author"]).weights
+    {}
+    >>> FileOptions(duplicates="first")
+    Traceback (most recent call last):
+    prefmover.errors.InputError: duplicates is 'first'; choose one of ('error', 'last', 'mean')
+    """
+
+    user: str | int | None = field(
+        default=None, metadata=_about("Name of the user column", name="user_column", metavar="NAME")
+    )
+    item: str | int | None = field(
+        default=None, metadata=_about("Name of the item column", name="item_column", metavar="NAME")
+    )
+    rating: str | int | None = field(
+        default=None, metadata=_about("Name of the rating column", name="rating_column", metavar="NAME")
+    )
+    time: str | None = field(
+        default=None,
+        metadata=_about("Name of the column of times, in (milli)seconds", name="time_column", metavar="NAME"),
+    )
+    separator: str | None = field(
+        default=None, metadata=_about("Column separator of the ratings; detected by default", metavar="TEXT")
+    )
+    header: bool | None = field(
+        default=None, metadata=_about("Whether the ratings have a header; detected by default", bool)
+    )
+    encoding: str = field(default="utf-8", metadata=_about("Encoding of the files", metavar="NAME"))
+    duplicates: Duplicates = field(
+        default="error", metadata=_about("What to do if a user rated an item twice", Duplicates)
+    )
+    scale: Scale | None = field(
+        default=None,
+        metadata=_about("Rating scale; the range of the ratings by default", metavar="LOW:HIGH:STEP"),
+    )
+    feedback: Feedback | None = field(
+        default=None,
+        metadata=_about("Ratings, or interactions and their counts; recognized by default", Feedback),
+    )
+    damping: Damping | None = field(
+        default=None, metadata=_about("How counts of implicit feedback are damped; log by default", Damping)
+    )
+    zeros: Zeros | None = field(
+        default=None, metadata=_about("Whether 0 is a rating (default), or means that there is none", Zeros)
+    )
+    missing: Missing = field(
+        default="error", metadata=_about("What to do with rated items that no file describes", Missing)
+    )
+    on_bad_lines: OnBadLines = field(
+        default="error", metadata=_about("What to do with damaged lines; skip leaves them out", OnBadLines)
+    )
+    item_id: str | None = field(
+        default=None,
+        metadata=_about("Id column of the items; --item-column by default", name="id_column", metavar="NAME"),
+    )
+    title: str | None = field(
+        default=None, metadata=_about("Title column of the items", name="title_column", metavar="NAME")
+    )
+    tags: Sequence[str] = field(
+        default=(),
+        metadata=_about("Column of the items to use as tags, too", list, name="tag_column", metavar="NAME"),
+    )
+    text: Sequence[str] = field(
+        default=(),
+        metadata=_about("Column of text to compare items by", list, name="text_column", metavar="NAME"),
+    )
+    weights: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=_about(
+            "Weight of a column of the items, or of features; text .1, others 1",
+            list,
+            name="column_weight",
+            metavar="NAME=NUMBER",
+        ),
+    )
+    encoder: Callable[[list[str]], Any] | str | None = field(
+        default=None,
+        metadata=_about(
+            "Model of sentence-transformers for columns of text; tf-idf without",
+            name="text_encoder",
+            metavar="NAME",
+        ),
+    )
+    choose_weights: bool | None = field(
+        default=None,
+        metadata=_about("Let the ratings choose weights that are not given; by default with features", bool),
+    )
+
+    def __post_init__(self) -> None:
+        for one in SETTINGS:
+            if get_origin(one.kind) is Literal:
+                check_choice(one.field, getattr(self, one.field), one.kind, optional=one.default is None)
+        for name in ("tags", "text"):
+            if isinstance(columns := getattr(self, name), str):
+                raise InputError(f"{name} is {columns!r}; give a list of columns", argument=name)
+        for name, weight in self.weights.items():
+            is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+            if not is_number or not 0 <= weight < float("inf"):
+                raise InputError(
+                    f"the weight of {name!r} is {weight!r}; give a number from 0", argument="weights"
+                )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> FileOptions:
+        """Return options as people type them, by the names of :data:`SETTINGS`.
+
+        None and an empty list are not set.
+
+        >>> options = FileOptions.from_settings({"user_column": "who", "column_weight": ["plot=.5"]})
+        >>> options.user, options.weights
+        ('who', {'plot': 0.5})
+        """
+        given = {one.field: settings.get(one.name) for one in SETTINGS}
+        chosen = {name: value for name, value in given.items() if value not in (None, [], ())}
+        if "scale" in chosen:
+            from prefmover.data.scale import Scale
+
+            chosen["scale"] = Scale.parse(chosen["scale"])
+        if "weights" in chosen:
+            chosen["weights"] = dict(map(_parse_weight, chosen["weights"]))
+        return cls(**chosen)
+
+    def refuse_item_options(self) -> None:
+        """Raise an error about the first option that describes items, because no file does."""
+        for name in ("item_id", "title", "tags", "text", "weights", "encoder", "choose_weights"):
+            if getattr(self, name):
+                raise InputError(f"{name}= is about files of items, and there are none", argument=name)
+
+
+class Setting(NamedTuple):
+    """An option where people type it: on a command line, or in a TOML file.
+
+    ``field`` is its name in :class:`FileOptions`, and ``kind`` is str, bool, list (of texts) or a Literal.
+    """
+
+    name: str
+    field: str
+    kind: Any
+    default: Any
+    help: str
+    metavar: str | None
+
+
+def _typed(default: Any) -> Any:
+    """Return a default where people type options, where lists have none."""
+    return default if isinstance(default, str) else None
+
+
+SETTINGS = tuple(
+    Setting(m["name"] or one.name, one.name, m["kind"], _typed(one.default), m["help"], m["metavar"])
+    for one in fields(FileOptions)
+    for m in (one.metadata,)
+)
+
+
+def check_choice(name: str, value: Any, choices: Any, *, optional: bool = True) -> None:
+    """Raise an error unless a value is one of those of a Literal (or None)."""
+    if value not in get_args(choices) and not (optional and value is None):
+        raise InputError(f"{name} is {value!r}; choose one of {get_args(choices)}", argument=name)
+
+
+@contextmanager
+def named_in_file_options() -> Iterator[None]:
+    """Add a note to an error that names an option: where to pass it."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument in {one.field for one in SETTINGS}:
+            error.add_note(f"{error.argument} is an option: pass options=FileOptions({error.argument}=...)")
+        raise
+
+
+def _parse_weight(text: str) -> tuple[str, float]:
+    column, _, number = text.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        column, weight = "", 0.0
+    if not column.strip():
+        raise InputError(f"{text!r} is not a weight; give COLUMN=NUMBER, such as overview=0.5")
+    return column.strip(), weight
