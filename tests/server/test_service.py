@@ -355,5 +355,8 @@ def test_a_measure_without_geometry(data):
         assert why["certificate"] is None
         assert all(flow["mass"] is None for flow in why["flows"])
         is_problem(client.get("/api/v1/items/heat-1995/near"), 422)
+        while (drawn := client.get("/api/v1/map/items")).status_code == 202:
+            time.sleep(0.01)
+        is_problem(drawn, 422)
         rows = ask("comparison", user=user, other=other)["measures"]
         assert {row["name"] for row in rows if row["value"] is None and row["reason"]} >= {"pmd", "bcf"}

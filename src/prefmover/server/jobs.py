@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from prefmover._typing import Progress
+from prefmover.errors import InputError
 from prefmover.server.workers import Ticket, check_cancelled, work_on
 
 __all__ = ["Job"]
@@ -24,15 +25,15 @@ class Job(Generic[Result]):
     ----------
     result
         The result; None until it is there.
-    failed
-        Whether the work ended with an error, which is in the log.
+    error
+        What the work ended with instead; the log has it, unless it is an error of input.
     done, total
         How far the work is; ``total`` is 0 until that is known.
     """
 
     def __init__(self, work: Callable[[Progress], Result], name: str) -> None:
         self.result: Result | None = None
-        self.failed = False
+        self.error: BaseException | None = None
         self.done = self.total = 0
         self.ticket = Ticket()
         self._work = work
@@ -47,10 +48,10 @@ class Job(Generic[Result]):
     def _run(self) -> None:
         try:
             self.result = work_on(self.ticket, lambda: self._work(self._report))
-        except asyncio.CancelledError:
-            self.failed = True
-        except Exception:
-            self.failed = True
+        except (asyncio.CancelledError, InputError) as error:
+            self.error = error
+        except Exception as error:
+            self.error = error
             logger.exception("%s failed", self._thread.name)
 
     def _report(self, done: int, total: int) -> None:

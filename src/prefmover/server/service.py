@@ -19,6 +19,7 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 
 from prefmover._typing import Progress
+from prefmover.errors import InputError
 from prefmover.server.answers import Answer
 from prefmover.server.clients import group
 from prefmover.server.handlers.warm_up import warm_up
@@ -220,7 +221,9 @@ class Service:
             job = self.jobs[name] = Job(
                 lambda progress: Answer.of(work(served, progress).model_dump_json().encode()), name
             )
-        if job.failed:
+        if isinstance(job.error, InputError):
+            raise job.error
+        if job.error is not None:
             raise ProblemError(503, "This could not be computed. The log of the service says why.")
         if job.result is not None:
             return job.result.response(request)

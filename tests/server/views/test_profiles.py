@@ -49,8 +49,6 @@ def test_how_an_item_was_rated(cinema, item):
     position = cinema.item_position(item)
     given = {user: cinema.ratings[user][item] for user in cinema.ratings if item in cinema.ratings[user]}
     found = item_profile(cinema, position, n=1000)
-    assert found.n_ratings == len(given)
-    assert found.mean == pytest.approx(np.mean(list(given.values())))
     assert dict(found.counts) == {r: list(given.values()).count(r) for r in set(given.values())}
     above = {user: r - np.mean(list(cinema.ratings[user].values())) for user, r in given.items()}
     fans = {cinema.ratings.users[one.user]: one.above for one in found.fans}
@@ -62,4 +60,4 @@ def test_how_an_item_was_rated(cinema, item):
 def test_an_item_without_ratings():
     data = Dataset(Ratings.from_arrays(["a"], ["x"], [5]), items={"x": "X", "y": "Y"})
     found = item_profile(data, data.item_position("y"))
-    assert (found.n_ratings, found.mean, found.counts, found.fans) == (0, None, [], [])
+    assert found == ([], [], 0)

@@ -41,18 +41,9 @@ class NeighborTest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserList:
-    """The nearest users by one measure.
+    """The nearest users by one measure: positions, values, and numbers of items in common, nearest first.
 
-    Attributes
-    ----------
-    measure
-        Name of the measure.
-    users, values
-        Positions, nearest first, and the values of the measure.
-    n_common
-        Number of items in common with each.
-    test
-        How well the list predicts; None if the user liked fewer than two items.
+    ``test`` says how well the list predicts; it is None if the user liked fewer than two items.
     """
 
     measure: str
@@ -85,19 +76,16 @@ def neighbor_lists(
     liked = items[_favored(ratings, data.ratings)] if len(items) else items
     n_folds = min(FOLDS, len(liked)) if len(liked) >= 2 else 0
     folds = np.array_split(np.random.default_rng(seed).permutation(liked), n_folds) if n_folds else []
-    total, done = len(similarities) * (1 + len(folds)), 0
     common, lists = data.ratings.n_common(items), []
-    for similarity in similarities:
+    for row, similarity in enumerate(similarities):
         users, values = _nearest(similarity, user, items, ratings, k)
         hits = 0
-        for hidden in folds:
-            done += 1
+        for fold, hidden in enumerate(folds):
             if progress is not None:
-                progress(done, total)
+                progress(row * len(folds) + fold, len(similarities) * len(folds))
             seen = ~np.isin(items, hidden)
             near, _ = _nearest(similarity, user, items[seen], ratings[seen], k)
             hits += int(np.isin(hidden, _suggestions(data.ratings, near, items[seen])).sum())
-        done += 1
         test = NeighborTest(hits, len(liked), SUGGESTED) if folds else None
         lists.append(UserList(similarity.measure.name, users, values, common[users], test))
     return lists

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -77,24 +76,13 @@ class Fan(NamedTuple):
     above: float
 
 
-@dataclass(frozen=True, slots=True)
-class ItemProfile:
+class ItemProfile(NamedTuple):
     """How an item was rated.
 
-    Attributes
-    ----------
-    n_ratings, mean
-        Number and mean of the ratings; the mean is None if there are none.
-    counts
-        How often each rating was given, lowest first.
-    fans
-        Users who rated it above their own mean (all, for implicit feedback), the farthest above first.
-    n_fans
-        Number of all such users.
+    ``counts`` says how often each rating was given, lowest first. The ``n_fans`` fans are the users who rated
+    it above their own mean (all, for implicit feedback); ``fans`` are some, the farthest above first.
     """
 
-    n_ratings: int
-    mean: float | None
     counts: list[tuple[float, int]]
     fans: list[Fan]
     n_fans: int
@@ -106,15 +94,9 @@ def item_profile(data: Dataset, item: int, n: int = 10) -> ItemProfile:
     entries = np.flatnonzero(matrix.indices == item)
     users = np.searchsorted(matrix.indptr, entries, side="right") - 1
     ratings = matrix.data[entries]
-    means = np.array([data.ratings.row(user)[1].mean() for user in users.tolist()])
+    means = (matrix.sum(axis=1) / np.maximum(np.diff(matrix.indptr), 1))[users]
     above, fan = ratings - means, data.ratings.implicit | (ratings > means)
     order = np.lexsort((users, -ratings, -above))
     fans = [Fan(int(users[k]), float(ratings[k]), float(above[k])) for k in order[fan[order]][:n]]
     steps, counts = np.unique(ratings, return_counts=True)
-    return ItemProfile(
-        len(ratings),
-        float(ratings.mean()) if len(ratings) else None,
-        list(zip(steps.tolist(), counts.tolist(), strict=True)),
-        fans,
-        int(fan.sum()),
-    )
+    return ItemProfile(list(zip(steps.tolist(), counts.tolist(), strict=True)), fans, int(fan.sum()))

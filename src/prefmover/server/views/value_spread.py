@@ -19,17 +19,8 @@ USERS, OTHERS = 40, 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """Values of a measure between random pairs of users.
+    """Values of a measure between random pairs of users, sorted, without undefined ones.
 
-    Attributes
-    ----------
-    values
-        Sorted, without undefined ones.
-    larger_is_closer
-        Whether the values are similarities.
-
-    Examples
-    --------
     >>> spread = Spread(np.array([0.2, 0.4, 0.6, 0.8]), larger_is_closer=False)
     >>> spread.nearer_than(0.3), spread.nearer_than(0.8)
     (0.75, 0.0)
