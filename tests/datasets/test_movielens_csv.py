@@ -50,9 +50,12 @@ def files(request, made_up):
     return request.param, made_up.files(request.param, home)
 
 
-def test_ratings_have_half_stars_and_all_movies_are_items(files):
-    name, opened = files
-    data = by_name.read(SOURCES[name], opened)
+@pytest.fixture
+def data(files):
+    return by_name.read(SOURCES[files[0]], files[1])
+
+
+def test_ratings_have_half_stars_and_all_movies_are_items(data):
     r = data.ratings
     assert (r.n_ratings, r.n_users, data.n_items) == (16, 5, 10)
     assert (r.scale.lowest, r.scale.highest, r.scale.step) == (0.5, 5.0, 0.5)
@@ -61,9 +64,7 @@ def test_ratings_have_half_stars_and_all_movies_are_items(files):
     assert np.diff(r.matrix.tocsc().indptr)[r.find_items([209171])[0]] == 0  # a movie that nobody rated
 
 
-def test_timestamps_are_seconds(files):
-    name, opened = files
-    data = by_name.read(SOURCES[name], opened)
+def test_timestamps_are_seconds(data):
     rows = data.ratings.matrix.tocoo()
     users, items = data.ratings.users[rows.row], data.ratings.items[rows.col]
     times = list(map(time_of, users.tolist(), items.tolist()))
@@ -118,9 +119,7 @@ def test_tags_with_quotes_commas_and_nothing_in_them(files):
     ]
 
 
-def test_from_files_to_recommendations(files):
-    name, opened = files
-    data = by_name.read(SOURCES[name], opened)
+def test_from_files_to_recommendations(data):
     assert data.geometry.n_items == data.n_items  # from genres: there are too few tags
     model = Recommender().fit(data)
     items = [one.item for one in model.recommend(1, n=10)]

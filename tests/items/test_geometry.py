@@ -249,9 +249,10 @@ def test_frozen():
     for array in (geometry.grid, geometry.items, geometry_of(np.eye(3), budget=0).vectors):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-    X = np.eye(3)
+    X = 3 * np.eye(3)
     lazy = geometry_of(X, budget=0)
-    X[:] = 1  # the caller's array is the caller's
+    assert (3 * np.eye(3) == X).all()  # the caller's array is the caller's
+    X[:] = 1
     assert lazy.units([0], [1])[0, 0] > 1
 
 
@@ -323,10 +324,7 @@ def test_all_distances_zero():
 
 BAD_DISTANCES = {
     "not square": (np.zeros((2, 3)), names("(2, 3)", 2)),
-    "not symmetric": (
-        [[0, 1], [2, 0]],
-        names("'a'", "'b'", "1.0", "2.0"),
-    ),
+    "not symmetric": ([[0, 1], [2, 0]], names("'a'", "'b'", "1.0", "2.0")),
     "negative": ([[0, -1], [-1, 0]], names("'a'", "'b'", -1)),
     "diagonal": ([[0, 1], [1, 0.5]], names("'b'", 0.5)),
     "missing": ([[0, np.nan], [1, 0]], names("'a'")),
@@ -334,33 +332,21 @@ BAD_DISTANCES = {
     "huge": ([[0, 1e305], [1e305, 0]], names("1e+305")),
     "denormal": ([[0, 1e-310], [1e-310, 0]], names("1e-310")),
 }
-
-
-@pytest.mark.parametrize(("D", "message"), BAD_DISTANCES.values(), ids=BAD_DISTANCES)
-def test_bad_distances(D, message):
-    with pytest.raises(InputError, match=message):
-        ItemGeometry.from_distance(["a", "b"], D)
-
-
 BAD_SIMILARITIES = {
     "above one": ([[1, 1.1], [1.1, 1]], names("'a'", "'b'", 1.1)),
     "negative": ([[1, -0.1], [-0.1, 1]], names("'a'", "'b'", -0.1)),
     "diagonal": ([[1, 0], [0, 0.9]], names("'b'", 0.9)),
-    "not symmetric": (
-        [[1, 0.2], [0.3, 1]],
-        names("'a'", "'b'", 0.2, 0.3),
-    ),
-    "missing": (
-        [[1, np.nan], [np.nan, 1]],
-        names("'a'"),
-    ),
+    "not symmetric": ([[1, 0.2], [0.3, 1]], names("'a'", "'b'", 0.2, 0.3)),
+    "missing": ([[1, np.nan], [np.nan, 1]], names("'a'")),
 }
+BAD_MATRICES = [(ItemGeometry.from_distance, *row) for row in BAD_DISTANCES.values()]
+BAD_MATRICES += [(ItemGeometry.from_similarity, *row) for row in BAD_SIMILARITIES.values()]
 
 
-@pytest.mark.parametrize(("S", "message"), BAD_SIMILARITIES.values(), ids=BAD_SIMILARITIES)
-def test_bad_similarities(S, message):
+@pytest.mark.parametrize(("make", "M", "message"), BAD_MATRICES, ids=[*BAD_DISTANCES, *BAD_SIMILARITIES])
+def test_bad_matrices(make, M, message):
     with pytest.raises(InputError, match=message):
-        ItemGeometry.from_similarity(["a", "b"], S)
+        make(["a", "b"], M)
 
 
 def test_bad_way_to_a_distance():
@@ -405,3 +391,21 @@ def test_a_copy_does_not_read_the_numbers_again():
     assert geometry._with(grid=unread).with_grid().grid is unread
     with pytest.raises(InputError):
         replace(geometry, grid=unread)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_vectors_in_blocks_are_the_same(monkeypatch, rows):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 5))
+    X[3] = 0.0
+    X[4] *= 1e200
+    ids = np.arange(40)
+    whole = ItemGeometry.from_vectors(ids, X, zero="far")
+    monkeypatch.setattr("prefmover.items.geometry.BLOCK_ROWS", rows)
+    lazy = ItemGeometry.from_vectors(ids, X, zero="far", budget=0)
+    assert (lazy.vectors == whole.vectors).all()
+    assert (lazy.units(None, None) == whole.grid).all()
+    some = np.array([5, 3, 39, 3])
+    assert (lazy.units([2, 3], some) == whole.grid[[2, 3]][:, some]).all()
+    for found, expected in zip(lazy.nearest(ids, ids[::2], 4), whole.nearest(ids, ids[::2], 4), strict=True):
+        assert (found == expected).all()
