@@ -2,9 +2,9 @@
 
 import { announce } from "./lib/announce.js";
 import * as api from "./lib/api.js";
-import { h } from "./lib/elements.js";
 import { count, item, items, setNouns, user } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
+import { html } from "./lib/html.js";
 import { href, parse, same, shown } from "./lib/routes.js";
 import * as itemPage from "./pages/item.js";
 import * as likeMinded from "./pages/like_minded.js";
@@ -15,7 +15,7 @@ import * as together from "./pages/together.js";
 import * as tryPage from "./pages/try.js";
 import * as why from "./pages/why.js";
 import { finder } from "./parts/finder.js";
-import { empty, region } from "./parts/region.js";
+import { loaded } from "./parts/region.js";
 import { askForToken } from "./parts/token.js";
 
 const PAGES = {
@@ -40,16 +40,10 @@ let recent = {}; // the people of the last page, with whom the other pages begin
 function drawNav(route) {
   const links = Object.entries(PAGES)
     .filter(([, { name }]) => name)
-    .map(([page, { name }]) =>
-      h(
-        "a",
-        {
-          href: href({ ...recent, page, people: peopleOf(recent) }),
-          "aria-current": page === route.page ? "page" : null,
-        },
-        name,
-      ),
-    );
+    .map(([page, { name }]) => {
+      const address = href({ ...recent, page, people: peopleOf(recent) });
+      return html`<a href=${address} aria-current=${page === route.page ? "page" : null}>${name}</a>`;
+    });
   nav.replaceChildren(...links);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
@@ -76,7 +70,7 @@ function drawPage(model) {
     recent = { ...recent, people: route.people };
   }
   const page = route.page && PAGES[route.page];
-  main.replaceChildren(...[content(page, route, model)].flat(Infinity).filter(Boolean));
+  main.replaceChildren(content(page, route, model));
   document.title = `${page ? page.title(route) : "Not found"} · prefmover`;
   drawNav(route);
   move(samePage, focused);
@@ -105,24 +99,18 @@ function content(page, route, model) {
   return page.draw(route, { model, signal: leaving.signal });
 }
 
-function invitation() {
-  return [
-    h("h1", {}, "You have not rated anything yet"),
-    empty(
-      `This page is about your ratings, which stay in the tab where you made them. Rate a few ${items()}, `,
-      "and come back: ",
-      h("a", { href: href({ page: "try" }) }, "try it yourself"),
-      ".",
-    ),
-  ];
-}
+const invitation = () => html`
+  <h1>You have not rated anything yet</h1>
+  <div class="notice">
+    <p>
+      This page is about your ratings, which stay in the tab where you made them. Rate a few ${items()}, and
+      come back: <a href="#/try">try it yourself</a>.
+    </p>
+  </div>`;
 
-function notFound() {
-  return [
-    h("h1", {}, "There is no such page"),
-    empty("Go to ", h("a", { href: "#/like-minded" }, "like-minded people"), "."),
-  ];
-}
+const notFound = () => html`
+  <h1>There is no such page</h1>
+  <div class="notice"><p>Go to <a href="#/like-minded">like-minded people</a>.</p></div>`;
 
 function start(model) {
   setNouns(model);
@@ -151,12 +139,10 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 api.onTokenNeeded(askForToken);
 drawNav({ page: parse(location.hash).page });
-const startUp = region({ label: "the model", lines: 8, room: 44, signal: new AbortController().signal });
-main.append(startUp.element);
-startUp.show(
-  (signal) => api.model(signal),
-  (model) => {
-    queueMicrotask(() => start(model)); // after this region has been drawn
-    return [];
-  },
+main.append(
+  loaded(
+    { label: "the model", lines: 8, room: 44, signal: new AbortController().signal },
+    (signal) => api.model(signal),
+    (model) => queueMicrotask(() => start(model)), // after this region has been drawn
+  ),
 );

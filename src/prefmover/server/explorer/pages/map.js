@@ -2,65 +2,73 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import { capital, capitalName, count, decimal, items, measured, users } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 import { scatter } from "../lib/scatter.js";
 import { combobox } from "../parts/combobox.js";
 import { itemLink, personLink } from "../parts/links.js";
-import { empty, region } from "../parts/region.js";
+import { empty, loaded, region } from "../parts/region.js";
 
 const NEAREST = 12;
+const KINDS = {
+  users: {
+    noun: users,
+    alike: () => `${users()} with similar taste`,
+    near: async (id, stop) => (await api.neighbors({ id }, NEAREST, stop)).neighbors,
+    find: (q, stop) => api.users(q, 10, stop),
+    name: (point) => capitalName(point),
+    link: (id) => personLink(id),
+  },
+  items: {
+    noun: items,
+    alike: () => `similar ${items()}`,
+    near: async (id, stop) => (await api.nearItems(id, NEAREST, stop)).near,
+    find: (q, stop) => api.items(q, 0, 10, stop),
+    name: (point) => point.name,
+    link: itemLink,
+  },
+};
 
 export const name = "Map";
 
+const kindOf = (route) => (route.kind === "items" ? "items" : "users");
+
 export function title(route) {
-  return `Map of ${route.kind === "items" ? items() : users()}`;
+  return `Map of ${KINDS[kindOf(route)].noun()}`;
 }
 
 export function draw(route, { signal }) {
-  const kind = route.kind === "items" ? "items" : "users";
-  const noun = kind === "items" ? items() : users();
-  const holder = region({ label: `the map of ${noun}`, lines: 12, room: 40, signal });
-  holder.show(
-    (stop, report) => api.map(kind, stop, report),
+  const chosen = kindOf(route);
+  const { noun, alike } = KINDS[chosen];
+  const map = loaded(
+    { label: `the map of ${noun()}`, lines: 12, room: 40, signal },
+    (stop, report) => api.map(chosen, stop, report),
     (answer) =>
-      answer.points.length ? drawMap(answer, kind, route, signal) : empty(`There are no ${noun}.`),
+      answer.points.length ? drawMap(answer, chosen, route.item, signal) : empty(`There are no ${noun()}.`),
   );
-  const tab = (other, text) =>
-    h(
-      "a",
-      { href: href({ page: "map", kind: other }), "aria-current": other === kind ? "true" : null },
-      text,
-    );
-  return [
-    h("h1", {}, `A map of ${noun}`),
-    h(
-      "div",
-      { class: "tabs", role: "group", "aria-label": "What the map shows" },
-      tab("users", capital(users())),
-      tab("items", capital(items())),
-    ),
-    h(
-      "p",
-      { class: "lead" },
-      kind === "users" ? `Near points are ${noun} with similar taste. ` : `Near points are similar ${noun}. `,
-      "Drag to move, scroll to zoom, and choose a point to light up its neighbors. ",
-      "Such distances do not fit into a plane: trust neighborhoods, not the gaps between them.",
-    ),
-    holder.element,
-  ];
+  const tabs = Object.entries(KINDS).map(
+    ([kind, { noun }]) => html`
+      <a href=${href({ page: "map", kind })} aria-current=${kind === chosen ? "true" : null}>
+        ${capital(noun())}
+      </a>`,
+  );
+  return html`
+    <h1>A map of ${noun()}</h1>
+    <div class="tabs" role="group" aria-label="What the map shows">${tabs}</div>
+    <p class="lead">
+      Near points are ${alike()}. Drag to move, scroll to zoom, and choose a point to light up its neighbors.
+      Such distances do not fit into a plane: trust neighborhoods, not the gaps between them.
+    </p>
+    ${map}`;
 }
 
-function drawMap({ groups, points }, kind, route, signal) {
+function drawMap({ groups, points }, chosen, opened, signal) {
+  const kind = KINDS[chosen];
   const byId = new Map(points.map((one, k) => [one.id, k]));
-  const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-  const canvas = h("canvas", {
-    class: "map",
-    tabindex: "0",
-    role: "img",
-    "aria-label": `${count(points.length, "point")}; arrow keys move the map, plus and minus zoom`,
-  });
+  const tip = html`<div class="tip" hidden aria-hidden="true"></div>`;
+  const label = `${count(points.length, "point")}; arrow keys move the map, plus and minus zoom`;
+  const canvas = html`<canvas class="map" tabindex="0" role="img" aria-label=${label}></canvas>`;
   const about = region({ label: "the neighbors", lines: 6, room: 18, signal });
   const picture = scatter(canvas, points, {
     signal,
@@ -69,7 +77,7 @@ function drawMap({ groups, points }, kind, route, signal) {
       tip.hidden = k === null;
       if (k === null) return;
       const [x, y] = picture.place(k);
-      tip.textContent = shown(points[k], kind);
+      tip.textContent = kind.name(points[k]);
       tip.style.setProperty("left", `${x.toFixed(0)}px`);
       tip.style.setProperty("top", `${y.toFixed(0)}px`);
       tip.classList.toggle("flipped", x > canvas.clientWidth / 2);
@@ -78,13 +86,10 @@ function drawMap({ groups, points }, kind, route, signal) {
 
   function select(id) {
     const k = byId.get(id);
-    rename(href({ page: "map", kind, item: id }));
+    rename(href({ page: "map", kind: chosen, item: id }));
     picture.light(k ?? null);
     about.show(
-      async (stop) =>
-        kind === "items"
-          ? (await api.nearItems(id, NEAREST, stop)).near.map((one) => ({ ...one, id: one.item }))
-          : (await api.neighbors({ id }, NEAREST, stop)).neighbors.map((one) => ({ ...one, id: one.user })),
+      async (stop) => (await kind.near(id, stop)).map((one) => ({ ...one, id: one.item ?? one.user })),
       (near) => {
         const others = near.map((one) => byId.get(one.id)).filter((at) => at !== undefined);
         picture.light(k ?? null, others);
@@ -94,80 +99,56 @@ function drawMap({ groups, points }, kind, route, signal) {
     );
   }
 
-  if (route.item) queueMicrotask(() => select(route.item));
+  if (opened) queueMicrotask(() => select(opened));
   else about.notice(empty("Choose a point, or search for one."));
-  const button = (text, label, click) =>
-    h("button", { type: "button", class: "quiet", "aria-label": label, on: { click } }, text);
-  return h(
-    "div",
-    { class: "atlas" },
-    h(
-      "div",
-      { class: "sheet card" },
-      canvas,
-      tip,
-      h(
-        "div",
-        { class: "zoom" },
-        button("+", "Zoom in (+)", () => picture.zoomBy(1.6)),
-        button("−", "Zoom out (−)", () => picture.zoomBy(1 / 1.6)),
-      ),
-    ),
-    h(
-      "div",
-      { class: "aside" },
-      finderOf(kind, select),
-      legend(groups),
-      h("section", { class: "card", "aria-label": "Neighbors" }, about.element),
-    ),
-  );
+  const zoom = (sign, text, factor) => html`
+    <button type="button" class="quiet" aria-label=${text} @click=${() => picture.zoomBy(factor)}>
+      ${sign}
+    </button>`;
+  return html`
+    <div class="atlas">
+      <div class="sheet card">
+        ${canvas}
+        ${tip}
+        <div class="zoom">${zoom("+", "Zoom in (+)", 1.6)}${zoom("−", "Zoom out (−)", 1 / 1.6)}</div>
+      </div>
+      <div class="aside">
+        ${finderOf(kind, select)}
+        ${groups.length ? legend(groups) : null}
+        <section class="card" aria-label="Neighbors">${about.element}</section>
+      </div>
+    </div>`;
 }
 
-const shown = (point, kind) => (kind === "items" ? point.name : capitalName({ id: point.id }));
-
-function finderOf(kind, select) {
-  return combobox({
-    id: "pick-point",
-    label: `Find on the map`,
-    placeholder: `Search ${kind === "items" ? items() : users()}`,
-    search: async (q, stop) => {
-      const answer = kind === "items" ? await api.items(q, 0, 10, stop) : await api.users(q, 10, stop);
-      const options = (answer.items ?? answer.users).map((one) => ({
-        label: one.title ?? capitalName(one),
-        note: count(one.n_ratings, "rating"),
-        value: one.id,
-      }));
-      return { total: answer.total, options };
-    },
-    choose: select,
-  }).element;
+function finderOf(kind, choose) {
+  const search = async (q, stop) => {
+    const answer = await kind.find(q, stop);
+    const options = (answer.items ?? answer.users).map((one) => ({
+      label: one.title ?? capitalName(one),
+      note: count(one.n_ratings, "rating"),
+      value: one.id,
+    }));
+    return { total: answer.total, options };
+  };
+  const placeholder = `Search ${kind.noun()}`;
+  return combobox({ id: "pick-point", label: "Find on the map", placeholder, search, choose });
 }
 
 /** The colors: the group that a point prefers, or is in. */
 function legend(groups) {
-  if (!groups.length) return null;
-  return h(
-    "ul",
-    { class: "groups", "aria-label": "Colors" },
-    groups.map((text, k) =>
-      h("li", {}, h("span", { class: `patch group-${k}`, "aria-hidden": "true" }), text),
-    ),
-    h("li", {}, h("span", { class: "patch", "aria-hidden": "true" }), "others"),
-  );
+  const line = (text, color) =>
+    html`<li><span class=${`patch ${color}`} aria-hidden="true"></span>${text}</li>`;
+  const lines = groups.map((text, k) => line(text, `group-${k}`));
+  return html`<ul class="groups" aria-label="Colors">${lines}${line("others", "")}</ul>`;
 }
 
 function panel(id, near, kind, point) {
-  const link = (one, text) =>
-    kind === "items" ? itemLink(one, text) : personLink({ id: one }, { capital: true });
-  return [
-    h("h2", {}, link(id, point ? shown(point, kind) : id)),
-    h("p", { class: "soft" }, `The nearest ${kind === "items" ? items() : users()}, lit up on the map:`),
-    h(
-      "ol",
-      { class: "near-items short" },
-      near.map((one) =>
-        h("li", {}, link(one.id, one.title), h("span", { class: "number" }, decimal(measured(one)))),
-      ),
-    ),
-  ];
+  const lines = near.map(
+    (one) =>
+      html`<li>${kind.link(one.id, one.title)}<span class="number">${decimal(measured(one))}</span></li>`,
+  );
+  return html`
+    <h2>${kind.link(id, point ? kind.name(point) : id)}</h2>
+    <p class="soft">The nearest ${kind.noun()}, lit up on the map:</p>
+    <ol class="near-items short">${lines}</ol>`;
 }

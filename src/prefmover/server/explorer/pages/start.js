@@ -1,8 +1,8 @@
 /** The start: an example, people whose neighbors share nothing with them, and how often that is so. */
 
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import {
+  capital,
   capitalName,
   count,
   decimal,
@@ -14,81 +14,55 @@ import {
   user as userNoun,
   users as usersNoun,
 } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
 import { onePicker } from "../parts/pickers.js";
-import { region } from "../parts/region.js";
+import { loaded, region } from "../parts/region.js";
 import { ribbons } from "../parts/ribbons.js";
 
 const NEAREST = 10;
 
 export function drawStart(route, { model, signal }) {
-  const some = region({ label: "examples", lines: 3, room: 12, signal });
   const example = region({ label: "an example", lines: 9, room: 25, signal });
-  some.show(api.commonGround, (ground) => {
+  const some = loaded({ label: "examples", lines: 3, room: 12, signal }, api.commonGround, (ground) => {
     example.show(
       (stop) => strangers(ground.examples[0], stop),
-      (pair) => (pair === null ? [] : drawExample(pair, model.value_name)),
+      (pair) => pair && drawExample(pair, model.value_name),
     );
-    return [chips(ground.examples), h("p", { class: "soft" }, often(ground))];
+    return html`
+      <ul class="chips">${ground.examples.map(chip)}</ul>
+      <p class="soft">${often(ground)}</p>`;
   });
-  return h(
-    "div",
-    { class: "split start" },
-    h(
-      "div",
-      { class: "opening" },
-      h("h1", {}, "Who likes what you like?"),
-      h(
-        "p",
-        { class: "lead" },
-        `Two people can have the same taste without having rated one ${itemNoun()} in common. `,
-        "prefmover computes the exact cost of turning one person’s preferences into another’s, ",
-        "and shows the cheapest plan.",
-      ),
-      onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`),
-      h(
-        "section",
-        { "aria-labelledby": "some" },
-        h("h2", { id: "some", class: "eyebrow" }, "Some with neighbors who share nothing with them"),
-        some.element,
-      ),
-      h(
-        "p",
-        { class: "invite" },
-        h("a", { class: "button", href: href({ page: "try" }) }, "Try it with your ratings"),
-      ),
-    ),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "example" },
-      h("h2", { id: "example" }, "Alike, with nothing in common"),
-      example.element,
-    ),
-  );
+  return html`
+    <div class="split start">
+      <div class="opening">
+        <h1>Who likes what you like?</h1>
+        <p class="lead">
+          Two people can have the same taste without having rated one ${itemNoun()} in common. prefmover
+          computes the exact cost of turning one person’s preferences into another’s, and shows the cheapest
+          plan.
+        </p>
+        ${onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`)}
+        <section aria-labelledby="some">
+          <h2 id="some" class="eyebrow">
+            ${capital(usersNoun())} whose nearest neighbors share no ${itemNoun()} with them
+          </h2>
+          ${some}
+        </section>
+        <p class="invite"><a class="button" href=${href({ page: "try" })}>Try it with your ratings</a></p>
+      </div>
+      <section class="card" aria-labelledby="example">
+        <h2 id="example">Alike, with nothing in common</h2>
+        ${example.element}
+      </section>
+    </div>`;
 }
 
-function chips(examples) {
-  return h(
-    "ul",
-    { class: "chips" },
-    examples.map((one) =>
-      h(
-        "li",
-        {},
-        h(
-          "a",
-          { href: href({ page: "like-minded", person: { id: one.id } }) },
-          capitalName(one),
-          h(
-            "span",
-            { class: "soft" },
-            one.n_without ? `${one.n_without} of 10` : count(one.n_ratings, "rating"),
-          ),
-        ),
-      ),
-    ),
-  );
+function chip(one) {
+  const note = one.n_without ? `${one.n_without} of 10` : count(one.n_ratings, "rating");
+  const address = href({ page: "like-minded", person: { id: one.id } });
+  return html`<li><a href=${address}>${capitalName(one)}<span class="soft">${note}</span></a></li>`;
 }
 
 /** How often it matters in these data, in plain words. */
@@ -115,14 +89,11 @@ async function strangers(example, stop) {
 
 function drawExample({ people, explanation }, valueName) {
   const [person, other] = people;
-  return [
-    h(
-      "p",
-      { class: "soft" },
-      `${capitalName(person)} and ${nameOf(other)}: ${valueName} ${decimal(measured(explanation))}, `,
-      `${rank(explanation.nearer_than)}, ${count(explanation.n_common, itemNoun())} in common.`,
-    ),
-    hasPlan(explanation) ? ribbons(explanation, people, { most: 8, compact: true }) : null,
-    h("p", {}, h("a", { href: href({ page: "why", person, other }) }, "See the whole explanation")),
-  ];
+  return html`
+    <p class="soft">
+      ${capitalName(person)} and ${nameOf(other)}: ${valueName} ${decimal(measured(explanation))},
+      ${rank(explanation.nearer_than)}, ${count(explanation.n_common, itemNoun())} in common.
+    </p>
+    ${hasPlan(explanation) ? ribbons(explanation, people, { most: 8, compact: true }) : null}
+    <p><a href=${href({ page: "why", person, other })}>See the whole explanation</a></p>`;
 }

@@ -2,9 +2,9 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import { count, item as itemNoun, items as itemsNoun, withArticle } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
+import { html } from "../lib/html.js";
 import { combobox } from "../parts/combobox.js";
 import { meaning } from "../parts/how_ratings_count.js";
 import { importer } from "../parts/import.js";
@@ -25,23 +25,26 @@ export function title() {
 
 export function draw(route, { model, signal }) {
   const rows = new Map();
-  const list = h("ul", { class: "mine" });
-  const tally = h("p", { class: "soft tally" });
+  const list = html`<ul class="mine"></ul>`;
+  const tally = html`<p class="soft tally"></p>`;
   const results = tryResults(model, signal);
-  const low = h("p", { class: "soft", hidden: true }, meaning(model));
+  const low = html`<p class="soft" hidden>${meaning(model)}</p>`;
+  const startOver = html`<button type="button" class="quiet small" @click=${restart}>Start over</button>`;
+  const share = shareButton();
   let timer = 0;
 
   function add(item, position) {
     if (rows.has(item.id)) return rows.get(item.id);
-    const label = `Your rating of ${item.title}`;
     const stars = starInput({
-      label,
+      label: `Your rating of ${item.title}`,
       value: ratingOf(item.id),
       scale: model.scale,
       change: (value) => changed(item, value),
     });
     rows.set(item.id, stars);
-    list[position](h("li", {}, h("span", { class: "title" }, itemLink(item.id, item.title)), stars.element));
+    list[position](
+      html`<li><span class="title">${itemLink(item.id, item.title)}</span>${stars.element}</li>`,
+    );
     return stars;
   }
 
@@ -61,22 +64,13 @@ export function draw(route, { model, signal }) {
     low.hidden = model.measure !== "pmd" || !guestRatings().some((one) => one.rating < middle);
   }
 
-  const startOver = h(
-    "button",
-    { type: "button", class: "quiet small", on: { click: () => restart() } },
-    "Start over",
-  );
   function restart() {
     clearRatings();
-    for (const stars of rows.values()) stars.set(null);
-    recount();
-    results.update();
+    renew();
     announce("All ratings removed");
   }
 
-  const share = shareButton();
-
-  /** Show ratings that were imported or came with a link. */
+  /** Show ratings that were removed, imported, or came with a link. */
   function renew() {
     for (const [id, stars] of rows) stars.set(ratingOf(id));
     for (const one of guestRatings()) add(one, "prepend");
@@ -90,15 +84,9 @@ export function draw(route, { model, signal }) {
     placeholder: `Search ${itemsNoun()}`,
     clears: true,
     search: async (q, stop) => {
-      const answer = await api.items(q, 0, 12, stop);
-      return {
-        total: answer.total,
-        options: answer.items.map((one) => ({
-          label: one.title,
-          note: count(one.n_ratings, "rating"),
-          value: one,
-        })),
-      };
+      const { total, items } = await api.items(q, 0, 12, stop);
+      const note = (one) => count(one.n_ratings, "rating");
+      return { total, options: items.map((one) => ({ label: one.title, note: note(one), value: one })) };
     },
     choose: (item) => {
       const stars = add(item, "prepend");
@@ -112,49 +100,35 @@ export function draw(route, { model, signal }) {
     offered.show(
       (stop) => api.items("", 0, n, stop),
       (answer) => {
-        for (const one of guestRatings()) add(one, "append");
-        for (const one of answer.items) add(one, "append");
-        const more =
-          answer.total > n && n < 200
-            ? h(
-                "button",
-                { type: "button", class: "quiet", on: { click: () => offer(n + OFFERED) } },
-                `More ${itemsNoun()}`,
-              )
-            : null;
-        return [list, h("p", {}, more)];
+        for (const one of [...guestRatings(), ...answer.items]) add(one, "append");
+        const more = () => html`
+          <button type="button" class="quiet" @click=${() => offer(n + OFFERED)}>
+            More ${itemsNoun()}
+          </button>`;
+        return [list, html`<p>${answer.total > n && n < 200 ? more() : null}</p>`];
       },
     );
   offer(OFFERED);
   recount();
   results.update();
 
-  const question = route.shared ? openShared(route.shared, renew, signal) : null;
-
-  return [
-    h("h1", {}, "Try it yourself"),
-    h(
-      "p",
-      { class: "lead" },
-      `Rate a few ${itemsNoun()} you know. `,
-      "Your ratings stay in this tab, are sent with each request, and are gone when the tab is closed.",
-    ),
-    question,
-    h(
-      "div",
-      { class: "split try" },
-      h(
-        "section",
-        { class: "card", "aria-labelledby": "mine" },
-        h("div", { class: "line" }, h("h2", { id: "mine" }, "Your ratings"), tally, startOver),
-        search.element,
-        importer(renew, signal),
-        low,
-        offered.element,
-        h("p", {}, share),
-      ),
-      results.sections,
-    ),
-    results.glance,
-  ];
+  return html`
+    <h1>Try it yourself</h1>
+    <p class="lead">
+      Rate a few ${itemsNoun()} you know. Your ratings stay in this tab, are sent with each request, and are
+      gone when the tab is closed.
+    </p>
+    ${route.shared ? openShared(route.shared, renew, signal) : null}
+    <div class="split try">
+      <section class="card" aria-labelledby="mine">
+        <div class="line"><h2 id="mine">Your ratings</h2>${tally}${startOver}</div>
+        ${search}
+        ${importer(renew, signal)}
+        ${low}
+        ${offered.element}
+        <p>${share}</p>
+      </section>
+      ${results.sections}
+    </div>
+    ${results.glance}`;
 }

@@ -2,7 +2,6 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import {
   capital,
   capitalName,
@@ -18,12 +17,13 @@ import {
   users as usersNoun,
   value,
 } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { href, same } from "../lib/routes.js";
 import { pairPickers } from "../parts/pickers.js";
 import { card, planCard } from "../parts/plan_card.js";
 import { planTable } from "../parts/plan_table.js";
-import { empty, region } from "../parts/region.js";
+import { empty, inviting, loaded } from "../parts/region.js";
 
 export const name = "Why";
 
@@ -35,101 +35,71 @@ export function title(route) {
 }
 
 export function draw(route, context) {
-  if (!route.person || !route.other) return [...opening(route), ...suggestions(route, context)];
-  if (same(route.person, route.other)) {
-    return [...opening(route), empty(`Choose two different ${usersNoun()}.`)];
-  }
-  const { signal } = context;
+  const { person, other } = route;
+  const who = person && other ? `${nameOf(person)} and ${nameOf(other)}` : "two people";
   const valueName = context.model.value_name;
-  const why = region({ label: "the explanation", lines: 12, room: 44, signal });
-  why.show(
-    (stop) => api.explanation(route.person, route.other, stop),
-    (explanation) => {
-      const number = measured(explanation) === null ? "undefined" : decimal(measured(explanation));
-      announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, itemNoun())} in common`);
-      return drawExplanation(explanation, route, valueName);
-    },
-  );
-  return [...opening(route), why.element];
+  const why = () =>
+    loaded(
+      { label: "the explanation", lines: 12, room: 44, signal: context.signal },
+      (stop) => api.explanation(person, other, stop),
+      (explanation) => {
+        const number = measured(explanation) === null ? "undefined" : decimal(measured(explanation));
+        announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, itemNoun())} in common`);
+        return drawExplanation(explanation, route, valueName);
+      },
+    );
+  return drawPair(`How alike are ${who}?`, route, context, why);
 }
 
-function opening(route) {
-  const both = route.person && route.other;
-  const who = both ? `${nameOf(route.person)} and ${nameOf(route.other)}` : "two people";
-  return [h("h1", {}, `How alike are ${who}?`), pairPickers(route)];
+/** A page about two people: the pickers, and the content once two are chosen. */
+export function drawPair(heading, route, { signal }, content) {
+  const { person, other } = route;
+  let below = content;
+  if (!person) below = () => inviting(`Choose two ${usersNoun()}`);
+  else if (!other) below = () => suggestions(route, signal);
+  else if (same(person, other)) below = () => empty(`Choose two different ${usersNoun()}.`);
+  return html`<h1>${heading}</h1>${pairPickers(route)}${below()}`;
 }
 
 /** People to compare with, while the second one is not chosen. */
-export function suggestions(route, { signal }) {
-  if (!route.person)
-    return [
-      empty(
-        `Choose two ${usersNoun()}, or `,
-        h("a", { href: href({ page: "try" }) }, "rate a few yourself"),
-        ".",
-      ),
-    ];
-  const near = region({ label: `${usersNoun()} to compare with`, lines: 8, room: 34, signal });
-  near.show(
-    (stop) => api.neighbors(route.person, 8, stop),
-    (answer) =>
-      h(
-        "ul",
-        { class: "chips" },
-        answer.neighbors.map((one) =>
-          h(
-            "li",
-            {},
-            h(
-              "a",
-              { href: href({ page: route.page, person: route.person, other: { id: one.user } }) },
-              capitalName({ id: one.user }),
-              h(
-                "span",
-                { class: "soft" },
-                ` ${decimal(measured(one))}, ${one.n_common || "nothing"} in common`,
-              ),
-            ),
-          ),
-        ),
-      ),
+function suggestions({ page, person }, signal) {
+  const chip = (one) => html`
+    <li>
+      <a href=${href({ page, person, other: { id: one.user } })}>
+        ${capitalName({ id: one.user })}
+        <span class="soft"> ${decimal(measured(one))}, ${one.n_common || "nothing"} in common</span>
+      </a>
+    </li>`;
+  const near = loaded(
+    { label: `${usersNoun()} to compare with`, lines: 8, room: 34, signal },
+    (stop) => api.neighbors(person, 8, stop),
+    ({ neighbors }) => html`<ul class="chips">${neighbors.map(chip)}</ul>`,
   );
-  return [
-    h(
-      "section",
-      { "aria-labelledby": "with" },
-      h("h2", { id: "with", class: "eyebrow" }, `Nearest to ${nameOf(route.person)}`),
-      near.element,
-    ),
-  ];
+  return html`
+    <section aria-labelledby="with">
+      <h2 id="with" class="eyebrow">Nearest to ${nameOf(person)}</h2>
+      ${near}
+    </section>`;
 }
 
 function drawExplanation(explanation, route, valueName) {
   const people = [route.person, route.other];
+  const { agreement, certificate, n_common: n } = explanation;
   const number = measured(explanation);
-  return [
-    h(
-      "dl",
-      { class: "facts" },
-      number === null
-        ? fact(capital(valueName), "undefined", explanation.reason)
-        : fact(capital(valueName), decimal(number), rank(explanation.nearer_than)),
-      fact(
-        "In common",
-        explanation.n_common === 0 ? "nothing" : count(explanation.n_common, itemNoun()),
-        commonNote(explanation),
-      ),
-      explanation.agreement.length ? agreementFact(explanation.agreement) : null,
-      explanation.certificate ? proof(explanation.certificate) : null,
-    ),
-    explanation.agreement.length ? drawAgreement(explanation.agreement) : null,
-    hasPlan(explanation) ? planCard(explanation, people) : drawFactors(explanation, people),
-    h(
-      "p",
-      { class: "onward" },
-      h("a", { href: href({ ...route, page: "measures" }) }, "The same two under twelve measures"),
-    ),
-  ];
+  const shown = number === null ? "undefined" : decimal(number);
+  const note = number === null ? explanation.reason : rank(explanation.nearer_than);
+  return html`
+    <dl class="facts">
+      ${fact(capital(valueName), shown, note)}
+      ${fact("In common", n === 0 ? "nothing" : count(n, itemNoun()), commonNote(explanation))}
+      ${agreement.length ? agreementFact(agreement) : null}
+      ${certificate ? proof(certificate) : null}
+    </dl>
+    ${agreement.length ? drawAgreement(agreement) : null}
+    ${hasPlan(explanation) ? planCard(explanation, people) : drawFactors(explanation, people)}
+    <p class="onward">
+      <a href=${href({ ...route, page: "measures" })}>The same two under twelve measures</a>
+    </p>`;
 }
 
 function commonNote({ n_common, common_share }) {
@@ -147,45 +117,33 @@ function agreementFact(agreement) {
 /** What two people agree on most, and least: both rated it above their means, or both below, or not. */
 function drawAgreement(agreement) {
   const opposed = agreement.filter((flow) => flow.value < 0).reverse();
+  const line = ({ source_label: title, source_rating: one, target_rating: other }) =>
+    html`<dd>${title}, ${rating(one)} and ${rating(other)}</dd>`;
   const list = (term, flows) =>
-    h(
-      "div",
-      {},
-      h("dt", {}, term),
-      flows
-        .slice(0, MOST_AGREED)
-        .map((flow) =>
-          h(
-            "dd",
-            {},
-            `${flow.source_label}, ${rating(flow.source_rating)} and ${rating(flow.target_rating)}`,
-          ),
-        ),
-    );
+    flows.length ? html`<div><dt>${term}</dt>${flows.slice(0, MOST_AGREED).map(line)}</div>` : null;
   return card(
     "Do they agree?",
     null,
     `They agree if both rated the ${itemNoun()} above their own mean, or both below it.`,
-    h(
-      "dl",
-      { class: "factors" },
-      agreed(agreement).length ? list("agree most on", agreed(agreement)) : null,
-      opposed.length ? list("agree least on", opposed) : null,
-    ),
+    html`
+      <dl class="factors">
+        ${list("agree most on", agreed(agreement))}
+        ${list("agree least on", opposed)}
+      </dl>`,
   );
 }
 
 /** The factors of another measure. */
-function drawFactors(explanation, people) {
-  const factors = explanation.factors.map((factor) =>
-    h("div", {}, h("dt", {}, factor.meaning), h("dd", {}, factorValue(factor.value))),
+function drawFactors({ factors, flows, ...explanation }, people) {
+  const lines = factors.map(
+    ({ meaning, value: x }) => html`<div><dt>${meaning}</dt><dd>${factorValue(x)}</dd></div>`,
   );
   return card(
     "The formula",
     null,
     "The factors and sums of the measure, in the order of its formula.",
-    h("dl", { class: "factors" }, factors),
-    explanation.flows.length ? planTable(explanation, people) : null,
+    html`<dl class="factors">${lines}</dl>`,
+    flows.length ? planTable({ flows, ...explanation }, people) : null,
   );
 }
 
@@ -194,40 +152,23 @@ function factorValue(x) {
   return Number.isInteger(x) ? String(x) : value(x);
 }
 
-function fact(term, value, note) {
-  return h(
-    "div",
-    {},
-    h("dt", {}, term),
-    h("dd", {}, h("span", { class: "big" }, value), h("span", { class: "soft" }, note)),
-  );
-}
+const fact = (term, value, note) => html`
+  <div>
+    <dt>${term}</dt>
+    <dd><span class="big">${value}</span><span class="soft">${note}</span></dd>
+  </div>`;
 
 /** The certificate: the cost of the plan, and a bound that no plan can beat. */
 function proof(certificate) {
   const [cost, bound] = [certificate.primal.toFixed(9), certificate.dual.toFixed(9)];
   const exact = cost === bound;
-  return h(
-    "div",
-    { class: "proof" },
-    h("dt", {}, "Proof"),
-    h(
-      "dd",
-      {},
-      h(
-        "span",
-        { class: "equation" },
-        h("span", {}, cost),
-        h("b", {}, exact ? " = " : " ≥ "),
-        h("span", {}, bound),
-      ),
-      h(
-        "span",
-        { class: "soft" },
-        exact
-          ? "cost of the plan = lower bound of any plan"
-          : `cost of the plan and lower bound, ${certificate.gap.toExponential(1)} apart`,
-      ),
-    ),
-  );
+  const apart = `cost of the plan and lower bound, ${certificate.gap.toExponential(1)} apart`;
+  return html`
+    <div class="proof">
+      <dt>Proof</dt>
+      <dd>
+        <span class="equation"><span>${cost}</span><b> ${exact ? "=" : "≥"} </b><span>${bound}</span></span>
+        <span class="soft">${exact ? "cost of the plan = lower bound of any plan" : apart}</span>
+      </dd>
+    </div>`;
 }

@@ -4,7 +4,7 @@
  */
 
 import { announce } from "../lib/announce.js";
-import { freshId, h } from "../lib/elements.js";
+import { freshId, html } from "../lib/html.js";
 
 const PAUSE = 120; // ms after the last letter before the request
 
@@ -18,31 +18,17 @@ const PAUSE = 120; // ms after the last letter before the request
  *   an option is {label, note, value}
  * @param {(value: any) => void} options.choose
  * @param {boolean} [options.clears] whether the field is emptied after a choice
+ * @returns {HTMLElement}
  */
 export function combobox({ id, label, value = "", placeholder = "", search, choose, clears = false }) {
   const listId = freshId("list");
-  const input = h("input", {
-    id,
-    type: "text",
-    role: "combobox",
-    autocomplete: "off",
-    autocapitalize: "none",
-    spellcheck: "false",
-    placeholder,
-    "aria-expanded": "false",
-    "aria-controls": listId,
-    "aria-autocomplete": "list",
-  });
-  input.value = value;
-  const list = h("ul", { id: listId, role: "listbox", "aria-label": label });
-  const hint = h("p", { class: "hint" });
-  const popup = h("div", { class: "popup", hidden: true }, list, hint);
-  const element = h(
-    "div",
-    { class: "combobox" },
-    h("label", { for: id }, label),
-    h("div", { class: "field" }, input, popup),
-  );
+  const input = html`<input id=${id} type="text" role="combobox" autocomplete="off" autocapitalize="none"
+    spellcheck="false" placeholder=${placeholder} .value=${value} aria-expanded="false"
+    aria-controls=${listId} aria-autocomplete="list" @input=${typed} @click=${clicked} @blur=${left}
+    @keydown=${pressed}>`;
+  const list = html`<ul id=${listId} role="listbox" aria-label=${label}></ul>`;
+  const hint = html`<p class="hint"></p>`;
+  const popup = html`<div class="popup" hidden>${list}${hint}</div>`;
   let matches = [];
   let active = -1;
   let pending = null;
@@ -69,13 +55,8 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     list.removeAttribute("aria-busy");
     list.replaceChildren(...options.map((option, k) => row(option, k, q)));
     const more = total - options.length;
-    hint.textContent =
-      error ??
-      (options.length === 0
-        ? "Nothing matches"
-        : more > 0
-          ? `${more.toLocaleString("en-US")} more; type to narrow`
-          : "");
+    const narrow = more > 0 ? `${more.toLocaleString("en-US")} more; type to narrow` : "";
+    hint.textContent = error ?? (options.length === 0 ? "Nothing matches" : narrow);
     hint.hidden = hint.textContent === "";
     popup.hidden = false;
     input.setAttribute("aria-expanded", String(options.length > 0));
@@ -83,23 +64,14 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     announce(options.length === 0 ? hint.textContent : `${total} results`);
   }
 
-  function row(option, k, q) {
-    return h(
-      "li",
-      {
-        id: `${listId}-${k}`,
-        role: "option",
-        "aria-selected": "false",
-        // The field must not lose the focus before the click arrives.
-        on: {
-          pointerdown: (event) => event.preventDefault(),
-          click: () => take(k),
-          pointermove: () => activate(k),
-        },
-      },
-      h("span", { class: "option" }, marked(option.label, q)),
-      option.note ? h("span", { class: "note" }, option.note) : null,
-    );
+  /** An option. The field must not lose the focus before the click arrives. */
+  function row({ label, note }, k, q) {
+    return html`
+      <li id=${`${listId}-${k}`} role="option" aria-selected="false" @click=${() => take(k)}
+        @pointerdown=${(event) => event.preventDefault()} @pointermove=${() => activate(k)}>
+        <span class="option">${marked(label, q)}</span>
+        ${note ? html`<span class="note">${note}</span>` : null}
+      </li>`;
   }
 
   function activate(k) {
@@ -133,42 +105,47 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     choose(option.value);
   }
 
-  input.addEventListener("input", () => {
+  function typed() {
     list.setAttribute("aria-busy", "true");
     clearTimeout(timer);
     timer = setTimeout(request, PAUSE);
-  });
-  input.addEventListener("click", () => {
+  }
+
+  function clicked() {
     if (!popup.hidden) return;
     input.select();
     request();
-  });
-  input.addEventListener("blur", () => {
+  }
+
+  function left() {
     close();
     if (!clears) input.value = value;
-  });
-  input.addEventListener("keydown", (event) => {
+  }
+
+  function pressed(event) {
     const open = !popup.hidden;
     const n = matches.length;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
       if (!open) request();
       else if (n) activate(event.key === "ArrowDown" ? (active + 1) % n : (active - 1 + n) % n);
-    } else if (event.key === "Enter" && open && active >= 0) {
-      event.preventDefault();
-      take(active);
-    } else if (event.key === "Escape" && (open || input.value)) {
-      event.preventDefault();
+    } else if (event.key === "Enter" && open && active >= 0) take(active);
+    else if (event.key === "Escape" && (open || input.value)) {
       close();
       input.value = open && !clears ? value : clears ? "" : input.value;
-    }
-  });
-  return { element, input };
+    } else return;
+    event.preventDefault();
+  }
+
+  return html`
+    <div class="combobox">
+      <label for=${id}>${label}</label>
+      <div class="field">${input}${popup}</div>
+    </div>`;
 }
 
 /** The label, with the typed letters in bold. */
 function marked(label, q) {
   const at = q ? label.toLowerCase().indexOf(q.toLowerCase()) : -1;
   if (at < 0) return label;
-  return [label.slice(0, at), h("b", {}, label.slice(at, at + q.length)), label.slice(at + q.length)];
+  return [label.slice(0, at), html`<b>${label.slice(at, at + q.length)}</b>`, label.slice(at + q.length)];
 }

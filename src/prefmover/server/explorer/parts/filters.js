@@ -1,6 +1,6 @@
 /** Filters of recommendations: genre, years, how well known, and how different from each other. */
 
-import { freshId, h } from "../lib/elements.js";
+import { freshId, html } from "../lib/html.js";
 
 const KNOWN = [
   ["Better known", -0.5],
@@ -23,15 +23,10 @@ export function filters(model, change) {
   const known = select(KNOWN, 1);
   const variety = select(VARIETY);
   const [first, last] = model.years ?? [0, 0];
-  const from = year(first, last, first);
-  const to = year(first, last, last);
-  const fields = [
-    model.genres.length ? field("Genre", genre) : null,
-    model.years ? field("From", from) : null,
-    model.years ? field("To", to) : null,
-    field("Known", known),
-    field("Order", variety),
-  ];
+  const [from, to] = [first, last].map(
+    (hint) =>
+      html`<input type="number" min=${first} max=${last} step="1" placeholder=${hint} inputmode="numeric">`,
+  );
 
   function choices() {
     const where = [];
@@ -45,26 +40,27 @@ export function filters(model, change) {
     };
   }
 
-  const form = h("form", { class: "filters", "aria-label": "Filters" }, fields);
-  form.addEventListener("change", () => change(choices()));
-  form.addEventListener("submit", (event) => event.preventDefault());
-  return form;
+  return html`
+    <details class="more">
+      <summary>Filters</summary>
+      <form class="filters" aria-label="Filters" @change=${() => change(choices())}
+        @submit=${(event) => event.preventDefault()}>
+        ${model.genres.length ? field("Genre", genre) : null}
+        ${model.years ? [field("From", from), field("To", to)] : null}
+        ${field("Known", known)}
+        ${field("Order", variety)}
+      </form>
+    </details>`;
 }
 
 function select(options, chosen = 0) {
-  const element = h(
-    "select",
-    {},
-    options.map(([text, value]) => h("option", { value }, text)),
+  const list = options.map(
+    ([text, value], k) => html`<option value=${value} selected=${k === chosen}>${text}</option>`,
   );
-  element.selectedIndex = chosen;
-  return element;
+  return html`<select>${list}</select>`;
 }
-
-const year = (first, last, placeholder) =>
-  h("input", { type: "number", min: first, max: last, step: 1, placeholder, inputmode: "numeric" });
 
 function field(text, control) {
   control.id = freshId("filter");
-  return h("div", {}, h("label", { for: control.id }, text), control);
+  return html`<div><label for=${control.id}>${text}</label>${control}</div>`;
 }

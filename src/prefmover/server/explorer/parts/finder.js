@@ -25,5 +25,5 @@ export function finder() {
   };
   const choose = (route) => (location.hash = href(route));
   const label = `Search ${items()} and ${users()}`;
-  return combobox({ id: "find", label, placeholder: label, clears: true, search, choose }).element;
+  return combobox({ id: "find", label, placeholder: label, clears: true, search, choose });
 }

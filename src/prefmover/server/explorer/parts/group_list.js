@@ -1,7 +1,7 @@
 /** What suits several people: each item with its predicted rating and a reason for each of them. */
 
-import { h } from "../lib/elements.js";
 import { count, item as itemNoun, items as itemsNoun, predicted } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 import { headline } from "./recommended_list.js";
 import { empty } from "./region.js";
@@ -14,25 +14,25 @@ export function groupList(answer, scale) {
   if (answer.recommendations.length === 0) {
     return empty(`Nothing is left to recommend: somebody has rated every ${itemNoun()}.`);
   }
-  return h(
-    "ol",
-    { class: "recommended" },
-    answer.recommendations.map((one) =>
-      h("li", {}, headline(one, scale), h("ul", { class: "because for-each" }, one.members.map(member))),
-    ),
+  const lines = answer.recommendations.map(
+    (one) => html`
+      <li>
+        ${headline(one, scale)}
+        <ul class="because for-each">${one.members.map(member)}</ul>
+      </li>`,
   );
+  return html`<ol class="recommended">${lines}</ol>`;
 }
 
 /** One person: the predicted rating, and the strongest reason, which may begin with the person's name. */
 function member({ user, rating, reason }) {
   const own = reason.startsWith(`${user} `);
   const why = own ? reason.slice(user.length) : reason && `: ${reason}`;
-  return h(
-    "li",
-    {},
-    h("span", { class: "number" }, rating === null ? "" : predicted(rating)),
-    h("span", {}, personLink({ id: user }, { capital: true }), why),
-  );
+  return html`
+    <li>
+      <span class="number">${rating === null ? "" : predicted(rating)}</span>
+      <span>${personLink(user)}${why}</span>
+    </li>`;
 }
 
 /** The list in a sentence, for screen readers. */

@@ -1,7 +1,7 @@
 /** How often an item got each rating: one bar for each step of the scale. */
 
-import { h } from "../lib/elements.js";
 import { count, rating as formatted } from "../lib/format.js";
+import { html } from "../lib/html.js";
 
 const MOST = 20; // bars
 
@@ -12,37 +12,23 @@ const MOST = 20; // bars
 export function histogram(counts, scale) {
   const bars = spread(counts, scale);
   const most = Math.max(...bars.map((one) => one.count), 1);
-  return h(
-    "table",
-    { class: "histogram" },
-    h("caption", { class: "unseen" }, "How often each rating was given"),
-    h(
-      "thead",
-      { class: "unseen" },
-      h("tr", {}, h("th", { scope: "col" }, "rating"), h("th", { scope: "col" }, "how often")),
-    ),
-    h(
-      "tbody",
-      {},
-      bars.map((one) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, formatted(one.rating)),
-          h(
-            "td",
-            { title: count(one.count, "rating") },
-            h("span", {
-              class: "tower",
-              "aria-hidden": "true",
-              style: { height: `${((100 * one.count) / most).toFixed(1)}%` },
-            }),
-            h("span", { class: "times" }, one.count),
-          ),
-        ),
-      ),
-    ),
+  const height = (n) => `${((100 * n) / most).toFixed(1)}%`;
+  const rows = bars.map(
+    (one) => html`
+      <tr>
+        <th scope="row">${formatted(one.rating)}</th>
+        <td title=${count(one.count, "rating")}>
+          <span class="tower" aria-hidden="true" style=${{ height: height(one.count) }}></span>
+          <span class="times">${one.count}</span>
+        </td>
+      </tr>`,
   );
+  return html`
+    <table class="histogram">
+      <caption class="unseen">How often each rating was given</caption>
+      <thead class="unseen"><tr><th scope="col">rating</th><th scope="col">how often</th></tr></thead>
+      <tbody>${rows}</tbody>
+    </table>`;
 }
 
 /** The steps of the scale with their counts, those that nobody gave too. */

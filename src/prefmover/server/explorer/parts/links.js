@@ -1,21 +1,17 @@
 /** Every title and every name is a link to its page. */
 
-import { h } from "../lib/elements.js";
-import { capitalName, listed, nameOf } from "../lib/format.js";
+import { capitalName, listed } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 
 /** The title of an item. */
-export const itemLink = (item, title, attributes = {}) =>
-  h("a", { class: "item", href: href({ page: "item", item }), ...attributes }, title);
+export const itemLink = (item, title) =>
+  html`<a class="item" href=${href({ page: "item", item })}>${title}</a>`;
 
-/** The name of a person. */
-export const personLink = (person, { capital = false, ...attributes } = {}) =>
-  h(
-    "a",
-    { href: href({ page: "like-minded", person }), ...attributes },
-    capital ? capitalName(person) : nameOf(person),
-  );
+/** The name of a user, as at the start of a sentence or by `name`. */
+export const personLink = (id, name = capitalName) =>
+  html`<a href=${href({ page: "like-minded", person: { id } })}>${name({ id })}</a>`;
 
 /** What a person prefers more than others do, or nothing. */
 export const tasteLine = (genres) =>
-  genres?.length ? h("span", { class: "leaning" }, listed(genres)) : null;
+  genres?.length ? html`<span class="leaning">${listed(genres)}</span>` : null;

@@ -1,77 +1,56 @@
 /** The nearest people by several measures side by side, and how well each list predicts. */
 
-import { h } from "../lib/elements.js";
-import { count, decimal, items, nameOf, users } from "../lib/format.js";
+import { count, decimal, item as itemNoun, items, nameOf, users } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 
 const NOTES = {
-  cos: (n) => `Cosine compares the ${items()} in common only. One ${n} is enough for a perfect 1.`,
+  cos: () => `Cosine compares the ${items()} in common only. One ${itemNoun()} is enough for a perfect 1.`,
   jmsd: () => `JMSD weighs agreement on the ${items()} in common by how many there are.`,
 };
 
 /**
  * @param {object} answer of .../lists
  * @param {object} person of the route
- * @param {string} itemNoun
  */
-export function lists(answer, person, itemNoun) {
+export function measureLists(answer, person) {
   const names = answer.lists.map((list) => new Set(list.neighbors.map((one) => one.user)));
   const others = (k) => names.filter((_, at) => at !== k);
   const most = Math.max(...answer.lists.map((list) => list.test?.hits ?? 0), 1);
-  return [
-    h(
-      "div",
-      { class: "lists" },
-      answer.lists.map((list, k) => column(list, others(k), most, itemNoun)),
-    ),
-    h("p", { class: "soft" }, explained(answer, person)),
-  ];
+  return html`
+    <div class="lists">${answer.lists.map((list, k) => column(list, others(k), most))}</div>
+    <p class="soft">${explained(answer, person)}</p>`;
 }
 
-function column(list, others, most, itemNoun) {
-  const alone = list.neighbors.filter((one) => !others.some((some) => some.has(one.user))).length;
-  return h(
-    "section",
-    { "aria-label": `Nearest by ${list.label}` },
-    h("h3", {}, list.label),
-    list.test ? score(list.test, most) : null,
-    h("p", { class: "soft note" }, NOTES[list.name]?.(itemNoun) ?? "Uses all ratings of both."),
-    h(
-      "ol",
-      {},
-      list.neighbors.map((one) =>
-        h(
-          "li",
-          { class: others.some((some) => some.has(one.user)) ? null : "alone" },
-          personLink({ id: one.user }, { capital: true }),
-          h("span", { class: "number" }, decimal(one.value)),
-          h("span", { class: one.n_common ? "soft" : "common none" }, `${one.n_common} in common`),
-        ),
-      ),
-    ),
-    h(
-      "p",
-      { class: "soft" },
-      list.neighbors.length
-        ? `${alone} of ${list.neighbors.length} are found by ${list.label} only.`
-        : `It finds nobody: it needs ${items()} in common.`,
-    ),
+function column({ name, label, test, neighbors }, others, most) {
+  const alone = ({ user }) => !others.some((some) => some.has(user));
+  const lines = neighbors.map(
+    (one) => html`
+      <li class=${alone(one) ? "alone" : null}>
+        ${personLink(one.user)}
+        <span class="number">${decimal(one.value)}</span>
+        <span class=${one.n_common ? "soft" : "common none"}>${one.n_common} in common</span>
+      </li>`,
   );
+  const found = `${neighbors.filter(alone).length} of ${neighbors.length} are found by ${label} only.`;
+  return html`
+    <section aria-label=${`Nearest by ${label}`}>
+      <h3>${label}</h3>
+      ${test ? score(test, most) : null}
+      <p class="soft note">${NOTES[name]?.() ?? "Uses all ratings of both."}</p>
+      <ol>${lines}</ol>
+      <p class="soft">${lines.length ? found : `It finds nobody: it needs ${items()} in common.`}</p>
+    </section>`;
 }
 
 /** The hidden favorites that a list finds, as a bar. */
 function score({ hits, n_hidden: hidden }, most) {
-  return h(
-    "p",
-    { class: "score" },
-    h("strong", {}, `${hits} of ${hidden}`),
-    " favorites found",
-    h(
-      "span",
-      { class: "rule", "aria-hidden": "true" },
-      h("span", { style: { width: `${((100 * hits) / Math.max(most, hidden, 1)).toFixed(1)}%` } }),
-    ),
-  );
+  const width = `${((100 * hits) / Math.max(most, hidden, 1)).toFixed(1)}%`;
+  return html`
+    <p class="score">
+      <strong>${hits} of ${hidden}</strong> favorites found
+      <span class="rule" aria-hidden="true"><span style=${{ width }}></span></span>
+    </p>`;
 }
 
 function explained(answer, person) {

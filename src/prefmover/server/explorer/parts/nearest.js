@@ -1,6 +1,5 @@
 /** The nearest people: their distance, and how little they have rated in common. */
 
-import { h, unseen } from "../lib/elements.js";
 import {
   count,
   decimal,
@@ -12,6 +11,7 @@ import {
   user as userNoun,
   users as usersNoun,
 } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { bandOf } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
 import { personLink, tasteLine } from "./links.js";
@@ -20,23 +20,17 @@ import { empty } from "./region.js";
 /**
  * @param {object} answer of .../neighbors
  * @param {object|null} person of the route; null for several people
- * @param {{valueName: string, spread: object, headline?: boolean, none?: string, act?: Function}} options
- *   "distance" or "similarity"; the values between random people; whether to count the neighbors with nothing
- *   in common; what to say if there is nobody; the link beside a neighbor, by default "Why?"
+ * @param {object} model of /model
+ * @param {{headline?: boolean, none?: string, act?: Function}} options whether to count the neighbors with
+ *   nothing in common; what to say if there is nobody; the link beside a neighbor, by default "Why?"
  */
-export function nearest(answer, person, { valueName, spread, headline = true, none, act }) {
-  const link = act ?? ((other) => whyLink(person, other));
+export function nearest(answer, person, model, { headline = true, none, act } = {}) {
   const near = answer.neighbors;
   if (near.length === 0) return empty(none ?? `There is no other ${userNoun()} to compare with.`);
-  const nearness = nearnessOf(near, spread);
-  return [
-    headline ? strangers(near, person) : null,
-    h(
-      "ol",
-      { class: "near" },
-      near.map((one) => row(one, valueName, nearness(measured(one)), link)),
-    ),
-  ];
+  const link = act ?? ((other) => whyLink(person, other));
+  const nearness = nearnessOf(near, model.spread);
+  const rows = near.map((one) => row(one, model.value_name, nearness(measured(one)), link));
+  return [headline ? strangers(near, person) : null, html`<ol class="near">${rows}</ol>`];
 }
 
 /** A function of a value: 1 for the nearest of all, 0 for the farthest of random pairs. */
@@ -47,57 +41,48 @@ function nearnessOf(near, { nearest: best, farthest }) {
   return (value) => Math.min(Math.max((far - value) / (far - close || 1), 0.02), 1);
 }
 
+/** A dot for each of several, hollow for some, and a sentence. */
+export function dotted(hollow, sentence) {
+  const dots = hollow.map((none) => html`<span class=${none ? "dot none" : "dot"}></span>`);
+  return html`
+    <div class="point">
+      <div class="dots" aria-hidden="true">${dots}</div>
+      <p>${sentence}</p>
+    </div>`;
+}
+
 /** The number of like-minded people with nothing in common. */
 function strangers(near, person) {
-  const n = near.filter((one) => one.n_common === 0).length;
-  const dots = near.map((one) => h("span", { class: one.n_common === 0 ? "dot none" : "dot" }));
+  const none = near.map((one) => one.n_common === 0);
+  const n = none.filter(Boolean).length;
   const whom = nameOf(person);
-  const sentence =
-    n === 0
-      ? [`All ${near.length} share at least one ${itemNoun()} with ${whom}.`]
-      : [
-          h("strong", {}, `${n} of the ${near.length}`),
-          ` nearest ${n === 1 ? "has" : "have"} rated nothing that ${whom} rated. `,
-          `Measures of co\u2011rated ${itemsNoun()} cannot see them.`,
-        ];
-  return h(
-    "div",
-    { class: "point" },
-    h("div", { class: "dots", "aria-hidden": "true" }, dots),
-    h("p", {}, sentence),
-  );
+  const sentence = html`
+    <strong>${n} of the ${near.length}</strong> nearest ${n === 1 ? "has" : "have"} rated nothing that ${whom}
+    rated. Measures of co\u2011rated ${itemsNoun()} cannot see them.`;
+  return dotted(none, n ? sentence : `All ${near.length} share at least one ${itemNoun()} with ${whom}.`);
 }
 
-function whyLink(person, other) {
-  const why = { href: href({ page: "why", person, other }), "aria-label": `Why ${nameOf(other)}?` };
-  return h("a", { class: "ask", ...why }, "Why?");
-}
+const whyLink = (person, other) => html`
+  <a class="ask" href=${href({ page: "why", person, other })} aria-label=${`Why ${nameOf(other)}?`}>Why?</a>`;
 
 function row(one, valueName, share, link) {
-  const other = { id: one.user };
-  return h(
-    "li",
-    {},
-    h("span", { class: "who" }, personLink(other, { capital: true }), tasteLine(one.taste?.slice(0, 2))),
-    h(
-      "span",
-      { class: "far", title: rank(one.nearer_than) || null },
-      unseen(`${valueName} `),
-      decimal(measured(one)),
-      one.nearer_than === null ? null : unseen(`, ${rank(one.nearer_than)}`),
-    ),
-    h(
-      "span",
-      { class: "rule", "aria-hidden": "true" },
-      h("span", { class: bandOf(1 - share, 1), style: { width: `${(100 * share).toFixed(1)}%` } }),
-    ),
-    h(
-      "span",
-      { class: one.n_common === 0 ? "common none" : "common" },
-      `${count(one.n_common, itemNoun())} in common`,
-    ),
-    link(other),
-  );
+  const width = `${(100 * share).toFixed(1)}%`;
+  const better = rank(one.nearer_than);
+  const common = one.n_common ? "common" : "common none";
+  return html`
+    <li>
+      <span class="who">${personLink(one.user)}${tasteLine(one.taste?.slice(0, 2))}</span>
+      <span class="far" title=${better || null}>
+        <span class="unseen">${valueName} </span>
+        ${decimal(measured(one))}
+        ${better ? html`<span class="unseen">, ${better}</span>` : null}
+      </span>
+      <span class="rule" aria-hidden="true">
+        <span class=${bandOf(1 - share, 1)} style=${{ width }}></span>
+      </span>
+      <span class=${common}>${count(one.n_common, itemNoun())} in common</span>
+      ${link({ id: one.user })}
+    </li>`;
 }
 
 /** The list in a sentence, for screen readers. */

@@ -1,9 +1,9 @@
 /** Search fields for one person, or for two. */
 
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import { capitalName, count, user as userNoun, users as usersNoun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
+import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { combobox } from "./combobox.js";
 
@@ -33,47 +33,26 @@ export function personPicker({ id, label, person, you = true, choose }) {
     if (offered) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
     return { total: answer.total + (offered ? 1 : 0), options };
   };
-  return combobox({ id, label, value, placeholder: `Search ${usersNoun()}`, search, choose }).element;
+  return combobox({ id, label, value, placeholder: `Search ${usersNoun()}`, search, choose });
 }
 
 /** The picker of pages about one person. */
-export function onePicker(route, label) {
-  const choose = (person) => (location.hash = href({ page: route.page, person }));
-  return h(
-    "div",
-    { class: "pickers one" },
-    personPicker({ id: "pick-person", label, person: route.person, choose }),
-  );
+export function onePicker({ page, person }, label) {
+  const choose = (chosen) => (location.hash = href({ page, person: chosen }));
+  return html`<div class="pickers one">${personPicker({ id: "pick-person", label, person, choose })}</div>`;
 }
 
 /** The pickers of pages about two people; the second one is always a user of the data. */
-export function pairPickers(route) {
-  const go = (person, other) => (location.hash = href({ page: route.page, person, other }));
-  const left = personPicker({
-    id: "pick-person",
-    label: `One ${userNoun()}`,
-    person: route.person,
-    choose: (person) => go(person, route.other),
-  });
-  const right = personPicker({
-    id: "pick-other",
-    label: `Another ${userNoun()}`,
-    person: route.other,
-    you: false,
-    choose: (other) => go(route.person, other),
-  });
-  const can = route.person && route.other && !route.person.you;
-  const swap = h(
-    "button",
-    {
-      id: "swap",
-      type: "button",
-      class: "quiet swap",
-      "aria-label": "Swap the two",
-      disabled: !can,
-      on: { click: () => go(route.other, route.person) },
-    },
-    "⇄",
-  );
-  return h("div", { class: "pickers two" }, left, swap, right);
+export function pairPickers({ page, person, other }) {
+  const go = (one, another) => (location.hash = href({ page, person: one, other: another }));
+  const left = { id: "pick-person", label: `One ${userNoun()}`, person, choose: (one) => go(one, other) };
+  const right = { id: "pick-other", label: `Another ${userNoun()}`, person: other, you: false };
+  const can = person && other && !person.you;
+  return html`
+    <div class="pickers two">
+      ${personPicker(left)}
+      <button id="swap" type="button" class="quiet swap" aria-label="Swap the two" disabled=${!can}
+        @click=${() => go(other, person)}>⇄</button>
+      ${personPicker({ ...right, choose: (one) => go(person, one) })}
+    </div>`;
 }

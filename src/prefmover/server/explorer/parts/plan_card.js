@@ -1,8 +1,9 @@
 /** The transport plan of two people in a card: ribbons, what they are grouped by, and a table. */
 
-import { h } from "../lib/elements.js";
 import { items } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { farthest, kindsOf, ratedItems } from "../lib/plan_layout.js";
+import { choices } from "./choices.js";
 import { planTable } from "./plan_table.js";
 import { legend, ribbons } from "./ribbons.js";
 
@@ -20,20 +21,18 @@ export function planCard(explanation, people) {
   const { flows } = explanation;
   const most = Math.max(...["source", "target"].map((end) => ratedItems(flows, end).length));
   const kinds = most > FEW ? kindsOf(explanation) : [];
-  const holder = h("div", {});
+  const holder = html`<div></div>`;
   const state = { by: kinds[0] ?? null, open: new Map() };
-  const closing = h("button", { type: "button", class: "quiet small" }, "Close the groups");
-  const offered = [...kinds, null];
-  const choices = offered.map((kind) => {
-    const pick = () => redraw({ by: kind, open: new Map() });
-    return h("button", { type: "button", class: "choice", on: { click: pick } }, KINDS[kind ?? "none"]());
-  });
-  closing.addEventListener("click", () => redraw({ open: new Map() }));
+  const closing = html`
+    <button type="button" class="quiet small" @click=${() => redraw({ open: new Map() })}>
+      Close the groups
+    </button>`;
+  const offered = [...kinds, null].map((kind) => [KINDS[kind ?? "none"](), kind]);
+  const grouping = choices("Group by", offered, (by) => redraw({ by, open: new Map() }));
 
   function redraw(change = {}) {
     Object.assign(state, change);
-    for (const [k, kind] of offered.entries())
-      choices[k].setAttribute("aria-pressed", String(state.by === kind));
+    grouping.press(state.by);
     closing.hidden = state.open.size === 0;
     const expand = (group) => redraw({ open: state.open.set(group, (state.open.get(group) ?? 0) + STEP) });
     holder.replaceChildren(
@@ -47,26 +46,16 @@ export function planCard(explanation, people) {
     legend(farthest(flows)),
     `The wider a ribbon, the more preference moves; the stronger its color, the closer the ${items()}. ` +
       (kinds.length ? "Click a group to see what is in it." : ""),
-    kinds.length
-      ? h(
-          "div",
-          { class: "line" },
-          h("div", { class: "choices", role: "group", "aria-label": "Group by" }, choices),
-          closing,
-        )
-      : null,
+    kinds.length ? html`<div class="line">${grouping.element}${closing}</div>` : null,
     holder,
     planTable(explanation, people),
   );
 }
 
 /** A card about a pair, with a heading. */
-export function card(heading, aside, lead, ...content) {
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "plan" },
-    h("div", { class: "line" }, h("h2", { id: "plan" }, heading), aside),
-    h("p", { class: "soft" }, lead),
-    ...content,
-  );
-}
+export const card = (heading, aside, lead, ...content) => html`
+  <section class="card" aria-labelledby="plan">
+    <div class="line"><h2 id="plan">${heading}</h2>${aside}</div>
+    <p class="soft">${lead}</p>
+    ${content}
+  </section>`;

@@ -1,7 +1,7 @@
 /** The columns of a plan: the items and groups of one person, each with a bar as tall as its mass. */
 
-import { h, unseen } from "../lib/elements.js";
 import { count, item as itemNoun, items, rating } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { BOTH, OTHERS } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
 
@@ -15,19 +15,13 @@ export function nodeTitle(node) {
 }
 
 /**
- * @param {object[]} nodes of the layout
+ * @param {object[]} nodes of the layout, which get their elements
  * @param {string} name "left" or "right"
  * @param {(group: string) => void} [expand] opens a group
  */
 export function column(nodes, name, expand) {
-  return h(
-    "div",
-    { class: `column ${name}` },
-    nodes.map((node) => {
-      node.element = nodeElement(node, expand);
-      return node.element;
-    }),
-  );
+  for (const node of nodes) node.element = nodeElement(node, expand);
+  return html`<div class=${`column ${name}`}>${nodes.map((node) => node.element)}</div>`;
 }
 
 function nodeElement(node, expand) {
@@ -38,28 +32,24 @@ function nodeElement(node, expand) {
     "--bar": `${node.bar.toFixed(1)}px`,
     "--lines": Math.max(1, Math.floor(node.height / 18)),
   };
-  return h(
-    "div",
-    { class: `node${node.common ? " common" : ""}${node.group ? " group" : ""}`, title: text, style },
-    h(
-      "span",
-      { class: "words" },
-      h("span", { class: "name" }, node.common ? both() : null, label(node, text, expand)),
-      node.rating === null ? null : h("span", { class: "gave" }, ` ${rating(node.rating)}`),
-    ),
-    h("span", { class: "bar", "aria-hidden": "true" }),
-  );
+  const classes = `node${node.common ? " common" : ""}${node.group ? " group" : ""}`;
+  return html`
+    <div class=${classes} title=${text} style=${style}>
+      <span class="words">
+        <span class="name">${node.common ? both() : null}${label(node, text, expand)}</span>
+        ${node.rating === null ? null : html`<span class="gave"> ${rating(node.rating)}</span>`}
+      </span>
+      <span class="bar" aria-hidden="true"></span>
+    </div>`;
 }
 
 function label(node, text, expand) {
   if (!node.group) return itemLink(node.id, text);
   if (!expand) return text;
-  const open = () => expand(node.group);
-  return h(
-    "button",
-    { type: "button", class: "expand", "aria-label": `${text}: show the ${items()}`, on: { click: open } },
-    text,
-  );
+  return html`
+    <button type="button" class="expand" aria-label=${`${text}: show the ${items()}`}
+      @click=${() => expand(node.group)}>${text}</button>`;
 }
 
-const both = () => [h("span", { class: "both", "aria-hidden": "true" }, "◆ "), unseen("rated by both: ")];
+const both = () => html`
+  <span class="both" aria-hidden="true">◆ </span><span class="unseen">rated by both: </span>`;

@@ -1,7 +1,7 @@
 /** The flows of an explanation as a table; the last line is the sum. */
 
-import { h } from "../lib/elements.js";
 import { capitalWhose, count, decimal, nameOf, percent, rating, whose } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
 
@@ -16,65 +16,48 @@ export function planTable(explanation, people) {
     ? ["The plan as a table", `How ${whose(people[0])} preference becomes that of ${nameOf(people[1])}`]
     : ["The terms as a table", `The terms of ${explanation.measure} for the two`];
   const columns = plan ? ["distance", "mass", "adds", "share"] : ["adds", "share"];
-  const heads = [...people.map(capitalWhose), ...columns];
-  const table = h(
-    "table",
-    {},
-    h("caption", {}, caption),
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        heads.map((text, k) => h("th", { scope: "col", class: k < 2 ? "text" : null }, text)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      flows.map((flow) => line(flow, plan)),
-    ),
-    plan ? foot(flows) : null,
+  const heads = [...people.map(capitalWhose), ...columns].map(
+    (text, k) => html`<th scope="col" class=${k < 2 ? "text" : null}>${text}</th>`,
   );
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, `${title}: ${count(flows.length, plan ? "flow" : "term")}`),
-    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": title }, table),
-  );
+  return html`
+    <details class="more">
+      <summary>${title}: ${count(flows.length, plan ? "flow" : "term")}</summary>
+      <div class="wide" tabindex="0" role="region" aria-label=${title}>
+        <table>
+          <caption>${caption}</caption>
+          <thead><tr>${heads}</tr></thead>
+          <tbody>${flows.map((flow) => line(flow, plan))}</tbody>
+          ${plan ? foot(flows) : null}
+        </table>
+      </div>
+    </details>`;
 }
 
 function line(flow, plan) {
+  const rated = (end) => [
+    itemLink(flow[end], flow[`${end}_label`]),
+    plan ? null : `, ${rating(flow[`${end}_rating`])}`,
+  ];
   const stays = plan && flow.source === flow.target;
-  const rated = (id, title, value) => [itemLink(id, title), plan ? null : `, ${rating(value)}`];
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row", class: "text" }, rated(flow.source, flow.source_label, flow.source_rating)),
-    h(
-      "td",
-      { class: "text" },
-      stays ? "stays (both rated it)" : rated(flow.target, flow.target_label, flow.target_rating),
-    ),
-    plan ? [h("td", {}, decimal(flow.distance)), h("td", {}, percent(flow.mass))] : null,
-    h("td", {}, decimal(flow.value)),
-    h("td", {}, percent(flow.share)),
-  );
+  return html`
+    <tr>
+      <th scope="row" class="text">${rated("source")}</th>
+      <td class="text">${stays ? "stays (both rated it)" : rated("target")}</td>
+      ${plan ? html`<td>${decimal(flow.distance)}</td><td>${percent(flow.mass)}</td>` : null}
+      <td>${decimal(flow.value)}</td>
+      <td>${percent(flow.share)}</td>
+    </tr>`;
 }
 
 function foot(flows) {
   const total = (field) => flows.reduce((sum, flow) => sum + flow[field], 0);
-  return h(
-    "tfoot",
-    {},
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row", class: "text", colspan: "3" }, "Sum"),
-      h("td", {}, percent(total("mass"))),
-      h("td", {}, decimal(total("value"))),
-      h("td", {}, percent(total("share"))),
-    ),
-  );
+  return html`
+    <tfoot>
+      <tr>
+        <th scope="row" class="text" colspan="3">Sum</th>
+        <td>${percent(total("mass"))}</td>
+        <td>${decimal(total("value"))}</td>
+        <td>${percent(total("share"))}</td>
+      </tr>
+    </tfoot>`;
 }

@@ -1,20 +1,21 @@
 /** The parts of a predicted rating: a bar for each, and the contributions of the neighbors. */
 
-import { h } from "../lib/elements.js";
 import {
   capital,
   count,
   decimal,
+  items,
   measured,
   nameOf,
   rating,
   signed,
   user as userNoun,
 } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
-import { evidence } from "./recommended_list.js";
 
 const LONGEST = 40; // px of the bar of the largest contribution
+const NAMED = 3; // ratings of similar items
 
 /**
  * A predicted rating as a sum, each part a bar that begins where the last one ended.
@@ -27,7 +28,7 @@ export function ratingParts(explanation, person, valueName) {
   const end = `The scale ends at ${rating(explanation.rating)}, so that is the prediction.`;
   return [
     waterfall(summands(explanation)),
-    explanation.clipped ? h("p", { class: "soft" }, end) : null,
+    explanation.clipped ? html`<p class="soft">${end}</p>` : null,
     explanation.contributions.length ? contributions(explanation, person, valueName) : null,
   ];
 }
@@ -42,39 +43,27 @@ function summands({ baseline, contributions, others }) {
 }
 
 function waterfall(parts) {
-  const steps = stacked(parts);
-  const total = steps.at(-1)?.end ?? 0;
-  const { low, high } = shownRange(steps.map((step) => step.end));
-  const bar = (start, end) => drawBar(start, end, low, high);
-  const lines = steps.map(({ part, start, end }, k) => {
-    const first = k === 0;
-    const name = h("th", { scope: "row" }, part.name, h("small", {}, part.meaning));
-    return row(
-      name,
-      h("td", {}, bar(first ? low : start, end)),
-      number(first ? part.value.toFixed(3) : signed(part.value)),
-    );
-  });
-  const heads = row(h("th", { scope: "col" }, "part"), h("td", {}), h("th", { scope: "col" }, "adds"));
-  const sum = row(h("th", { scope: "row" }, "Sum"), h("td", {}, bar(low, total)), number(total.toFixed(3)));
-  return h(
-    "table",
-    { class: "waterfall" },
-    h("caption", { class: "unseen" }, "The parts of the predicted rating"),
-    h("thead", { class: "unseen" }, heads),
-    h("tbody", {}, lines),
-    h("tfoot", {}, sum),
-  );
-}
-
-/** Each part with the start and the end of its bar. */
-function stacked(parts) {
   let sum = 0;
-  return parts.map((part) => {
-    const start = sum;
-    sum += part.value;
-    return { part, start, end: sum };
-  });
+  const ends = parts.map((part) => (sum += part.value));
+  const { low, high } = shownRange(ends);
+  const bar = (start, end) => drawBar(start, end, low, high);
+  const lines = parts.map(
+    ({ name, meaning, value }, k) => html`
+      <tr>
+        <th scope="row">${name}<small>${meaning}</small></th>
+        <td>${bar(k ? ends[k - 1] : low, ends[k])}</td>
+        <td class="number">${k ? signed(value) : value.toFixed(3)}</td>
+      </tr>`,
+  );
+  return html`
+    <table class="waterfall">
+      <caption class="unseen">The parts of the predicted rating</caption>
+      <thead class="unseen"><tr><th scope="col">part</th><td></td><th scope="col">adds</th></tr></thead>
+      <tbody>${lines}</tbody>
+      <tfoot>
+        <tr><th scope="row">Sum</th><td>${bar(low, sum)}</td><td class="number">${sum.toFixed(3)}</td></tr>
+      </tfoot>
+    </table>`;
 }
 
 /** The first part, the overall mean, is most of the sum: the picture begins just below the others. */
@@ -90,67 +79,59 @@ function drawBar(start, end, low, high) {
   const left = x(Math.min(start, end));
   const width = x(Math.max(start, end)) - left;
   const style = { left: `${left.toFixed(2)}%`, width: `max(2px, ${width.toFixed(2)}%)` };
-  const inner = h("span", { class: end >= start ? "up" : "down", style });
-  return h("span", { class: "run", "aria-hidden": "true" }, inner);
+  const direction = end >= start ? "up" : "down";
+  return html`<span class="run" aria-hidden="true"><span class=${direction} style=${style}></span></span>`;
 }
 
-function contributions(explanation, person, valueName) {
-  const { contributions: listed, others, label } = explanation;
+function contributions({ contributions: listed, others, label }, person, valueName) {
   const most = Math.max(...listed.map((one) => Math.abs(one.value))) || 1;
-  const heads = row(
-    h("th", { scope: "col", class: "text" }, "neighbor"),
-    h("th", { scope: "col" }, "adds"),
-    h("th", { scope: "col", class: "apart" }, valueName),
-    h("th", { scope: "col", class: "text" }, "evidence"),
-  );
-  const table = h(
-    "table",
-    { class: "contributions" },
-    h("caption", {}, "Contributions of the neighbors"),
-    h("thead", {}, heads),
-    h(
-      "tbody",
-      {},
-      listed.map((one) => line(one, person, most)),
-      others.count ? together(others) : null,
-    ),
-  );
-  return h(
-    "div",
-    { class: "wide", tabindex: "0", role: "region", "aria-label": `Contributions to ${label}` },
-    table,
-  );
+  return html`
+    <div class="wide" tabindex="0" role="region" aria-label=${`Contributions to ${label}`}>
+      <table class="contributions">
+        <caption>Contributions of the neighbors</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="text">neighbor</th>
+            <th scope="col">adds</th>
+            <th scope="col" class="apart">${valueName}</th>
+            <th scope="col" class="text">evidence</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${listed.map((one) => line(one, person, most))}
+          ${others.count ? together(others) : null}
+        </tbody>
+      </table>
+    </div>`;
 }
 
 function line(one, person, most) {
   const other = { id: one.user };
-  const width = (LONGEST * Math.abs(one.value)) / most;
-  const tick = h("span", {
-    class: one.value < 0 ? "tick down" : "tick up",
-    "aria-hidden": "true",
-    style: { width: `${width.toFixed(1)}px` },
-  });
+  const width = `${((LONGEST * Math.abs(one.value)) / most).toFixed(1)}px`;
   return row(
-    h(
-      "th",
-      { scope: "row", class: "text" },
-      h("a", { href: href({ page: "why", person, other }) }, nameOf(other)),
-    ),
-    h("td", { class: "adds" }, tick, signed(one.value)),
-    h("td", { class: "apart" }, measured(one) === null ? "–" : decimal(measured(one))),
-    h("td", { class: "text evidence" }, evidence(one, 3)),
+    html`<a href=${href({ page: "why", person, other })}>${nameOf(other)}</a>`,
+    html`
+      <span class=${one.value < 0 ? "tick down" : "tick up"} aria-hidden="true" style=${{ width }}></span>
+      ${signed(one.value)}`,
+    measured(one) === null ? "–" : decimal(measured(one)),
+    evidence(one),
   );
 }
 
 /** The neighbors that are not listed, in one line. */
-function together(others) {
-  return row(
-    h("th", { scope: "row", class: "text" }, count(others.count, "other")),
-    h("td", { class: "adds" }, signed(others.value)),
-    h("td", { class: "apart" }),
-    h("td", { class: "text evidence" }, "all together"),
-  );
-}
+const together = ({ count: n, value }) => row(count(n, "other"), signed(value), null, "all together");
 
-const row = (...cells) => h("tr", {}, cells);
-const number = (text) => h("td", { class: "number" }, text);
+const row = (who, adds, apart, evidence) => html`
+  <tr>
+    <th scope="row" class="text">${who}</th>
+    <td class="adds">${adds}</td>
+    <td class="apart">${apart}</td>
+    <td class="text evidence">${evidence}</td>
+  </tr>`;
+
+/** What a neighbor gave to the item, or to the similar items that count. */
+function evidence(one) {
+  if (one.rating !== null) return `gave it ${rating(one.rating)}`;
+  const ratings = one.evidence.slice(0, NAMED).map((e) => `${rating(e.rating)} to ${e.label}`);
+  return ratings.length ? `gave ${ratings.join(" and ")}` : `rated similar ${items()}`;
+}

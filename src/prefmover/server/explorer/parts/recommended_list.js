@@ -1,8 +1,8 @@
 /** Recommended items, with the strongest reasons for each. */
 
-import { h } from "../lib/elements.js";
-import { count, item as itemNoun, items as itemsNoun, predicted, rating } from "../lib/format.js";
+import { count, item as itemNoun, items as itemsNoun, predicted } from "../lib/format.js";
 import { refuse } from "../lib/guest.js";
+import { html } from "../lib/html.js";
 import { itemLink } from "./links.js";
 import { reasons } from "./reasons.js";
 import { empty } from "./region.js";
@@ -26,20 +26,17 @@ export function recommended(answer, { person, scale, opened, open, toggle, refus
   }
   const cards = answer.recommendations.map((one, k) => {
     const parts = open ? folded(one, `parts-${k}`, { opened, open, toggle }) : null;
-    return h(
-      "li",
-      {},
-      headline(one, scale),
-      h(
-        "div",
-        { class: "line low" },
-        reasons(one.why, person),
-        h("div", { class: "acts" }, refused ? refusal(one, refused) : null, parts?.button),
-      ),
-      parts?.body,
-    );
+    return html`
+      <li>
+        ${headline(one, scale)}
+        <div class="line low">
+          ${reasons(one.why, person)}
+          <div class="acts">${refused ? refusal(one, refused) : null}${parts?.button}</div>
+        </div>
+        ${parts?.body}
+      </li>`;
   });
-  return h("ol", { class: "recommended" }, cards);
+  return html`<ol class="recommended">${cards}</ol>`;
 }
 
 /** A button that leaves an item out from now on. */
@@ -48,33 +45,25 @@ function refusal(one, refused) {
     refuse(one.item);
     refused();
   };
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "quiet small",
-      "aria-label": `Not interested in ${one.title}`,
-      on: { click },
-    },
-    "Not interested",
-  );
+  const label = `Not interested in ${one.title}`;
+  return html`
+    <button type="button" class="quiet small" aria-label=${label} @click=${click}>Not interested</button>`;
 }
 
-/** The item, with its predicted rating. */
+/** The item, with its predicted rating; implicit feedback has none. */
 export function headline(one, scale) {
-  const stars = () => [shownStars(one.rating, scale), h("span", { class: "number" }, predicted(one.rating))];
-  const guess = h("span", { class: "guess" }, one.rating === null ? null : stars());
-  return h("div", { class: "line" }, h("h3", {}, itemLink(one.item, one.title)), guess);
+  const guess = () =>
+    html`${shownStars(one.rating, scale)}<span class="number">${predicted(one.rating)}</span>`;
+  return html`
+    <div class="line">
+      <h3>${itemLink(one.item, one.title)}</h3>
+      <span class="guess">${one.rating === null ? null : guess()}</span>
+    </div>`;
 }
 
 /** A button, and the element for the parts of a prediction that it opens and closes. */
 function folded(one, id, { opened, open, toggle }) {
-  const body = h("div", { id, class: "parts", hidden: true });
-  const button = h("button", {
-    type: "button",
-    class: "quiet small",
-    "aria-controls": id,
-  });
+  const body = html`<div id=${id} class="parts" hidden></div>`;
   const set = (shown) => {
     body.hidden = !shown;
     button.setAttribute("aria-expanded", String(shown));
@@ -83,25 +72,20 @@ function folded(one, id, { opened, open, toggle }) {
     button.setAttribute("aria-label", shown ? `Close the ${parts}` : `All ${parts}`);
     if (shown && !body.firstChild) open(one.item, body);
   };
-  button.addEventListener("click", () => {
+  const click = () => {
     const shown = body.hidden;
     set(shown);
     toggle?.(shown ? one.item : null);
-  });
+  };
+  const button = html`
+    <button type="button" class="quiet small" aria-controls=${id} @click=${click}></button>`;
   set(opened === one.item);
   return { button, body };
 }
 
-/** What a neighbor gave to the item, or to the similar items that count. */
-export function evidence(one, most) {
-  if (one.rating !== null) return `gave it ${rating(one.rating)}`;
-  const ratings = one.evidence.slice(0, most).map((e) => `${rating(e.rating)} to ${e.label}`);
-  return ratings.length ? `gave ${ratings.join(" and ")}` : `rated similar ${itemsNoun()}`;
-}
-
 /** The list in a sentence, for screen readers. */
-export function summary(answer) {
-  const list = answer.recommendations;
+export function summary({ recommendations: list }) {
   if (list.length === 0) return `No ${itemsNoun()} to recommend`;
-  return `${count(list.length, "recommendation")}, first ${list[0].title}, ${predicted(list[0].rating)}`;
+  const first = list[0].rating === null ? "" : `, ${predicted(list[0].rating)}`;
+  return `${count(list.length, "recommendation")}, first ${list[0].title}${first}`;
 }

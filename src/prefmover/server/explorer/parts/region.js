@@ -7,7 +7,7 @@
  */
 
 import { ready } from "../lib/api.js";
-import { h } from "../lib/elements.js";
+import { html } from "../lib/html.js";
 import { starting } from "./starting.js";
 
 const RETRIES = 5; // automatic ones, while the server is busy
@@ -22,30 +22,27 @@ const LONGEST = 60;
  * @param {AbortSignal} options.signal aborted when the visitor leaves the page
  */
 export function region({ label, lines = 6, room = 3, signal }) {
-  const element = h("div", { class: "region", style: { "--room": `${room}rem` } });
+  const element = html`<div class="region" style=${{ "--room": `${room}rem` }}></div>`;
   let newest = null;
   let waiting = 0;
 
   async function show(load, draw, attempt = 0) {
-    newest?.abort();
-    clearTimeout(waiting);
+    soon();
     const mine = new AbortController();
     newest = mine;
     const stop = AbortSignal.any([signal, mine.signal]);
-    element.setAttribute("aria-busy", "true");
     if (!element.firstElementChild?.classList.contains("loaded"))
       element.replaceChildren(skeleton(label, lines));
     try {
       const answer = await load(stop, (progress) => !stop.aborted && waits(progress));
-      if (stop.aborted) return;
-      put(h("div", { class: "loaded" }, draw(answer)));
+      if (!stop.aborted) put(html`<div class="loaded">${draw(answer)}</div>`);
     } catch (error) {
       if (stop.aborted) return;
       if (error.status === undefined) console.error(error); // a defect of the page, not of the server
       const again = () => show(load, draw);
       if (error.state === "starting") wait(error, stop, again);
-      else if (error.status !== 503 || error.state) put(failure(error, again));
-      else busy(error, load, draw, attempt);
+      else if (error.status !== 503 || error.state || attempt >= RETRIES) put(failure(error, again));
+      else busy(error, again, () => show(load, draw, attempt + 1));
     }
   }
 
@@ -53,10 +50,9 @@ export function region({ label, lines = 6, room = 3, signal }) {
   function waits({ done, total }) {
     const known = element.querySelector(".skeleton progress");
     if (known) return total ? Object.assign(known, { max: total, value: done }) : null;
-    const bar = h("progress", { "aria-label": `Computing ${label}` });
-    element
-      .querySelector(".skeleton")
-      ?.prepend(h("p", { class: "soft" }, `Computing ${label}, once for everybody.`), bar);
+    element.querySelector(".skeleton")?.prepend(html`
+      <p class="soft">Computing ${label}; this happens once.</p>
+      <progress aria-label=${`Computing ${label}`}></progress>`);
   }
 
   /** Wait until the server is ready, for as long as it says that it starts. */
@@ -74,31 +70,22 @@ export function region({ label, lines = 6, room = 3, signal }) {
     again();
   }
 
-  function busy(error, load, draw, attempt) {
-    const again = () => show(load, draw);
-    if (attempt >= RETRIES) return put(failure(error, again));
+  /** Count the seconds down after which the request is repeated. */
+  function busy(error, again, next) {
     let seconds = Math.min(Math.max(error.retryAfter ?? 2, 1), LONGEST);
-    const clock = h("span", {}, seconds);
-    put(
-      h(
-        "div",
-        { class: "notice", role: "status" },
-        h(
-          "p",
-          {},
-          h("strong", {}, "The server is busy. "),
-          "Trying again in ",
-          h("span", { "aria-hidden": "true" }, clock, " s"),
-          h("span", { class: "unseen" }, "a moment"),
-          ".",
-        ),
-        h("button", { type: "button", class: "quiet", on: { click: again } }, "Try now"),
-      ),
-    );
+    const clock = html`<span>${seconds}</span>`;
+    put(html`
+      <div class="notice" role="status">
+        <p>
+          <strong>The server is busy. </strong>Trying again in <span aria-hidden="true">${clock} s</span>
+          <span class="unseen">a moment</span>.
+        </p>
+        <button type="button" class="quiet" @click=${again}>Try now</button>
+      </div>`);
     const tick = () => {
       if (signal.aborted) return;
       seconds -= 1;
-      if (seconds <= 0) return show(load, draw, attempt + 1);
+      if (seconds <= 0) return next();
       clock.textContent = seconds;
       waiting = setTimeout(tick, 1000);
     };
@@ -119,42 +106,44 @@ export function region({ label, lines = 6, room = 3, signal }) {
 
   /** Stop loading, and show a notice instead. */
   function notice(content) {
-    newest?.abort();
-    clearTimeout(waiting);
+    soon();
     put(content);
   }
 
   return { element, show, soon, notice };
 }
 
+/** The element of a part that is loaded once. */
+export function loaded(options, load, draw) {
+  const part = region(options);
+  part.show(load, draw);
+  return part.element;
+}
+
 /** An error, with a button to try again. */
-export function failure(error, again) {
-  const title =
-    error.status === 404 ? "Not found" : error.status === 401 ? "A token is needed" : "Something went wrong";
-  return h(
-    "div",
-    { class: "notice bad", role: "alert" },
-    h(
-      "p",
-      {},
-      h("strong", {}, `${title}. `),
-      error.status === undefined ? "This is a bug in the page." : error.message,
-    ),
-    h("button", { type: "button", class: "quiet", on: { click: again } }, "Try again"),
-  );
+function failure(error, again) {
+  const titles = { 404: "Not found", 401: "A token is needed" };
+  return html`
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>${titles[error.status] ?? "Something went wrong"}. </strong>
+        ${error.status === undefined ? "This is a bug in the page." : error.message}
+      </p>
+      <button type="button" class="quiet" @click=${again}>Try again</button>
+    </div>`;
 }
 
 /** A notice in place of content. */
-export function empty(...content) {
-  return h("div", { class: "notice" }, h("p", {}, ...content));
-}
+export const empty = (...content) => html`<div class="notice"><p>${content}</p></div>`;
+
+/** The same, with the offer to rate instead: "Choose two users, or rate a few yourself." */
+export const inviting = (text) => empty(html`${text}, or <a href="#/try">rate a few yourself</a>.`);
 
 function skeleton(label, lines) {
-  const bars = Array.from({ length: lines }, (_, k) => h("span", { class: "bone", style: { "--k": k } }));
-  return h(
-    "div",
-    { class: "skeleton", role: "status" },
-    h("span", { class: "unseen" }, `Loading ${label}`),
-    bars,
+  const bones = Array.from(
+    { length: lines },
+    (_, k) => html`<span class="bone" style=${{ "--k": k }}></span>`,
   );
+  return html`
+    <div class="skeleton" role="status"><span class="unseen">Loading ${label}</span>${bones}</div>`;
 }

@@ -2,16 +2,15 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import { count } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, shareCode, sharedRatings } from "../lib/guest.js";
+import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 
 /** A button that copies the link. */
 export function shareButton() {
   const text = "Copy a link to these ratings";
-  const button = h("button", { type: "button", class: "quiet small" }, text);
-  button.addEventListener("click", async () => {
+  const copy = async () => {
     const here = location.hash;
     const link = new URL(href({ page: "try", shared: shareCode() }), location.href).href;
     try {
@@ -24,7 +23,8 @@ export function shareButton() {
       button.textContent = "The link is in the address bar";
     }
     setTimeout(() => (button.textContent = text), 3000);
-  });
+  };
+  const button = html`<button type="button" class="quiet small" @click=${copy}>${text}</button>`;
   return button;
 }
 
@@ -39,15 +39,11 @@ export function shareButton() {
 export function openShared(code, done, signal) {
   const shared = sharedRatings(code);
   if (!shared.length || code === shareCode()) return null;
-  const question = h("div", { class: "notice", role: "status" });
+  const stars = new Map(shared.map((one) => [one.id, one.rating]));
   const take = async () => {
     question.setAttribute("aria-busy", "true");
     try {
-      const known = await api.itemsById(
-        shared.map((one) => one.id),
-        signal,
-      );
-      const stars = new Map(shared.map((one) => [one.id, one.rating]));
+      const known = await api.itemsById([...stars.keys()], signal);
       clearRatings();
       for (const item of known.items) rate(item, stars.get(item.id));
       question.remove();
@@ -55,20 +51,18 @@ export function openShared(code, done, signal) {
       done();
     } catch (error) {
       if (signal.aborted) return;
-      question.replaceChildren(h("p", {}, error.message));
+      question.replaceChildren(html`<p>${error.message}</p>`);
       question.removeAttribute("aria-busy");
       question.hidden = false;
     }
   };
-  if (guestRatings().length === 0) {
-    question.hidden = true; // there is nothing to ask
-    take();
-    return question;
-  }
-  question.append(
-    h("p", {}, `This link has ${count(shared.length, "rating")}. Replace yours?`),
-    h("button", { type: "button", class: "quiet", on: { click: take } }, "Use the ratings of the link"),
-    h("button", { type: "button", class: "quiet", on: { click: () => question.remove() } }, "Keep mine"),
-  );
+  const nothingToAsk = guestRatings().length === 0;
+  const question = html`
+    <div class="notice" role="status" hidden=${nothingToAsk}>
+      <p>This link has ${count(shared.length, "rating")}. Replace yours?</p>
+      <button type="button" class="quiet" @click=${take}>Use the ratings of the link</button>
+      <button type="button" class="quiet" @click=${() => question.remove()}>Keep mine</button>
+    </div>`;
+  if (nothingToAsk) take();
   return question;
 }

@@ -1,21 +1,22 @@
 /** The notice of a server that starts: what it does, and how far it is. */
 
-import { h } from "../lib/elements.js";
 import { capital } from "../lib/format.js";
+import { html } from "../lib/html.js";
 
 /** @returns {{element: HTMLElement, update: (progress: object|null) => void}} */
 export function starting() {
-  const doing = h("p", { class: "soft" });
-  const bar = h("progress", { "aria-label": "Progress of the start" });
-  const heading = document.querySelector("main h1") ? "h2" : "h1"; // before the first page there is none
-  const element = h(
-    "div",
-    { class: "notice starting" },
-    h("div", { role: "status" }, h(heading, {}, "The server is starting")),
-    h("p", {}, "The first start fits a model, which can take minutes. This page continues by itself."),
-    bar,
-    doing,
-  );
+  const doing = html`<p class="soft"></p>`;
+  const bar = html`<progress aria-label="Progress of the start"></progress>`;
+  const text = "The server is starting";
+  // before the first page there is no heading of the first level
+  const heading = document.querySelector("main h1") ? html`<h2>${text}</h2>` : html`<h1>${text}</h1>`;
+  const element = html`
+    <div class="notice starting">
+      <div role="status">${heading}</div>
+      <p>The first start fits a model, which can take minutes. This page continues by itself.</p>
+      ${bar}
+      ${doing}
+    </div>`;
 
   function update(progress) {
     const { doing: what, done, total } = progress ?? { doing: "starting", done: 0, total: 0 };

@@ -1,7 +1,7 @@
 /** A person's taste at a glance: the distribution of the preference, and the highest ratings. */
 
-import { h } from "../lib/elements.js";
 import { count, items as itemsNoun, percent, predicted } from "../lib/format.js";
+import { html } from "../lib/html.js";
 import { itemLink, tasteLine } from "./links.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
@@ -16,60 +16,46 @@ export function taste(person, scale) {
   if (person.n_ratings === 0) return empty("No ratings yet.");
   const highest = person.ratings.slice(0, SHOWN);
   const more = person.n_ratings - highest.length;
-  return [
-    h(
-      "p",
-      { class: "figures" },
-      count(person.n_ratings, "rating"),
-      person.mean_rating === null ? null : `, ${predicted(person.mean_rating)} on average`,
-    ),
-    person.taste?.length ? h("p", {}, "More than others: ", tasteLine(person.taste), ".") : null,
-    strip(person, scale),
-    h(
-      "ol",
-      { class: "best" },
-      highest.map((one) =>
-        h(
-          "li",
-          {},
-          shownStars(one.rating, scale),
-          h("span", { class: "title" }, itemLink(one.item, one.title)),
-          h("span", { class: "share" }, percent(one.share)),
-        ),
-      ),
-    ),
-    h("p", { class: "soft" }, more > 0 ? `and ${count(more, "more rating")}` : "\u00a0"),
-  ];
+  const lines = highest.map(
+    (one) => html`
+      <li>
+        ${shownStars(one.rating, scale)}
+        <span class="title">${itemLink(one.item, one.title)}</span>
+        <span class="share">${percent(one.share)}</span>
+      </li>`,
+  );
+  return html`
+    ${figures(person)}
+    ${person.taste?.length ? html`<p>More than others: ${tasteLine(person.taste)}.</p>` : null}
+    ${strip(person, scale)}
+    <ol class="best">${lines}</ol>
+    <p class="soft">${more > 0 ? `and ${count(more, "more rating")}` : "\u00a0"}</p>`;
 }
+
+/** "12 ratings, 3.75 on average", of a person or an item. */
+export const figures = ({ n_ratings: n, mean_rating: mean }) => html`
+  <p class="figures">${count(n, "rating")}${mean === null ? null : `, ${predicted(mean)} on average`}</p>`;
 
 /** The preference in one strip: a stripe for each rating, as wide as its share; the higher, the stronger. */
 function strip(person, scale) {
   const shown = person.ratings.reduce((sum, one) => sum + one.share, 0);
   const span = scale.highest - scale.lowest || 1;
-  const stripes = person.ratings.map((one) =>
-    h("span", {
-      title: `${one.title}: ${percent(one.share)}`,
-      style: {
-        "flex-grow": one.share.toFixed(6),
-        "--strength": ((one.rating - scale.lowest) / span).toFixed(3),
-      },
-    }),
+  const stripe = (share, strength, title) => html`
+    <span title=${title} style=${{ "flex-grow": share.toFixed(6), "--strength": strength }}></span>`;
+  const stripes = person.ratings.map(({ title, rating, share }) =>
+    stripe(share, ((rating - scale.lowest) / span).toFixed(3), `${title}: ${percent(share)}`),
   );
-  if (shown < 0.999)
-    stripes.push(h("span", { style: { "flex-grow": (1 - shown).toFixed(6), "--strength": 0 } }));
+  if (shown < 0.999) stripes.push(stripe(1 - shown, 0));
   const largest = percent(person.ratings[0]?.share ?? 0);
   const over = count(person.n_ratings, "rating");
   const label = `The preference over ${over}; the largest share is ${largest}`;
-  return h(
-    "div",
-    { class: "mass" },
-    h("div", { class: "strip", role: "img", "aria-label": label }, stripes),
-    h(
-      "p",
-      { class: "soft ends" },
-      h("span", {}, "highest"),
-      h("span", {}, `preference over ${itemsNoun()}`),
-      h("span", {}, "lowest"),
-    ),
-  );
+  return html`
+    <div class="mass">
+      <div class="strip" role="img" aria-label=${label}>${stripes}</div>
+      <p class="soft ends">
+        <span>highest</span>
+        <span>preference over ${itemsNoun()}</span>
+        <span>lowest</span>
+      </p>
+    </div>`;
 }

@@ -2,9 +2,9 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { h } from "../lib/elements.js";
 import { capital, decimal, items as itemsNoun, measured, nameOf, users as usersNoun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
+import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
 import { filters } from "./filters.js";
@@ -20,14 +20,20 @@ export function tryResults(model, signal) {
   const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
   const best = region({ label: "recommendations", lines: 6, room: 24, signal });
   const plan = region({ label: "why", lines: 6, room: 24, signal });
-  const because = h("h2", { id: "try-why" }, "Why they are near you");
-  const more = (page, text) => h("a", { class: "more-link", href: href({ page, person: YOU }) }, text);
+  const because = html`<h2 id="try-why">Why they are near you</h2>`;
+  const more = (route, text) =>
+    html`<a class="more-link" href=${href({ ...route, person: YOU })}>${text}</a>`;
+  const heading = html`<h2 id="try-near" tabindex="-1">Like-minded ${usersNoun()}</h2>`;
   let choices = {};
   const wanted = filters(model, (chosen) => {
     choices = chosen;
     if (guestRatings().length) recommend();
   });
-  const glance = h("button", { type: "button", class: "glance", hidden: true });
+  const look = () => {
+    heading.focus({ preventScroll: true });
+    heading.scrollIntoView({ block: "start" });
+  };
+  const glance = html`<button type="button" class="glance" hidden @click=${look}></button>`;
 
   function update() {
     if (guestRatings().length === 0) {
@@ -42,15 +48,12 @@ export function tryResults(model, signal) {
       (stop) => api.neighbors(YOU, 5, stop),
       (answer) => {
         const first = answer.neighbors[0];
-        if (first) why({ id: first.user });
         glance.hidden = !first;
-        if (first)
+        if (first) {
+          why({ id: first.user });
           glance.textContent = `Nearest: ${nameOf({ id: first.user })}, ${decimal(measured(first))} ↓`;
-        return nearest(answer, YOU, {
-          valueName: model.value_name,
-          spread: model.spread,
-          headline: false,
-        });
+        }
+        return nearest(answer, YOU, model, { headline: false });
       },
     );
     recommend();
@@ -77,46 +80,25 @@ export function tryResults(model, signal) {
     because.textContent = `Why ${nameOf(other)} is near you`;
     plan.show(
       (stop) => api.explanation(YOU, other, stop),
-      (explanation) => [
-        hasPlan(explanation) ? ribbons(explanation, [YOU, other], { most: 8, compact: true }) : null,
-        h(
-          "p",
-          {},
-          h(
-            "a",
-            { class: "more-link", href: href({ page: "why", person: YOU, other }) },
-            "The whole explanation",
-          ),
-        ),
-      ],
+      (explanation) => html`
+        ${hasPlan(explanation) ? ribbons(explanation, [YOU, other], { most: 8, compact: true }) : null}
+        <p>${more({ page: "why", other }, "The whole explanation")}</p>`,
     );
   }
 
-  const heading = h("h2", { id: "try-near", tabindex: "-1" }, `Like-minded ${usersNoun()}`);
-  glance.addEventListener("click", () => {
-    heading.focus({ preventScroll: true });
-    heading.scrollIntoView({ block: "start" });
-  });
-  const sections = [
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "try-near" },
-      h("div", { class: "line" }, heading, more("like-minded", "All neighbors")),
-      near.element,
-    ),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "try-best" },
-      h(
-        "div",
-        { class: "line" },
-        h("h2", { id: "try-best" }, "Recommended for you"),
-        more("recommended", "All recommendations"),
-      ),
-      h("details", { class: "more" }, h("summary", {}, "Filters"), wanted),
-      best.element,
-    ),
-    h("section", { class: "card", "aria-labelledby": "try-why" }, because, plan.element),
-  ];
+  const sections = html`
+    <section class="card" aria-labelledby="try-near">
+      <div class="line">${heading}${more({ page: "like-minded" }, "All neighbors")}</div>
+      ${near.element}
+    </section>
+    <section class="card" aria-labelledby="try-best">
+      <div class="line">
+        <h2 id="try-best">Recommended for you</h2>
+        ${more({ page: "recommended" }, "All recommendations")}
+      </div>
+      ${wanted}
+      ${best.element}
+    </section>
+    <section class="card" aria-labelledby="try-why">${because}${plan.element}</section>`;
   return { sections, glance, soon, update };
 }
