@@ -29,14 +29,12 @@ export function scatter(canvas, points, { hover, choose, signal }) {
   ];
 
   function palette() {
-    const style = getComputedStyle(canvas);
-    const read = (name) => style.getPropertyValue(name).trim();
-    return {
-      groups: Array.from({ length: 8 }, (_, k) => read(`--group-${k}`)),
-      none: read("--edge"),
-      ink: read("--ink"),
-      card: read("--card"),
+    const read = (name) => {
+      canvas.style.setProperty("color", `var(${name})`); // which resolves the scheme
+      return getComputedStyle(canvas).color;
     };
+    const groups = Array.from({ length: 8 }, (_, k) => read(`--group-${k}`));
+    return { groups, none: read("--edge"), ink: read("--ink") };
   }
 
   function draw() {

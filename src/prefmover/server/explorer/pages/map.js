@@ -136,10 +136,10 @@ function finderOf(kind, choose) {
 
 /** The colors: the group that a point prefers, or is in. */
 function legend(groups) {
-  const line = (text, color) =>
-    html`<li><span class=${`patch ${color}`} aria-hidden="true"></span>${text}</li>`;
-  const lines = groups.map((text, k) => line(text, `group-${k}`));
-  return html`<ul class="groups" aria-label="Colors">${lines}${line("others", "")}</ul>`;
+  const line = (text, style) =>
+    html`<li><span class="patch" style=${style} aria-hidden="true"></span>${text}</li>`;
+  const lines = groups.map((text, k) => line(text, { "--color": `var(--group-${k})` }));
+  return html`<ul class="groups" aria-label="Colors">${lines}${line("others", {})}</ul>`;
 }
 
 function panel(id, near, kind, point) {
