@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from bench import arguments, dataset, publish, table
-from prefmover import MEASURES, Dataset, similarities
+from prefmover import MEASURES, Dataset, pairwise
 from prefmover.execution.threads import resolve_threads
-from prefmover.measures.pairwise import BLOCK_ROWS, value_blocks
+from prefmover.measures.pairs import BLOCK_ROWS, value_blocks
 
 
 def memory(field: str) -> float:
@@ -109,7 +109,7 @@ def surprise_rows(data: Dataset) -> list[list[str]]:
         ours = {}
         for threads in (1, resolve_threads(None)):
             ours[threads], values = best(
-                lambda n=name, c=convention, t=threads: similarities(data, n, convention=c, n_threads=t)
+                lambda n=name, c=convention, t=threads: pairwise(data, n, convention=c, n_threads=t)
             )
         if name == "msd":
             values = 1 / (1 + values * width**2)

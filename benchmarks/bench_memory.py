@@ -29,8 +29,8 @@ JOBS = (
     ("nearest raters of 20 items, of some users", LOAD + "import numpy as np\nfrom prefmover.search import nearest_raters\n"
      "queries = np.repeat(users[:USERS], 20)\n"
      "nearest_raters(data, queries, np.tile(items[:20], len(queries) // 20), 40)\n", 1000),
-    ("all distances of some users to all users", LOAD + "pm.distances(data, users[:USERS // 4])\n", 1000),
-    ("jaccard between all users", LOAD + "pm.similarities(data, 'jaccard')\n", 1500),
+    ("all distances of some users to all users", LOAD + "pm.pairwise(data, 'pmd', users[:USERS // 4])\n", 1000),
+    ("jaccard between all users", LOAD + "pm.pairwise(data, 'jaccard')\n", 1500),
     ("fit", LOAD + "pm.Recommender().fit(data).save(MODEL)\n", 2000),
     ("load the model", "model = pm.Recommender.load(MODEL)\n", 600),
     ("and recommend to 20 users", ("model = pm.Recommender.load(MODEL)\n"

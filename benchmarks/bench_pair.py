@@ -13,7 +13,7 @@ from ot.lp.emd_wrap import emd_c
 
 import ot
 from bench import arguments, dataset, publish, table
-from prefmover import Dataset, ItemGeometry, Ratings, distances, pmd
+from prefmover import Dataset, ItemGeometry, Ratings, pairwise, pmd
 from prefmover.data.splits import random_split
 from prefmover.measures import _pmd as kernels
 
@@ -77,11 +77,11 @@ def bulk(data: Dataset, pairs: int) -> str:
     data = data.with_ratings(few.take(users=(counts >= 5) & (counts <= 15)))
     half = data.n_users // 2
     users, others = data.ratings.users[:half], data.ratings.users[half:]
-    distances(data, users[:2], others, n_threads=1)  # compiles the kernels
+    pairwise(data, "pmd", users[:2], others, n_threads=1)  # compiles the kernels
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        values = distances(data, users, others, n_threads=1)
+        values = pairwise(data, "pmd", users, others, n_threads=1)
         seconds.append(time.perf_counter() - start)
     ours = min(seconds) / values.size
     rng = np.random.default_rng(2)
@@ -118,7 +118,7 @@ def call(name: str) -> list[str]:
     _ = pmd(data, users[0], others[0]).flows  # compiles the kernels, and makes geometry and masses
     times = []
     for work, n in (
-        (lambda: distances(data, users, others, n_threads=1), 1000),
+        (lambda: pairwise(data, "pmd", users, others, n_threads=1), 1000),
         (lambda: [[pmd(data, u, v).distance for v in others] for u in users], 1000),
         (lambda: [pmd(data, users[0], v).flows for v in others], 50),
     ):
@@ -154,7 +154,7 @@ def main() -> None:
         )
         if name == "ml-100k":
             start = time.perf_counter()
-            distances(data, n_threads=2)
+            pairwise(data, n_threads=2)
             seconds = time.perf_counter() - start
             n_pairs = ratings.n_users * (ratings.n_users - 1) / 2
             brute = result["emd2"] * n_pairs

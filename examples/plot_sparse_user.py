@@ -28,7 +28,7 @@ def main(out: Path) -> list[Path]:
     taste = dict(zip(cinema.viewers().ids, cinema.viewers().tastes, strict=True))
 
     others = [user for user in data.ratings.users if user != VIEWER]
-    distance = pm.distances(data, users=[VIEWER], others=others)[0]
+    distance = pm.pairwise(data, users=[VIEWER], others=others)[0]
     n_common = {user: len(rated.keys() & data.ratings[user].keys()) for user in others}
     common = np.array([n_common[user] for user in others])
     nearest = pm.nearest(data, k=10, users=[VIEWER])[VIEWER]

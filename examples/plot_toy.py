@@ -23,7 +23,7 @@ def main(out: Path) -> list[Path]:
     dense = data.ratings.matrix.toarray()
     ratings = np.where(dense > 0, dense, np.nan)
     similarity = data.geometry.similarity()
-    distance = pm.distances(data)
+    distance = pm.pairwise(data)
 
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
     show(axes[0], ratings, users, films, "Ratings", "{:.0f}", "YlGnBu", (0, 6))

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from prefmover import datasets, distances, nearest, pmd, similarities
+from prefmover import datasets, estimated_distances, nearest, pairwise, pmd
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.dataset import Dataset, geometry_from_ratings
@@ -158,8 +158,8 @@ def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "call",
-    [nearest, similarities, distances, NeighborIndex, lambda data: pmd(data, 1, 2), Recommender().fit],
-    ids=["nearest", "similarities", "distances", "index", "pmd", "fit"],
+    [nearest, pairwise, estimated_distances, NeighborIndex, lambda data: pmd(data, 1, 2), Recommender().fit],
+    ids=["nearest", "pairwise", "estimates", "index", "pmd", "fit"],
 )
 def test_functions_take_a_dataset(call):
     with pytest.raises(InputError, match=names("Dataset", "Ratings")):

@@ -12,10 +12,13 @@ from .errors import UnknownIdError as UnknownIdError
 from .evaluation import evaluate as evaluate
 from .items.geometry import ItemGeometry as ItemGeometry
 from .measures import MEASURES as MEASURES
+from .measures import EstimatedDistances as EstimatedDistances
 from .measures import Measure as Measure
+from .measures import estimated_distances as estimated_distances
+from .measures import find_measure as find_measure
+from .measures import pairwise as pairwise
 from .measures import register_measure as register_measure
-from .measures import similarities as similarities
-from .measures.pmd import distances as distances
+from .measures import unregister_measure as unregister_measure
 from .measures.pmd import pmd as pmd
 from .model import KNNRecommender as KNNRecommender
 from .model import Recommender as Recommender

@@ -292,7 +292,7 @@ def test_distance(run, data, source):
     values = {one["measure"]: value_of(one) for one in found["values"]}
     assert values["pmd"] == plan.distance
     for name in ("jaccard", "husm"):
-        assert values[name] == pm.similarities(data, name, users=[42], others=[7])[0, 0]
+        assert values[name] == pm.pairwise(data, name, users=[42], others=[7])[0, 0]
     assert "undefined" in run("distance", *source, "-u", 42, "-v", 42, "--measure", "all")[1] or values["pcc"]
 
 
@@ -307,7 +307,7 @@ def test_the_convention_of_a_model_goes_with_its_measure(run, in_shop, measure, 
     model = pm.Recommender.load("by-table-1")
 
     def value(name, convention):
-        return pm.similarities(model.data_, name, users=[42], others=[7], convention=convention)[0, 0]
+        return pm.pairwise(model.data_, name, users=[42], others=[7], convention=convention)[0, 0]
 
     own, other = value(measure, "table-1"), value(another, None)
     assert own != pytest.approx(value(measure, None), rel=1e-3)

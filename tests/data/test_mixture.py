@@ -57,7 +57,7 @@ def test_the_mixture_of_two_is_halfway(films):
     """D(mixture, u) = D(u, v) / 2, so the mixture is a barycenter of two people."""
     pair = films.ratings.take(users=[0, 1])
     both = films.with_ratings(films.ratings.stack(mixture(pair, "both")))
-    distance = pm.distances(both)
+    distance = pm.pairwise(both)
     assert distance[0, -1] == pytest.approx(distance[0, 1] / 2, abs=1e-9)
     assert distance[1, -1] == pytest.approx(distance[0, 1] / 2, abs=1e-9)
 

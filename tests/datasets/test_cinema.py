@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover.datasets import cinema
-from prefmover.measures import similarities
+from prefmover.measures import pairwise
 from prefmover.measures.table import MEASURES
 
 GENRES = {
@@ -196,7 +196,7 @@ def test_pmd_finds_the_like_minded_where_co_rated_measures_do_not():
     assert sparse.sum() >= 15
     shares = {}
     for name in ("pmd", "cos", "pcc", "msd", "jaccard", "jmsd"):
-        values = similarities(data, name, users=ratings.users[who])
+        values = pairwise(data, name, users=ratings.users[who])
         closer = MEASURES[name].larger_is_closer
         shares[name] = recovery(values, who, truth, larger_is_closer=closer)
     best = shares.pop("pmd")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefmover import datasets, distances
+from prefmover import datasets, pairwise
 from prefmover.errors import InputError
 from prefmover.evaluation import evaluate, validation
 from prefmover.evaluation.baselines.kernel_ridge import DISTANCES, KernelRidge, user_distances
@@ -54,7 +54,7 @@ def test_distances_match_their_definitions(data, name):
 
 
 def test_pmd_is_exact_between_few_users(data):
-    assert user_distances(data, "pmd") == pytest.approx(distances(data), abs=1e-9)
+    assert user_distances(data, "pmd") == pytest.approx(pairwise(data), abs=1e-9)
 
 
 @pytest.mark.parametrize("penalty", [0.5, 10.0])

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from prefmover import Dataset, datasets, distances
+from prefmover import Dataset, datasets, estimated_distances
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
 from prefmover.evaluation.baselines.rating_controls import Baseline, estimated, mean_vector
 from prefmover.evaluation.recommenders import Method, create
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import find_measure, similarities
+from prefmover.measures import find_measure, pairwise
 from prefmover.predict.centering import Centering
 from tests.evaluation.test_recommenders import predict, small
 
@@ -41,7 +41,7 @@ def test_mean_vectors_by_hand():
     V = ratings.matrix.toarray() @ unit[ratings.items]
     V /= np.linalg.norm(V, axis=1, keepdims=True)
     measure = mean_vector().measure
-    values = similarities(data, measure, ratings.users[[3, 1]], ratings.users[[0, 2, 3, 4]])
+    values = pairwise(data, measure, ratings.users[[3, 1]], ratings.users[[0, 2, 3, 4]])
     np.testing.assert_allclose(values, V[[3, 1]] @ V[[0, 2, 3, 4]].T, atol=1e-6)
 
 
@@ -55,12 +55,12 @@ def test_mean_vectors_need_a_geometry():
 def test_estimated_neighbors_are_those_of_calibrated_distances():
     data = datasets.load("cinema")
     users, others = data.ratings.users[[7, 2, 30]], data.ratings.users[:20]
-    about = distances(data, users, others, method="calibrated").values
-    values = similarities(data, estimated("pmd").measure, users, others)
+    about = estimated_distances(data, users, others).values
+    values = pairwise(data, estimated("pmd").measure, users, others)
     np.testing.assert_array_equal(values, about)
     # What agreement adds is exact.
-    exact = similarities(data, "pmd-agreement", users, others) - similarities(data, "pmd", users, others)
-    added = similarities(data, estimated("pmd-agreement").measure, users, others) - values
+    exact = pairwise(data, "pmd-agreement", users, others) - pairwise(data, "pmd", users, others)
+    added = pairwise(data, estimated("pmd-agreement").measure, users, others) - values
     np.testing.assert_allclose(added, exact, atol=1e-6)
 
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from prefmover import MEASURES, Dataset, ItemGeometry, Measure, Ratings, pmd, similarities
+from prefmover import MEASURES, Dataset, ItemGeometry, Measure, Ratings, pairwise, pmd
 from prefmover.errors import InputError
 from prefmover.explain import explain_rows, explain_users
 from tests.messages import names, unnamed
@@ -40,7 +40,7 @@ def test_preference_in_common(data):
 def test_every_measure_is_explained(data, measure):
     row = MEASURES[measure]
     why = explain_users(data, 0, 1, measure)
-    value = similarities(data, measure, users=["ann"], others=["bob"])[0, 0]
+    value = pairwise(data, measure, users=["ann"], others=["bob"])[0, 0]
     assert why.value == pytest.approx(value, nan_ok=True)
     assert getattr(why, row.value_name) is why.value
     with pytest.raises(AttributeError):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from prefmover import Dataset, Ratings
 from prefmover.errors import InputError
-from prefmover.measures import Measure, similarities
+from prefmover.measures import Measure, pairwise
 from prefmover.measures.breakdown import breakdown
 from tests.measures.conftest import ROWS, small_worlds
 from tests.messages import names
@@ -15,7 +15,7 @@ from tests.messages import names
 @settings(max_examples=15, deadline=None)
 def test_value_is_that_of_the_kernel(measure, convention, case):
     data, rows = case
-    values = similarities(data, measure, convention=convention, n_threads=1)
+    values = pairwise(data, measure, convention=convention, n_threads=1)
     for u, v in ((0, 1), (1, 0), (0, 0)):
         if measure == "pmd" and (u == v or convention == "table-1"):  # the latter is slow
             continue

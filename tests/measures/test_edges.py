@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from prefmover import MEASURES, Dataset, ItemGeometry, Ratings, Scale, similarities
+from prefmover import MEASURES, Dataset, ItemGeometry, Ratings, Scale, pairwise
 from tests.measures.conftest import world
 
 STARS = Scale(1, 5, 1)
 
 
 def one(data, measure, u, v, **options):
-    return similarities(data, measure, users=[u], others=[v], **options).item()
+    return pairwise(data, measure, users=[u], others=[v], **options).item()
 
 
 def test_msd_is_a_share_of_the_scale():
@@ -18,7 +18,7 @@ def test_msd_is_a_share_of_the_scale():
     for scale in (STARS, Scale(0.5, 4.5, 0.5), Scale(1, 10, 0.5), Scale(0, 100, 1)):
         low, mid, high = scale.lowest, scale.middle, scale.highest
         data = Dataset(Ratings.from_arrays([1, 2, 3], ["x"] * 3, [low, mid, high], scale=scale))
-        np.testing.assert_allclose(similarities(data, "msd")[0], [0, 0.25, 1])
+        np.testing.assert_allclose(pairwise(data, "msd")[0], [0, 0.25, 1])
 
 
 def test_the_scale_given_counts_not_the_ratings_seen():
@@ -41,10 +41,10 @@ def test_scale_free_measures_do_not_see_the_unit(factor, big_world):
     scaled = Ratings.from_csr(matrix, scale=Scale(factor, 5 * factor, factor))
     other = data.with_ratings(scaled)
     for name in ("cos", "pcc", "msd", "jaccard", "jmsd", "bcf", "n-bcf", "pmd"):
-        a, b = (similarities(d, name, users=range(20)) for d in (data, other))
+        a, b = (pairwise(d, name, users=range(20)) for d in (data, other))
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
     for name in ("urp", "nhsm", "husm", "n-husm"):  # as published: the sigmoids see the unit
-        a, b = (similarities(d, name, users=range(20)) for d in (data, other))
+        a, b = (pairwise(d, name, users=range(20)) for d in (data, other))
         assert np.nanmax(np.abs(a - b)) > 1e-3
 
 
@@ -77,7 +77,7 @@ def test_flat_on_a_grid_that_binary_cannot_hold():
     rows = [{0: 0.1, 1: 0.1, 2: 0.1}, {0: 0.1, 1: 0.2, 2: 0.3}, {1: 0.2, 2: 0.9}]
     data, _ = world(rows, 3, scale)
     for convention in ("published", "co-rated-means"):
-        assert np.isnan(similarities(data, "pcc", convention=convention)[0]).all()
+        assert np.isnan(pairwise(data, "pcc", convention=convention)[0]).all()
     assert one(data, "bcf", 0, 1) == 1.0
     # User 1's mean is the rating of item 1: alone, it says nothing.
     single = Dataset(Ratings.from_csr(data.ratings.matrix[:, :2][[1, 2]], scale=scale))
@@ -121,7 +121,7 @@ def test_ratings_of_zero():
 def test_a_user_without_ratings_has_no_value(name):
     for convention in MEASURES[name].conventions:
         data, _ = world([{0: 5.0, 1: 2.0}, {}, {0: 4.0, 1: 1.0}], 2, STARS)
-        values = similarities(data, name, convention=convention)
+        values = pairwise(data, name, convention=convention)
         assert np.isnan(values[1]).all()
         assert np.isnan(values[:, 1]).all()
         assert not np.isnan(values[0, 2])
@@ -143,4 +143,4 @@ def test_items_that_nobody_rated():
     geometry = ItemGeometry.from_vectors(range(4), np.random.default_rng(0).random((4, 2)))
     data = Dataset(Ratings.from_csr(wide, scale=STARS), geometry)
     for name in ("bcf", "husm"):
-        assert np.isfinite(similarities(data, name)).all()
+        assert np.isfinite(pairwise(data, name)).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefmover import Dataset, ItemGeometry, Ratings, datasets, distances
+from prefmover import Dataset, ItemGeometry, Ratings, datasets, estimated_distances, pairwise
 from prefmover.errors import InputError
 from prefmover.measures import _estimates as kernels
 from prefmover.measures import find_measure
@@ -47,7 +47,7 @@ def test_one_sided_bounds_are_those_of_slow_loops(seed):
     everyone = np.arange(data.n_users)
     rows = UserRows.take(data.preferences, data.geometry, everyone)
     found = _one_sided(rows, rows, data.geometry, 2)
-    d, exact = data.geometry.block(), distances(data)
+    d, exact = data.geometry.block(), pairwise(data)
     for u in everyone:
         items, ratings = data.ratings.row(u)
         for v in everyone:
@@ -58,8 +58,8 @@ def test_one_sided_bounds_are_those_of_slow_loops(seed):
 
 
 def test_the_reported_error_is_that_of_all_pairs(cinema, calibration):
-    exact = distances(cinema)
-    values, again = distances(cinema, method="calibrated")
+    exact = pairwise(cinema)
+    values, again = estimated_distances(cinema)
     assert again.r == calibration.r
     pairs = np.triu_indices(len(exact), 1)
     error = np.abs(values - exact)[pairs] / exact[pairs]
@@ -95,10 +95,10 @@ def test_a_geometry_without_vectors_can_be_calibrated():
 def test_users_without_a_distribution_have_no_distance():
     ratings = Ratings.from_arrays([1, 2, 3, 3], ["a", "b", "a", "b"], [0, 4, 5, 1])
     data = Dataset(ratings, ItemGeometry.from_vectors(["a", "b"], [[1, 0], [1, 1]]))
-    values, calibration = distances(data, method="calibrated")
+    values, calibration = estimated_distances(data)
     assert np.isnan(values[0, 1:]).all()
     assert np.isnan(values[1:, 0]).all()
-    assert values[1, 2] == pytest.approx(distances(data)[1, 2], rel=0.01)
+    assert values[1, 2] == pytest.approx(pairwise(data)[1, 2], rel=0.01)
     assert calibration.n_held_out > 0
 
 
@@ -107,12 +107,6 @@ def test_small_data_and_other_measures_are_never_estimated(cinema):
     assert UserSimilarity(few, find_measure("pmd")).calibrated().calibration is None
     assert UserSimilarity(cinema, find_measure("cos")).calibrated().calibration is None
     assert UserSimilarity(cinema, find_measure("pmd")).calibrated().calibration is not None
-
-
-@pytest.mark.parametrize("options", [{"method": "fast"}, {"method": "calibrated", "dtype": np.float32}])
-def test_bad_options(cinema, options):
-    with pytest.raises(InputError):
-        distances(cinema, **options)
 
 
 def test_nobody_to_compare():

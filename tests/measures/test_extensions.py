@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefmover import Dataset, ItemGeometry, Ratings, Scale, nearest, similarities
+from prefmover import Dataset, ItemGeometry, Ratings, Scale, nearest, pairwise
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.measures.breakdown import breakdown
@@ -61,7 +61,7 @@ SLOW = {"pmd-agreement": slow_agreement, "pmd-opinions": slow_opinions}
 @settings(max_examples=30, deadline=None)
 def test_equals_the_slow_twin(measure, case):
     data, rows = case
-    fast = similarities(data, measure, n_threads=1)
+    fast = pairwise(data, measure, n_threads=1)
     np.testing.assert_array_equal(fast, fast.T)  # to the last bit
     for u, a in enumerate(rows):
         for v, b in enumerate(rows):
@@ -72,7 +72,7 @@ def test_equals_the_slow_twin(measure, case):
 def test_agreement_by_hand():
     # u and v rate both films, one up and one down: PCC 1, n = 2, J = 1. w rates them the other way round.
     data = films({"u": {"Alien": 5, "Emma": 1}, "v": {"Alien": 4, "Emma": 2}, "w": {"Alien": 1, "Emma": 5}})
-    value = similarities(data, "pmd-agreement")
+    value = pairwise(data, "pmd-agreement")
     move = 5 / 6 - 4 / 6  # of the mass, from Alien to Emma
     assert value[0, 1] == pytest.approx(move * pi / 2 + 1.5 * (1 - 2 / 22), abs=1e-6)
     assert value[0, 2] == pytest.approx(4 / 6 * pi / 2 + 1.5 * (1 + 2 / 22), abs=1e-6)
@@ -87,7 +87,7 @@ def test_opinions_by_hand():
     # All mass is on one film at one rating: β is π/8 per width of the scale, 1 to 5.
     data = films({"fan": {"Alien": 5}, "critic": {"Alien": 1}, "other": {"Aliens": 5}})
     people = ["fan", "critic", "other"]
-    value = similarities(data, "pmd-opinions", people, people)
+    value = pairwise(data, "pmd-opinions", people, people)
     assert value[0, 1] == pytest.approx(pi / 8, abs=1e-6)
     assert value[0, 2] == pytest.approx(0.2 * pi / 3, abs=1e-6)
     assert value[1, 2] == pytest.approx(0.2 * pi / 3 + pi / 8, abs=1e-6)
@@ -118,9 +118,9 @@ def test_opinions_are_pmd_where_all_ratings_are_equal(big_world):
     data = big_world[0]
     rows = [dict.fromkeys(row, 3.0) for row in big_world[1]]
     flat = world(rows, 40, SCALES["stars"])[0]
-    np.testing.assert_array_equal(similarities(flat, "pmd-opinions"), similarities(flat, "pmd"))
+    np.testing.assert_array_equal(pairwise(flat, "pmd-opinions"), pairwise(flat, "pmd"))
     # Ratings only add to a distance.
-    more, pmd = (similarities(data, name, range(5)) for name in ("pmd-opinions", "pmd"))
+    more, pmd = (pairwise(data, name, range(5)) for name in ("pmd-opinions", "pmd"))
     assert not (more < pmd - 1e-7).any()
     assert (more > pmd + 0.01).any()
 
@@ -143,6 +143,6 @@ def test_bad_input():
         nearest(data, 1, measure="pmd-agreement", executor="threads")
     for measure in EXTENSIONS:
         with pytest.raises(InputError, match=MEASURES[measure].label):
-            similarities(Dataset(data.ratings), measure)
+            pairwise(Dataset(data.ratings), measure)
         with pytest.raises(InputError, match=names("candidates", MEASURES[measure].label)):
             nearest(data, 1, measure=measure, method="candidates")

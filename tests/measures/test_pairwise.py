@@ -3,7 +3,7 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.measures import MEASURES, Measure, find_measure, similarities, value_blocks
+from prefmover.measures import MEASURES, Measure, find_measure, pairwise, value_blocks
 from tests.messages import names, unnamed
 
 NAMES = [name for name in MEASURES if name != "pmd"]
@@ -17,8 +17,8 @@ def blocks(data, measure, **options):
 @pytest.mark.parametrize("measure", NAMES)
 def test_blocks_and_threads_change_nothing(measure, big_world):
     data, _ = big_world
-    one = similarities(data, measure, n_threads=1)
-    many = similarities(data, measure, n_threads=3)
+    one = pairwise(data, measure, n_threads=1)
+    many = pairwise(data, measure, n_threads=3)
     np.testing.assert_array_equal(one, many)
     seen = []
     for positions, values in blocks(data, measure, block_rows=37):
@@ -29,7 +29,7 @@ def test_blocks_and_threads_change_nothing(measure, big_world):
 
 def test_a_block_can_be_changed(big_world):
     data = big_world[0]
-    expected = similarities(data, "urp")
+    expected = pairwise(data, "urp")
     for positions, values in blocks(data, "urp", block_rows=100):
         np.testing.assert_array_equal(values, expected[positions])  # not touched by the change before
         values[:] = 0
@@ -37,7 +37,7 @@ def test_a_block_can_be_changed(big_world):
 
 def test_progress_counts_rows(big_world):
     calls = []
-    similarities(big_world[0], "cos", n_threads=2, progress=lambda done, total: calls.append((done, total)))
+    pairwise(big_world[0], "cos", n_threads=2, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (150, 150)
     assert calls == sorted(calls)
     calls.clear()
@@ -49,8 +49,8 @@ def test_progress_counts_rows(big_world):
 def test_empty_selections(big_world):
     data, _ = big_world
     for measure in NAMES:
-        assert similarities(data, measure, users=[]).shape == (0, 150)
-        assert similarities(data, measure, others=[]).shape == (150, 0)
+        assert pairwise(data, measure, users=[]).shape == (0, 150)
+        assert pairwise(data, measure, others=[]).shape == (150, 0)
 
 
 def test_geometry_may_know_more_items_in_another_order(big_world):
@@ -62,7 +62,7 @@ def test_geometry_may_know_more_items_in_another_order(big_world):
     )
     other = Dataset(data.ratings, shuffled)
     assert other.n_items == 41
-    np.testing.assert_allclose(similarities(data, "bcf"), similarities(other, "bcf"), rtol=1e-6)
+    np.testing.assert_allclose(pairwise(data, "bcf"), pairwise(other, "bcf"), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +76,16 @@ def test_geometry_may_know_more_items_in_another_order(big_world):
 )
 def test_errors_name_the_remedy(arguments, message, big_world):
     with pytest.raises(InputError, match=message):
-        similarities(Dataset(big_world[0].ratings), **arguments)
+        pairwise(Dataset(big_world[0].ratings), **arguments)
 
 
 def test_unknown_users(big_world):
     with pytest.raises(UnknownIdError, match="900"):
-        similarities(big_world[0], "cos", users=[900])
+        pairwise(big_world[0], "cos", users=[900])
 
 
 def test_own_function_by_object_and_by_name(big_world):
-    from prefmover.measures import register_measure
+    from prefmover.measures import register_measure, unregister_measure
 
     data, rows = big_world
     row = Measure.from_function(
@@ -94,15 +94,15 @@ def test_own_function_by_object_and_by_name(big_world):
     expected = np.array(
         [[len(a.keys() & b.keys()) or np.nan if a and b else np.nan for b in rows] for a in rows]
     )
-    np.testing.assert_array_equal(similarities(data, row), expected)
+    np.testing.assert_array_equal(pairwise(data, row), expected)
     register_measure(row)
     try:
-        np.testing.assert_array_equal(similarities(data, "Overlap", users=[3]), expected[[3]])
+        np.testing.assert_array_equal(pairwise(data, "Overlap", users=[3]), expected[[3]])
         with pytest.raises(InputError):
             register_measure(row)
         assert register_measure(row, replace=True) is row
     finally:
-        del MEASURES["overlap"]
+        unregister_measure("overlap")
 
 
 def test_own_function_errors_name_the_pair(big_world):
@@ -112,12 +112,10 @@ def test_own_function_errors_name_the_pair(big_world):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no") as caught:
-        similarities(data, Measure.from_function("broken", broken), users=[1], others=[2], n_threads=1)
+        pairwise(data, Measure.from_function("broken", broken), users=[1], others=[2], n_threads=1)
     assert not unnamed("".join(caught.value.__notes__), "'broken'", 1, 2)
     with pytest.raises(InputError, match=names("1", "2")):
-        similarities(
-            data, Measure.from_function("huge", lambda u, v: np.inf), users=[1], others=[2], n_threads=1
-        )
+        pairwise(data, Measure.from_function("huge", lambda u, v: np.inf), users=[1], others=[2], n_threads=1)
 
 
 def test_own_matrix(big_world):
@@ -125,14 +123,14 @@ def test_own_matrix(big_world):
     order = np.random.default_rng(2).permutation(150)
     values = np.random.default_rng(3).random((150, 150))
     row = Measure.from_matrix("given", values[np.ix_(order, order)], users=order)
-    np.testing.assert_array_equal(similarities(data, row), values)
+    np.testing.assert_array_equal(pairwise(data, row), values)
     assert not row.symmetric
     assert row.larger_is_closer
     few = Measure.from_matrix("few", np.eye(2), users=[4, 9], larger_is_closer=False)
     assert (few.symmetric, few.weight, few.range) == (True, "exponential(1)", (0.0, 1.0))
-    assert similarities(data, few, users=[9], others=[9, 4]).tolist() == [[1.0, 0.0]]
+    assert pairwise(data, few, users=[9], others=[9, 4]).tolist() == [[1.0, 0.0]]
     with pytest.raises(InputError, match=names("'few'", 5)):
-        similarities(data, few, users=[5], others=[9])
+        pairwise(data, few, users=[5], others=[9])
     with pytest.raises(InputError, match=names(3)):
         Measure.from_matrix("odd", np.eye(2), users=[1, 2, 3])
     with pytest.raises(InputError):

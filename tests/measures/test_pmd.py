@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError, MissingItemsWarning, UndefinedDistanceError, UnknownIdError
-from prefmover.measures import _pmd
-from prefmover.measures.pmd import FEW, distance_in_64_bits, distances, pmd
+from prefmover.measures import _pmd, pairwise
+from prefmover.measures.pmd import FEW, distance_in_64_bits, pmd
 from prefmover.ot import _simplex
 from tests.messages import names, unnamed
 from tests.oracles.transport import by_pot, check_proof
@@ -103,7 +103,7 @@ def test_the_papers_worked_example(u, v, distance):
 @given(worlds())
 def test_against_pot_and_proved(world):
     data = world
-    D = distances(data)
+    D = pairwise(data)
     for u in range(4):
         for v in range(u, 4):
             answer = pmd(data, u, v)
@@ -117,7 +117,7 @@ def test_against_pot_and_proved(world):
 @given(worlds())
 def test_a_metric(world):
     assert world.geometry.is_metric
-    D = distances(world)
+    D = pairwise(world)
     assert (np.diagonal(D) == 0).all()
     assert (D == D.T).all()
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-14).all()
@@ -128,10 +128,10 @@ def test_a_metric(world):
 def test_canceling_shared_mass_changes_nothing(world):
     """Bit for bit: the optimum is one exact integer, with shared items or without."""
     data = world
-    D = distances(data)
+    D = pairwise(data)
     for knowledge in (None, False):
         unaware = data.with_geometry(replace(data.geometry, is_metric=knowledge))
-        assert (distances(unaware) == D).all()
+        assert (pairwise(unaware) == D).all()
         assert pmd(unaware, 0, 1).distance == D[0, 1]
 
 
@@ -139,7 +139,7 @@ def test_canceling_shared_mass_changes_nothing(world):
 @given(worlds())
 def test_wide_prices_give_the_same_bits(world):
     """With mass that both have, or all of it, or none."""
-    D, p = distances(world), world.preferences
+    D, p = pairwise(world), world.preferences
     for knowledge in (True, False):
         geometry = replace(world.geometry, is_metric=knowledge)
         assert all(distance_in_64_bits(p, p, geometry, u, v) == D[u, v] for u in range(4) for v in range(4))
@@ -154,7 +154,7 @@ def test_a_ground_distance_that_is_no_metric(world, seed):
     geometry = ItemGeometry.from_distance(ratings.items, M)
     assume(not geometry.is_metric)
     data = Dataset(ratings, geometry)
-    D = distances(data)
+    D = pairwise(data)
     for u in range(4):
         for v in range(4):
             assert D[u, v] == pytest.approx(direct(data, u, v), abs=1e-9 * 20)
@@ -179,22 +179,22 @@ def crowd():
 
 
 def test_one_thread_and_many(crowd):
-    D = distances(crowd, n_threads=1)
+    D = pairwise(crowd, n_threads=1)
     for n_threads in (2, 5, None):
-        np.testing.assert_array_equal(distances(crowd, n_threads=n_threads), D)
+        np.testing.assert_array_equal(pairwise(crowd, n_threads=n_threads), D)
 
 
 def test_blocks_and_pairs_one_by_one(crowd):
     data = crowd
-    D = distances(data)
+    D = pairwise(data)
     users, others = [50, 3, 21, 3], list(range(59, 20, -2))
     assert len(others) >= FEW
-    np.testing.assert_array_equal(distances(data, users, others), D[np.ix_(users, others)])
-    np.testing.assert_array_equal(distances(data, users, others[:4]), D[np.ix_(users, others[:4])])
-    np.testing.assert_array_equal(distances(data, users), D[users])
-    np.testing.assert_array_equal(distances(data, others=users), D[:, users])
+    np.testing.assert_array_equal(pairwise(data, "pmd", users, others), D[np.ix_(users, others)])
+    np.testing.assert_array_equal(pairwise(data, "pmd", users, others[:4]), D[np.ix_(users, others[:4])])
+    np.testing.assert_array_equal(pairwise(data, "pmd", users), D[users])
+    np.testing.assert_array_equal(pairwise(data, others=users), D[:, users])
     order = np.random.default_rng(0).permutation(60)
-    np.testing.assert_array_equal(distances(data, order, order), D[np.ix_(order, order)])
+    np.testing.assert_array_equal(pairwise(data, "pmd", order, order), D[np.ix_(order, order)])
     for u, v in [(0, 1), (50, 3), (20, 22), (59, 20)]:
         assert pmd(data, u, v).distance == D[u, v]
 
@@ -207,25 +207,26 @@ def test_distances_computed_on_demand(crowd):
         for budget in (2**20, 0)
     )
     assert lazy.geometry.grid is None
-    D = distances(dense)
-    np.testing.assert_array_equal(distances(lazy), D)
-    assert distances(lazy, [1], [2]) == D[1, 2] == pmd(lazy, 1, 2).distance
+    D = pairwise(dense)
+    np.testing.assert_array_equal(pairwise(lazy), D)
+    assert pairwise(lazy, "pmd", [1], [2]) == D[1, 2] == pmd(lazy, 1, 2).distance
 
 
 def test_float32(crowd):
-    D = distances(crowd, dtype=np.float32)
+    D = pairwise(crowd, dtype=np.float32)
     assert D.dtype == np.float32
-    np.testing.assert_array_equal(D, distances(crowd).astype(np.float32))
+    np.testing.assert_array_equal(D, pairwise(crowd).astype(np.float32))
     for dtype in (np.float16, int):
         with pytest.raises(InputError, match=names("float64", "float32")):
-            distances(crowd, dtype=dtype)
+            pairwise(crowd, dtype=dtype)
 
 
 def test_progress(crowd):
     for users, others, n in [(None, None, 60), ([1, 2, 3], None, 3), ([1], [2], 1)]:
         seen = []
-        distances(
+        pairwise(
             crowd,
+            "pmd",
             users,
             others,
             n_threads=2,
@@ -237,7 +238,7 @@ def test_progress(crowd):
 
 def test_users_without_a_distribution(crowd):
     data = crowd
-    D = distances(data)
+    D = pairwise(data)
     assert np.isnan(D[11]).all()
     assert np.isnan(D[:, 12]).all()
     assert np.isnan(D).sum() == 60**2 - 58**2
@@ -245,15 +246,15 @@ def test_users_without_a_distribution(crowd):
         pmd(data, 11, 0)
     with pytest.raises(UndefinedDistanceError, match=names(12)):
         pmd(data, 0, 12)
-    assert np.isnan(distances(data, [11], [12]))
-    assert distances(data, [], [1]).shape == (0, 1)
-    assert distances(data, [1], []).shape == (1, 0)
+    assert np.isnan(pairwise(data, "pmd", [11], [12]))
+    assert pairwise(data, "pmd", [], [1]).shape == (0, 1)
+    assert pairwise(data, "pmd", [1], []).shape == (1, 0)
 
 
 def test_users_with_equal_preferences(crowd):
     """The same ratings, or all of them doubled: the same distribution."""
     data = crowd
-    assert distances(data, [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
+    assert pairwise(data, "pmd", [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
     for v in (20, 21, 22):
         answer = pmd(data, 20, v)
         assert answer.distance == 0
@@ -267,10 +268,10 @@ def test_single_items():
     data = Dataset(ratings_of({"x": {"a": 5}, "y": {"b": 1}, "z": {"a": 0.5, "b": 1.5}}), geometry)
     a_to_b = geometry.block([0], [1]).item()
     assert pmd(data, "x", "y").distance == a_to_b
-    assert distances(data, ["x", "y"], ["z"]).tolist() == [[0.75 * a_to_b], [0.25 * a_to_b]]
+    assert pairwise(data, "pmd", ["x", "y"], ["z"]).tolist() == [[0.75 * a_to_b], [0.25 * a_to_b]]
     one = ItemGeometry.from_vectors(["a"], [[1]])
     data = Dataset(ratings_of({"x": {"a": 5}, "y": {"a": 1}}), one)
-    assert distances(data).tolist() == [[0, 0], [0, 0]]
+    assert pairwise(data).tolist() == [[0, 0], [0, 0]]
 
 
 def test_totals_near_the_limit():
@@ -283,7 +284,7 @@ def test_totals_near_the_limit():
     }
     geometry = ItemGeometry.from_distance(["a", "b", "c"], [[0, 2, 3], [2, 0, 1.5], [3, 1.5, 0]])
     data = Dataset(ratings_of(table), geometry)
-    D = distances(data)
+    D = pairwise(data)
     for u in table:
         for v in table:
             if u != v:
@@ -293,14 +294,14 @@ def test_totals_near_the_limit():
                 at = data.user_position(u), data.user_position(v)
                 assert D[at] == answer.distance == pytest.approx(direct(data, u, v), rel=1e-9)
                 unaware = data.with_geometry(replace(geometry, is_metric=None))
-                assert distances(unaware, [u], [v]) == D[at]
+                assert pairwise(unaware, "pmd", [u], [v]) == D[at]
 
 
 def test_64_bits_give_the_same_bits(crowd, monkeypatch):
     """What the 32-bit kernel gives up on is solved again."""
     data = crowd
     users = [0, 1, 11, 20, 21]
-    D = distances(data, users, users)
+    D = pairwise(data, "pmd", users, users)
     original = _pmd.distances_from
 
     def give_up(*arguments):
@@ -309,7 +310,7 @@ def test_64_bits_give_the_same_bits(crowd, monkeypatch):
         out[out > 0] = -1
 
     monkeypatch.setattr(_pmd, "distances_from", give_up)
-    np.testing.assert_array_equal(distances(data, users, users), D)
+    np.testing.assert_array_equal(pairwise(data, "pmd", users, users), D)
 
 
 def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
@@ -322,14 +323,14 @@ def test_a_stalled_kernel_gives_no_number(crowd, monkeypatch):
     with pytest.raises(NotOptimalError):
         pmd(crowd, 0, 1)
     with pytest.raises(NotOptimalError):
-        distances(crowd, [0], [1])
+        pairwise(crowd, "pmd", [0], [1])
 
 
 def test_items_that_the_geometry_lacks():
     geometry = ItemGeometry.from_similarity(FILMS[:4], np.array(SIMILARITY)[:4, :4])
     with pytest.warns(MissingItemsWarning):
         data = Dataset(ratings_of(TABLE_1A), geometry, missing="drop")
-    D = distances(data)
+    D = pairwise(data)
     assert np.isnan(D[5]).all()  # u6 had rated nothing else
     with pytest.raises(UndefinedDistanceError, match=names("'u6'")):
         pmd(data, "u6", "u1")
@@ -339,19 +340,19 @@ def test_items_that_the_geometry_lacks():
 
 def test_a_data_set_without_distances():
     data = Dataset(ratings_of(TABLE_1A))
-    for function in (lambda: pmd(data, "u1", "u2"), lambda: distances(data)):
+    for function in (lambda: pmd(data, "u1", "u2"), lambda: pairwise(data)):
         with pytest.raises(InputError, match=names("PMD")):
             function()
 
 
 def test_the_order_of_the_geometry_does_not_matter():
     ratings = ratings_of(TABLE_1A)
-    D = distances(Dataset(ratings, ItemGeometry.from_similarity(FILMS, SIMILARITY)))
+    D = pairwise(Dataset(ratings, ItemGeometry.from_similarity(FILMS, SIMILARITY)))
     order = [3, 0, 4, 2, 1]
     turned = ItemGeometry.from_similarity(
         [FILMS[k] for k in order], np.array(SIMILARITY)[np.ix_(order, order)]
     )
-    np.testing.assert_array_equal(distances(Dataset(ratings, turned)), D)
+    np.testing.assert_array_equal(pairwise(Dataset(ratings, turned)), D)
 
 
 @given(worlds())
@@ -393,7 +394,7 @@ def test_unknown_users(crowd):
     with pytest.raises(UnknownIdError, match=names(60)):
         pmd(crowd, 0, 60)
     with pytest.raises(UnknownIdError, match=names(77)):
-        distances(crowd, [0, 77])
+        pairwise(crowd, "pmd", [0, 77])
 
 
 def test_reduce_pair_and_gather():
@@ -432,7 +433,7 @@ def test_real_users(real_data):
     geometry = ItemGeometry.from_vectors(ratings.items, rng.random((ratings.n_items, 10)))
     data = Dataset(ratings, geometry)
     users = rng.choice(ratings.users, 12, replace=False)
-    D = distances(data, users, users)
+    D = pairwise(data, "pmd", users, users)
     assert (D == D.T).all()
     for a, b in [(0, 1), (2, 3), (4, 5)]:
         u, v = users[a].item(), users[b].item()

@@ -14,7 +14,7 @@ So values are compared where ours are defined, and Surprise must say 0 where our
 import numpy as np
 import pytest
 
-from prefmover import Dataset, Ratings, Scale, similarities
+from prefmover import Dataset, Ratings, Scale, pairwise
 from prefmover.data.file_options import FileOptions
 
 
@@ -32,9 +32,9 @@ def check(data):
     off = ~np.eye(ratings.n_users, dtype=bool)
     width = ratings.scale.highest - ratings.scale.lowest
     for ours, theirs in (
-        (similarities(data, "cos"), surprise.cosine),
-        (similarities(data, "pcc", convention="co-rated-means"), surprise.pearson),
-        (1 / (1 + similarities(data, "msd") * width**2), surprise.msd),
+        (pairwise(data, "cos"), surprise.cosine),
+        (pairwise(data, "pcc", convention="co-rated-means"), surprise.pearson),
+        (1 / (1 + pairwise(data, "msd") * width**2), surprise.msd),
     ):
         expected = theirs(ratings.n_users, raters, 1)
         defined = ~np.isnan(ours)

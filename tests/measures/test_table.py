@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from prefmover import Dataset, ItemGeometry, Ratings, Scale, nearest
 from prefmover.errors import InputError
-from prefmover.measures import MEASURES, Measure, find_measure, similarities, weight
+from prefmover.measures import MEASURES, Measure, find_measure, pairwise, unregister_measure, weight
 from tests.measures.conftest import small_worlds
 from tests.messages import names
 
@@ -45,7 +45,7 @@ def test_rows_are_complete(row):
 @settings(max_examples=40, deadline=None)
 def test_rows_tell_the_truth(row, case):
     data, rows = case
-    values = similarities(data, row, n_threads=1)
+    values = pairwise(data, row, n_threads=1)
     defined = values[~np.isnan(values)]
     assert (defined >= row.range[0] - 1e-9).all()
     assert (defined <= row.range[1] + 1e-9).all()
@@ -70,21 +70,21 @@ def test_the_asymmetric_ones_are():
     geometry = ItemGeometry.from_similarity(list("xyz"), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
     data = Dataset(ratings, geometry)
     for row in MEASURES.values():
-        values = similarities(data, row)
+        values = pairwise(data, row)
         assert (values[0, 1] == pytest.approx(values[1, 0], rel=1e-9, nan_ok=True)) == row.symmetric
 
     # Seen from user 1, a third of the items is shared; from user 2, all.
     def sig(x):
         return 1 / (1 + np.exp(-x))
 
-    husm = similarities(data, "husm")
+    husm = pairwise(data, "husm")
     assert husm[0, 1] / husm[1, 0] == pytest.approx(sig(1 / 3) / sig(1))
 
 
 def test_pmd_reaches_its_range():
     ratings = Ratings.from_arrays([1, 2], ["x", "y"], [5, 3])
     data = Dataset(ratings, ItemGeometry.from_vectors(["x", "y"], np.eye(2)))
-    assert similarities(data, "pmd")[0, 1] == pytest.approx(pi / 2, abs=1e-7)
+    assert pairwise(data, "pmd")[0, 1] == pytest.approx(pi / 2, abs=1e-7)
 
 
 def _agreement(u, v):
@@ -99,12 +99,12 @@ def test_measures_and_weights_are_pickled_and_copied():
     again = pickle.loads(pickle.dumps(own))
     assert (again.name, again.weight, again.symmetric) == ("agreement", "exponential(2)", True)
     data = Dataset(Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 2, 3]))
-    assert similarities(data, again).tolist() == [[2, 1], [1, 1]]
+    assert pairwise(data, again).tolist() == [[2, 1], [1, 1]]
     with pytest.raises(TypeError):
         again.conventions["mine"] = None
     matrix = Measure.from_matrix("table", [[1, 0.5], [0.25, 1]], ["a", "b"])
     for twin in (pickle.loads(pickle.dumps(matrix)), copy.deepcopy(matrix)):
-        assert similarities(data, twin).tolist() == [[1, 0.5], [0.25, 1]]
+        assert pairwise(data, twin).tolist() == [[1, 0.5], [0.25, 1]]
     for name in ("as-is", "one-minus", "cosine", "exponential(2.5)"):
         rule = pickle.loads(pickle.dumps(weight(name)))
         assert str(rule) == name
@@ -115,8 +115,8 @@ def test_measures_and_weights_are_pickled_and_copied():
 def test_rows_tell_whether_others_matter(row, big_world):
     data, _ = big_world
     two = data.with_ratings(data.ratings.take(users=[3, 7]))
-    alone = similarities(two, row, [3], [7])
-    assert (alone == pytest.approx(similarities(data, row, [3], [7]), rel=1e-12)) != row.uses_others
+    alone = pairwise(two, row, [3], [7])
+    assert (alone == pytest.approx(pairwise(data, row, [3], [7]), rel=1e-12)) != row.uses_others
 
 
 def test_only_exact_transports_are_searched_by_bounds():
@@ -139,3 +139,21 @@ def test_a_new_user_with_the_id_of_a_user_in_the_data():
     new = Ratings.from_arrays([2], [10], [1])
     common = Measure.from_function("common", lambda u, v: len(u.keys() & v.keys()))
     assert nearest(data, 2, measure=common, new=new).values.tolist() == [1, 0]
+
+
+def test_only_distances_that_are_zero_for_themselves_say_so(big_world):
+    data, _ = big_world
+    for row in MEASURES.values():
+        itself = np.diagonal(pairwise(data, row, range(10), range(10)))
+        assert row.is_zero_for_itself == (itself == 0).all()
+    for diagonal in (0.0, 0.3):
+        own = Measure.from_matrix("own", [[diagonal, 1], [1, 0]], ["a", "b"], larger_is_closer=False)
+        assert own.is_zero_for_itself == (diagonal == 0)
+    assert not Measure.from_function("gap", lambda u, v: 1.0, larger_is_closer=False).is_zero_for_itself
+
+
+def test_the_table_is_read_only():
+    with pytest.raises(TypeError):
+        MEASURES["mine"] = MEASURES["cos"]
+    with pytest.raises(InputError, match="cos"):
+        unregister_measure("cos")

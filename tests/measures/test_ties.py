@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefmover import Dataset, InputError, Ratings, Scale, nearest, similarities
+from prefmover import Dataset, InputError, Ratings, Scale, nearest, pairwise
 from prefmover.measures import _exact, ties
 from tests.measures.conftest import ROWS, SCALES, world
 from tests.messages import names
@@ -69,7 +69,7 @@ def exact_square(measure, convention, first, second, everything, scale):
 @pytest.mark.parametrize(("measure", "convention"), EXACT)
 def test_values_are_equal_exactly_if_the_rational_numbers_are(measure, convention, scale):
     data, rows = random_world(SCALES[scale], 40, 5, seed=3)
-    found = similarities(data, measure, convention=convention, n_threads=1)
+    found = pairwise(data, measure, convention=convention, n_threads=1)
     by_value = {}
     for u in range(40):
         for v in range(40):
@@ -108,7 +108,7 @@ def test_one_co_rated_item_is_one_or_minus_one(scale):
     rows = [{0: float(rng.choice(levels)), k + 1: float(rng.choice(levels))} for k in range(150)]
     data, _ = world(rows, 151, s)
     for measure in ("cos", "pcc"):
-        values = similarities(data, measure, n_threads=1)
+        values = pairwise(data, measure, n_threads=1)
         off = values[~np.eye(len(rows), dtype=bool)]
         assert set(off[~np.isnan(off)].tolist()) <= {-1.0, 1.0}
 
@@ -117,7 +117,7 @@ def test_one_co_rated_item_is_one_or_minus_one(scale):
 def test_twins_get_the_same_value_from_everybody(measure, convention):
     _, rows = random_world(SCALES["tenths"], 7, 6, seed=9)
     twins, _ = world([*rows, *rows], 6, SCALES["tenths"])
-    values = similarities(twins, measure, convention=convention, n_threads=1)
+    values = pairwise(twins, measure, convention=convention, n_threads=1)
     np.testing.assert_array_equal(values[:, :7], values[:, 7:])
 
 
@@ -157,8 +157,8 @@ def test_one_rating_elsewhere_does_not_change_a_pair(measure, convention):
     users, items, ratings = [1, 1, 1, 2, 2, 2], list("abcabc"), [1, 2, 3, 1, 2, 4]
     plain = Dataset(Ratings.from_arrays(users, items, ratings))
     outlier = Dataset(Ratings.from_arrays([*users, 3], [*items, "z"], [*ratings, 1e12]))
-    expected = similarities(plain, measure, [1], [2], convention=convention)
-    found = similarities(outlier, measure, [1], [2], convention=convention)
+    expected = pairwise(plain, measure, [1], [2], convention=convention)
+    found = pairwise(outlier, measure, [1], [2], convention=convention)
     assert found.item() == pytest.approx(expected.item(), rel=1e-12)
 
 
@@ -174,8 +174,8 @@ def test_the_largest_and_smallest_ratings_have_values(measure, convention, unit)
     rows = [{0: unit, 1: 2 * unit, 2: 4 * unit}, {0: 2 * unit, 1: unit}, {0: 3 * unit, 1: unit, 2: unit}]
     data, _ = world(rows, 3, Scale(unit, 4 * unit, 0))
     small, _ = world([{i: x / unit for i, x in row.items()} for row in rows], 3, Scale(1, 4, 0))
-    found = similarities(data, measure, convention=convention, n_threads=1)
+    found = pairwise(data, measure, convention=convention, n_threads=1)
     assert np.isfinite(found).all()
     if measure in ("cos", "pcc", "msd", "jmsd", "jaccard", "bcf", "n-bcf", "pmd"):
-        expected = similarities(small, measure, convention=convention, n_threads=1)
+        expected = pairwise(small, measure, convention=convention, n_threads=1)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

@@ -16,7 +16,7 @@ from prefmover.data.ids import as_ids
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
-from prefmover.measures import MEASURES, Measure, Weight, register_measure
+from prefmover.measures import Measure, Weight, register_measure, unregister_measure
 from prefmover.model import KNNRecommender, Recommender, storage
 from prefmover.model import folder as model_folder
 from tests.messages import names
@@ -254,7 +254,7 @@ def test_measures_and_weights_of_your_own(data, tmp_path):
         model.save(tmp_path / "m")
         assert list(KNNRecommender.load(tmp_path / "m").neighbors("u00")) == list(model.neighbors("u00"))
     finally:
-        del MEASURES[row.name]
+        unregister_measure(row.name)
     with pytest.raises(InputError, match=names("'agree'")):
         KNNRecommender.load(tmp_path / "m")
     mine = Recommender("jaccard", weight=Weight("mine", lambda x: x + 1)).fit(data)

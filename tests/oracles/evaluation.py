@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from prefmover.measures import find_measure, similarities, weight
+from prefmover.measures import find_measure, pairwise, weight
 
 
 def predictions(data, split, measure, k, *, convention=None, shrinkage=0.0):
     """Predict each test rating separately: the paper's formula over the k closest raters."""
     train = split.train
     row = find_measure(measure)
-    value = similarities(data, row, convention=convention, n_threads=1)
+    value = pairwise(data, row, convention=convention, n_threads=1)
     rule = weight(row.weight)
     users, items = train.rows().tolist(), train.matrix.indices.tolist()
     known = dict(zip(zip(users, items, strict=True), train.matrix.data.tolist(), strict=True))

@@ -7,7 +7,7 @@ from math import isnan
 import pytest
 
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import similarities
+from prefmover.measures import pairwise
 from prefmover.paper.table_1 import agreement, table_1
 
 TABLE = table_1()
@@ -56,7 +56,7 @@ def test_published_definitions(cell):
 
 def test_item_means_over_all_six_users_would_not_agree():
     data = TABLE.data()
-    values = [similarities(data, "husm", [u], [v]).item() for u, v in PAIRS]
+    values = [pairwise(data, "husm", [u], [v]).item() for u, v in PAIRS]
     assert values == pytest.approx([0.15827, 0.11922, 0.02853, 0.03151], abs=6e-6)
 
 
@@ -64,7 +64,7 @@ def test_exact_transport_on_one_minus_similarity():
     settings = TABLE.settings
     geometry = ItemGeometry.from_similarity(settings["items"], settings["similarity"]["rows"], "one-minus")
     data = TABLE.data().with_geometry(geometry)
-    values = [1 - similarities(data, "pmd", [u], [v]).item() for u, v in PAIRS]
+    values = [1 - pairwise(data, "pmd", [u], [v]).item() for u, v in PAIRS]
     assert values == pytest.approx([0.9, 0.65, 0.3, 0.8], abs=1e-6)
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from prefmover import datasets
 from prefmover.data.splits import random_split
-from prefmover.measures import Measure
-from prefmover.measures.pmd import distances
+from prefmover.measures import Measure, pairwise
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.model.recommender import PMD_WEIGHT
 from prefmover.predict import Centering, Covariance
@@ -19,7 +18,7 @@ def errors():
     third = cinema.ratings.take(users=np.arange(0, cinema.n_users, 3))
     split = random_split(third, 0.3, seed=0)
     train = cinema.with_ratings(split.train)
-    pmd = Measure.from_matrix("known", distances(train), train.ratings.users, larger_is_closer=False)
+    pmd = Measure.from_matrix("known", pairwise(train), train.ratings.users, larger_is_closer=False)
 
     def mae(values):
         return float(np.abs(np.clip(values, 1, 5) - split.ratings).mean())

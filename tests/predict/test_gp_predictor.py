@@ -7,7 +7,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import similarities
+from prefmover.measures import pairwise
 from prefmover.model import Recommender
 from prefmover.predict import Covariance
 from tests.predict.conftest import make_data
@@ -17,7 +17,7 @@ def test_user_kernel_is_the_weight(data):
     model = Recommender(weight="exponential(2)", covariance=Covariance(shrinkage=0)).fit(data)
     kernel = model.predictor_.regression.kernel
     K = kernel.features @ kernel.features.T
-    assert pytest.approx(np.exp(-2 * similarities(data)), abs=1e-4) == K
+    assert pytest.approx(np.exp(-2 * pairwise(data)), abs=1e-4) == K
 
 
 def test_users_with_few_ratings_count_less_as_neighbors(data):

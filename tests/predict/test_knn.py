@@ -6,7 +6,7 @@ import pytest
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.measures import MEASURES, Measure, similarities, weight
+from prefmover.measures import MEASURES, Measure, pairwise, weight
 from prefmover.model import KNNRecommender
 from prefmover.predict._knn import average
 from tests.messages import names
@@ -20,7 +20,7 @@ CENTERINGS = ["none", "mean", "z-score", "baseline"]
 @pytest.mark.parametrize("among", ["raters", "global"])
 def test_average_is_the_formula(data, measure, centering, among):
     row = MEASURES[measure]
-    values, ratings = similarities(data, row), data.ratings
+    values, ratings = pairwise(data, row), data.ratings
     parameters = {"centering": centering, "shrinkage": 0.5, "neighborhood": among}
     model = KNNRecommender(measure, 4, **parameters).fit(data)
     pairs = [(u, i) for u in range(data.n_users) for i in range(0, data.n_items, 5)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefmover.measures import MEASURES, similarities
+from prefmover.measures import MEASURES, pairwise
 from prefmover.measures.estimates import calibrate
 from prefmover.predict.similarity import UserSimilarity
 
@@ -13,7 +13,7 @@ from prefmover.predict.similarity import UserSimilarity
 @pytest.mark.parametrize("name", MEASURES)
 def test_values(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
-    expected = similarities(data, name)
+    expected = pairwise(data, name)
     everyone = np.arange(data.n_users)
     assert similarity.values(everyone[::2], everyone).tolist() == pytest.approx(expected[::2], nan_ok=True)
     rows = np.concatenate([rows for _, rows in similarity.blocks(everyone)])
@@ -30,7 +30,7 @@ def test_a_guest_is_one_more_user(data, name):
     fewer = data.with_ratings(data.ratings.take(users=np.arange(20)))
     guest = data.ratings.one_user("guest", *data.ratings.row(22))
     whole = data.with_ratings(fewer.ratings.stack(guest))
-    expected = similarities(whole, name, users=["guest"])[0]
+    expected = pairwise(whole, name, users=["guest"])[0]
     others = np.array([3, 0, 17])
     values, to_self = UserSimilarity(fewer, MEASURES[name]).guest_values(guest, others)
     assert values == pytest.approx(expected[others], nan_ok=True)
@@ -42,7 +42,7 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
     pmd, both = (UserSimilarity(data, MEASURES[name]) for name in ("pmd", "pmd-agreement"))
     calibration = calibrate(data)
     everyone = np.arange(data.n_users)
-    term = similarities(data, "pmd-agreement") - similarities(data, "pmd")
+    term = pairwise(data, "pmd-agreement") - pairwise(data, "pmd")
     estimates = [replace(one, calibration=calibration).estimates(everyone, everyone) for one in (pmd, both)]
     assert estimates[1] == pytest.approx(estimates[0] + term)
     guest = data.ratings.one_user("guest", *data.ratings.row(5))

@@ -247,11 +247,11 @@ def warm():
 
     from prefmover import datasets
     from prefmover.evaluation import run as runner  # noqa: F401
-    from prefmover.measures import similarities
+    from prefmover.measures import pairwise
     from prefmover.search import nearest
 
     nearest(small(), k=5, n_threads=1)
     data = datasets.load("cinema")
     with suppress(InputError):
-        similarities(data, "jaccard", data.ratings.users[:2], n_threads=1)
-        similarities(data, "cos", data.ratings.users[:2], n_threads=1)
+        pairwise(data, "jaccard", data.ratings.users[:2], n_threads=1)
+        pairwise(data, "cos", data.ratings.users[:2], n_threads=1)

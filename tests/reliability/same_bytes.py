@@ -19,8 +19,8 @@ from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.run import run_experiment
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import MEASURES, similarities
-from prefmover.measures.pmd import distances, pmd
+from prefmover.measures import MEASURES, estimated_distances, pairwise
+from prefmover.measures.pmd import pmd
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.report import write_report
 from prefmover.search import nearest, nearest_raters, within
@@ -33,7 +33,7 @@ def everywhere(n_threads):
     cinema = datasets.load("cinema")
     lazy = ItemGeometry.from_vectors(cinema.geometry.items, cinema.geometry.vectors, budget=0)
     for name, one in (("dense", cinema), ("on demand", Dataset(cinema.ratings, lazy))):
-        values, calibration = distances(one, method="calibrated", n_threads=n_threads)
+        values, calibration = estimated_distances(one, n_threads=n_threads)
         yield f"estimates, {name}", digest(values, calibration.coefficients)
     for name, table in (
         ("nearest", nearest(data, 7, n_threads=n_threads)),
@@ -41,10 +41,10 @@ def everywhere(n_threads):
         ("raters", nearest_raters(data, [3, 3, 4], [1, 2, 1], 9, n_threads=n_threads)),
     ):
         yield name, digest(table.indptr, table.neighbors, table.values)
-    yield "distances", digest(distances(data, n_threads=n_threads))
+    yield "distances", digest(pairwise(data, n_threads=n_threads))
     some = data.ratings.users[:40]
     for name in MEASURES:
-        yield name, digest(similarities(data, name, some, n_threads=n_threads))
+        yield name, digest(pairwise(data, name, some, n_threads=n_threads))
     yield "flows", digest(repr(pmd(data, 1, 2).flows))
     yield "cinema", digest(repr(cinema.ratings), cinema.ratings.matrix.data, cinema.geometry.grid)
     split = random_split(data.ratings, 0.8, 3)

@@ -14,9 +14,8 @@ from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
 from prefmover.execution import memory
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import find_measure, similarities
-from prefmover.measures.pairwise import value_blocks
-from prefmover.measures.pmd import distances
+from prefmover.measures import find_measure, pairwise
+from prefmover.measures.pairs import value_blocks
 from prefmover.model import Recommender
 from prefmover.predict import gaussian_process
 from prefmover.predict.item_kernel import LANDMARKS
@@ -38,14 +37,14 @@ def crowd():
 
 def test_distances_of_too_many_users(tight, crowd):
     with pytest.raises(InputError, match=names(400)):
-        distances(crowd, n_threads=1)
+        pairwise(crowd, n_threads=1)
     some = crowd.ratings.users[:20]
-    assert distances(crowd, some, some, n_threads=1).shape == (20, 20)
+    assert pairwise(crowd, "pmd", some, some, n_threads=1).shape == (20, 20)
 
 
 def test_a_measure_between_too_many_users(tight, crowd):
     with pytest.raises(InputError, match=names(400, 1, "prefmover.measures.value_blocks")):
-        similarities(crowd, "jaccard")
+        pairwise(crowd, "jaccard")
     everyone = np.arange(400)
     blocks = value_blocks(crowd, find_measure("jaccard"), None, everyone, everyone)
     assert sum(len(rows) for rows, _ in blocks) == 400

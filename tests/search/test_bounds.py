@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover import Dataset, ItemGeometry, Ratings
-from prefmover.measures.pmd import distances
+from prefmover.measures import pairwise
 from prefmover.search import NeighborIndex
 from prefmover.search import _bounds as bounds
 from prefmover.search import _cascade as cascade
@@ -26,7 +26,7 @@ def prepare(data, u):
     mine = slice(p.indptr[u], p.indptr[u + 1])
     items = p.indices[mine].astype(np.int32)
     query = lay_out(geometry, items, p.mass[mine], int(p.total[u]), u, np.inf, Scratches())
-    exact = distances(data, [data.ratings.users[u]])[0] / geometry.unit
+    exact = pairwise(data, "pmd", [data.ratings.users[u]])[0] / geometry.unit
     shard = index.shard(with_table=True, n_threads=1)
     s = Scratches().get(shard, geometry.n_items, items.size)
     return query, shard.candidates(), shard.compact(), s, exact

@@ -11,7 +11,8 @@ from prefmover import Dataset, ItemGeometry, Ratings, nearest
 from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
-from prefmover.measures.pmd import distances, distances_from
+from prefmover.measures import pairwise
+from prefmover.measures.pmd import distances_from
 from prefmover.search import NeighborIndex, candidates, shortlist
 from prefmover.search import _candidates as kernels
 from prefmover.search.candidates import Limits, candidate_search
@@ -56,7 +57,7 @@ def recall_of(found, exact):
 
 
 def test_every_distance_is_exact(crowd, found):
-    some = distances(crowd, range(100))
+    some = pairwise(crowd, "pmd", range(100))
     rows = np.repeat(np.arange(500), found.counts)
     assert (found.counts == K).all()
     assert np.array_equal(found.values[: 100 * K], some[rows[: 100 * K], found.neighbors[: 100 * K]])  # bits
@@ -114,7 +115,7 @@ def test_a_geometry_without_vectors_that_is_no_metric(crowd):
     data = Dataset(crowd.ratings, ItemGeometry.from_distance(crowd.geometry.items, D))
     assert data.geometry.is_metric is False
     some = nearest(data, K, method="candidates", recall=0.8, users=range(60))
-    everyone = distances(data, range(60))
+    everyone = pairwise(data, "pmd", range(60))
     rows = np.repeat(np.arange(60), some.counts)
     assert np.array_equal(some.values, everyone[rows, some.neighbors])
     assert some.recall.estimate > 0.8

@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.errors import InputError
-from prefmover.measures.pmd import distances
+from prefmover.measures import pairwise
 from prefmover.search import nearest, within
 
 
@@ -34,7 +34,7 @@ def test_rows_are_sorted_and_start_with_oneself(data):
 
 
 def test_neighbors_of_the_graph_are_those_of_the_matrix(data):
-    D = distances(data)
+    D = pairwise(data)
     dense = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(D)
     sparse = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(nearest(data, 6).to_graph())
     expected, _ = dense.kneighbors()
@@ -44,7 +44,7 @@ def test_neighbors_of_the_graph_are_those_of_the_matrix(data):
 
 def test_dbscan_of_a_radius_graph_is_that_of_the_matrix(data):
     eps = 0.45
-    expected = DBSCAN(eps=eps, min_samples=3, metric="precomputed").fit_predict(distances(data))
+    expected = DBSCAN(eps=eps, min_samples=3, metric="precomputed").fit_predict(pairwise(data))
     graph = within(data, eps).to_graph()
     found = DBSCAN(eps=eps, min_samples=3, metric="precomputed").fit_predict(graph)
     np.testing.assert_array_equal(found, expected)

@@ -10,7 +10,7 @@ import pytest
 
 from prefmover import Recommender
 from prefmover.errors import InputError
-from prefmover.measures import MEASURES, similarities
+from prefmover.measures import MEASURES, pairwise
 from prefmover.server.handlers.overview import get_model
 from prefmover.server.handlers.people import get_recommendations
 from prefmover.server.schemas.requests import RecommendationsFor
@@ -220,7 +220,7 @@ def same_measures(answer, data, u, v):
         r.name for r in MEASURES.values() if not r.extension
     ]
     for row in answer["measures"]:
-        value = similarities(data, row["name"], users=[u], others=[v])[0, 0]
+        value = pairwise(data, row["name"], users=[u], others=[v])[0, 0]
         assert row["value"] == (None if math.isnan(value) else value)
         assert (row["reason"] is None) == (row["value"] is not None)
 

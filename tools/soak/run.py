@@ -3,7 +3,8 @@
 import numpy as np
 
 from prefmover.errors import InputError, PrefmoverError
-from prefmover.measures.pmd import distances, pmd
+from prefmover.measures import pairwise
+from prefmover.measures.pmd import pmd
 from prefmover.ot import transport
 from prefmover.search import NeighborIndex
 from prefmover.search.exhaustive import exhaustive
@@ -49,7 +50,7 @@ def _users(rng, tally, largest):
     """Compute all distances of a small data set: POT's value for each, the proof for a few."""
     wide = rng.random() < 0.01
     data = random_data(rng, 8 if wide else 40, largest if wide else int(rng.integers(1, 30)))
-    computed = distances(data, n_threads=1)
+    computed = pairwise(data, n_threads=1)
     users, D = data.preferences, data.geometry.block()
     top = float(D.max()) or 1.0
     rows = [slice(a, b) for a, b in zip(users.indptr[:-1], users.indptr[1:], strict=True)]

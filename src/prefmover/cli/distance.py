@@ -80,12 +80,12 @@ def _value_or_reason(
 
 
 def _value(data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None) -> dict[str, Any]:
-    from prefmover.measures import similarities
+    from prefmover.measures import pairwise
     from prefmover.measures.pmd import pmd
 
     if row.name == "pmd" and row.searches_by_bounds(convention):  # exact PMD, which has a proof
         plan = pmd(data, *pair)
         bound = plan.transport.certificate.dual
         return {"measure": row.name, "distance": plan.distance, "lower_bound": bound}
-    values = similarities(data, row, pair[:1], pair[1:], convention=convention)
+    values = pairwise(data, row, pair[:1], pair[1:], convention=convention)
     return {"measure": row.name, row.value_name: float(values[0, 0])}

@@ -2,7 +2,7 @@
 
 ::
 
-    Dataset ─ Pairs ─ kernel(pairs) ─ rows(users) ─ similarities · value_blocks
+    Dataset ─ Pairs ─ kernel(pairs) ─ rows(users) ─ pairwise · value_blocks
                         (table.py)
     Dataset ─ UserPair ─ PairBreakdown, one pair in detail (breakdown.py)
 
@@ -12,23 +12,36 @@
 """
 
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown
-from prefmover.measures.pairwise import similarities, value_blocks
-from prefmover.measures.table import MEASURES, Convention, Measure, Style, find_measure, register_measure
+from prefmover.measures.estimates import EstimatedDistances, estimated_distances
+from prefmover.measures.pairs import value_blocks
+from prefmover.measures.table import (
+    MEASURES,
+    Convention,
+    Measure,
+    Style,
+    find_measure,
+    pairwise,
+    register_measure,
+    unregister_measure,
+)
 from prefmover.measures.weights import WEIGHTS, Weight, weight
 
 __all__ = [
     "MEASURES",
     "WEIGHTS",
     "Convention",
+    "EstimatedDistances",
     "Factor",
     "Flow",
     "Measure",
     "PairBreakdown",
     "Style",
     "Weight",
+    "estimated_distances",
     "find_measure",
+    "pairwise",
     "register_measure",
-    "similarities",
+    "unregister_measure",
     "value_blocks",
     "weight",
 ]

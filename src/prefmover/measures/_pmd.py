@@ -15,7 +15,9 @@ import numpy.typing as npt
 from prefmover.execution.jit import kernel
 from prefmover.measures._exact import quotient
 from prefmover.ot._dual import copy
-from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, Workspace, solve, workspace
+from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, STEPS, Workspace, solve, workspace
+
+__all__ = ["STEPS", "ItemCosts", "PairScratch", "UserMasses", "distances_from", "pair_scratch"]
 
 
 class UserMasses(NamedTuple):

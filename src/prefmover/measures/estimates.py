@@ -19,6 +19,7 @@ defines to the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,9 +29,10 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution.lazy import LazyModule
+from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distances_from
@@ -45,6 +47,7 @@ __all__ = [
     "estimate",
     "estimate_to_landmarks",
     "estimated_distances",
+    "estimates_at",
     "evaluate_polynomial",
     "fit_polynomial",
     "nearest_items",
@@ -142,9 +145,36 @@ class UserRows(NamedTuple):
 
 
 def estimated_distances(
+    data: Dataset,
+    users: Iterable[Any] | None = None,
+    others: Iterable[Any] | None = None,
+    *,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> EstimatedDistances:
+    """Return estimated PMD of ``users`` x ``others``, by id, at a hundredth of the cost of the exact values.
+
+    The estimates come with their error, measured on exact distances; see :mod:`prefmover.measures.estimates`.
+    None means all users. ``seed`` chooses the pairs that are solved exactly.
+
+    Examples
+    --------
+    >>> from prefmover import datasets
+    >>> about = estimated_distances(datasets.load("cinema"), ["ada-b"], ["ada-b", "olga-r", "lina-r"])
+    >>> about.values.round(1), about.calibration.mean_error < 0.02
+    (array([[0. , 0.7, 0.6]]), True)
+    """
+    check_dataset(data)
+    rows, columns = data.ratings.user_positions(users), data.ratings.user_positions(others)
+    what = f"estimated distances of {rows.size:,} x {columns.size:,} users"
+    require(8 * rows.size * columns.size, what, "ask for fewer users at a time")
+    return estimates_at(data, rows, columns, seed=seed, n_threads=n_threads)
+
+
+def estimates_at(
     data: Dataset, users: Ints, others: Ints, *, seed: int = 0, n_threads: int | None = None
 ) -> EstimatedDistances:
-    """Return estimated distances of users by position; see :func:`prefmover.measures.distances`."""
+    """Return :func:`estimated_distances` of users by position."""
     calibration, geometry = calibrate(data, seed=seed, n_threads=n_threads), data.require_geometry("PMD")
     rows = UserRows.take(data.preferences, geometry, users)
     columns = rows if np.array_equal(users, others) else UserRows.take(data.preferences, geometry, others)

@@ -25,8 +25,14 @@ from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
 from prefmover.measures.breakdown import Factor, PairTerms, UserPair
 from prefmover.measures.pairs import Pairs, Rows
-from prefmover.measures.pmd import distance_in_64_bits, distances_from, distribution, plan_flows, rows_by
-from prefmover.measures.space import Space
+from prefmover.measures.pmd import (
+    TransportSpace,
+    distance_in_64_bits,
+    distances_from,
+    distribution,
+    plan_flows,
+    rows_by,
+)
 from prefmover.ot.problem import TransportProblem
 from prefmover.ot.solve import solve
 
@@ -85,7 +91,7 @@ class PointGeometry:
         return out
 
 
-def opinion_space(data: Dataset) -> Space:
+def opinion_space(data: Dataset) -> TransportSpace:
     """Return the masses of PMD on the points (item, rating) that occur, and the distances of these points."""
     geometry, p, matrix = data.require_geometry("PMD-opinions"), data.preferences, data.ratings.matrix
     owner = np.repeat(np.arange(data.n_users), np.diff(p.indptr))
@@ -102,7 +108,7 @@ def opinion_space(data: Dataset) -> Space:
         shift += 1
     item, level = points // max(len(different), 1), points % max(len(different), 1)
     ground = PointGeometry(geometry, item, steps[level], shift)
-    return Space(Preferences(p.indptr, position.astype(p.indices.dtype), p.mass, p.total), ground)
+    return TransportSpace(Preferences(p.indptr, position.astype(p.indices.dtype), p.mass, p.total), ground)
 
 
 def _steps(ratings: Floats, data: Dataset) -> npt.NDArray[np.int32]:

@@ -9,35 +9,89 @@ A metric whenever d is one; defined for users who have rated no item in common.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Floats, Ints
 from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences, undefined_because
 from prefmover.dataset import Dataset, check_dataset
-from prefmover.errors import InputError, NotOptimalError, UndefinedDistanceError
+from prefmover.errors import NotOptimalError, UndefinedDistanceError
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
-from prefmover.measures.pairs import Pairs, Rows, compute
-from prefmover.measures.space import Ground, item_space
+from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
+from prefmover.ot.sinkhorn import sinkhorn
 from prefmover.ot.solve import Transport, solve
 
-if TYPE_CHECKING:
-    from prefmover.measures.estimates import EstimatedDistances
+__all__ = [
+    "GroundMetric",
+    "TransportSpace",
+    "UserTransport",
+    "item_space",
+    "pmd",
+    "pmd_breakdown",
+    "preference_mover",
+]
 
-__all__ = ["UserTransport", "distances", "pmd", "pmd_breakdown", "preference_mover"]
+_jit, _pmd = LazyModule("prefmover.execution.jit"), LazyModule("prefmover.measures._pmd")
 
 FEW = 20  # pairs for which a query-major layout does not pay
 TABLE_1_EPSILON = 0.05
+
+
+class GroundMetric(Protocol):
+    """Distances between points in whole units; :class:`~prefmover.items.geometry.ItemGeometry` is one.
+
+    PMD's points are the items; those of another measure may be items with their ratings. What solves, bounds
+    or searches a transport needs masses on points and distances between them, and nothing else.
+
+    Attributes
+    ----------
+    unit
+        The step of the grid of distances, which are at most 2²⁶ steps.
+    is_metric
+        Whether the triangle inequality holds; None if it is unknown.
+    grid
+        (n, n) int32 distances in units, or None if they are computed on demand.
+    n_items
+        The number of points.
+    """
+
+    @property
+    def unit(self) -> float: ...  # noqa: D102 - an attribute, described above
+
+    @property
+    def is_metric(self) -> bool | None: ...  # noqa: D102
+
+    @property
+    def grid(self) -> npt.NDArray[np.int32] | None: ...  # noqa: D102
+
+    @property
+    def n_items(self) -> int: ...  # noqa: D102
+
+    def units(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
+        """Return distances in units as an int32 array (rows, columns); None means all points."""
+
+
+class TransportSpace(NamedTuple):
+    """The masses of all users on points, and the distances of the points."""
+
+    preferences: Preferences
+    ground: GroundMetric
+
+
+def item_space(data: Dataset) -> TransportSpace:
+    """Return the space of PMD: the shares of the ratings on the items."""
+    return TransportSpace(data.preferences, data.require_geometry("PMD"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,89 +173,6 @@ def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
     return _pmd_at(data, data.ratings.user_position(u), data.ratings.user_position(v))
 
 
-@overload
-def distances(
-    data: Dataset,
-    users: Iterable[Any] | None = ...,
-    others: Iterable[Any] | None = ...,
-    *,
-    method: Literal["exact"] = ...,
-    n_threads: int | None = ...,
-    progress: Progress | None = ...,
-    dtype: npt.DTypeLike = ...,
-) -> npt.NDArray[Any]: ...
-
-
-@overload
-def distances(
-    data: Dataset,
-    users: Iterable[Any] | None = ...,
-    others: Iterable[Any] | None = ...,
-    *,
-    method: Literal["calibrated"],
-    n_threads: int | None = ...,
-) -> EstimatedDistances: ...
-
-
-def distances(
-    data: Dataset,
-    users: Iterable[Any] | None = None,
-    others: Iterable[Any] | None = None,
-    *,
-    method: Literal["exact", "calibrated"] = "exact",
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    dtype: npt.DTypeLike = np.float64,
-) -> npt.NDArray[Any] | EstimatedDistances:
-    """Return the distances of ``users`` x ``others``; NaN where a user has no positive rating.
-
-    Each exact distance is computed from integers. The result does not depend on the number of threads, the
-    order of the users, or which of the two comes first.
-
-    Parameters
-    ----------
-    users, others
-        User ids; None means all users. When the two are the same, each pair is solved once.
-    method
-        ``"exact"``, or ``"calibrated"`` for estimates that cost a hundredth
-        (:mod:`prefmover.measures.estimates`). These come with their error, measured on exact distances:
-        an :class:`~prefmover.measures.estimates.EstimatedDistances`.
-    n_threads, progress
-        As in :func:`~prefmover.measures.similarities`. Estimates report no progress.
-    dtype
-        float64, or float32 to halve the memory; estimates are float64.
-
-    Examples
-    --------
-    >>> from prefmover import datasets
-    >>> cinema = datasets.load("cinema")
-    >>> distances(cinema, ["ada-b"], ["ada-b", "olga-r", "lina-r"]).round(4)
-    array([[0.    , 0.6519, 0.6553]])
-    >>> about = distances(cinema, ["ada-b"], ["ada-b", "olga-r", "lina-r"], method="calibrated")
-    >>> about.values.round(1), about.calibration.mean_error < 0.02
-    (array([[0. , 0.7, 0.6]]), True)
-    """
-    if method not in ("exact", "calibrated"):
-        raise InputError(f'method is {method!r}; choose "exact" or "calibrated"')
-    check_dataset(data)
-    if np.dtype(dtype) not in (np.float64, np.float32):
-        raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
-    rows, columns = data.ratings.user_positions(users), data.ratings.user_positions(others)
-    what = f"all distances of {rows.size:,} x {columns.size:,} users"
-    remedy = "ask for fewer users at a time, or for the nearest of each (prefmover.nearest)"
-    require(rows.size * columns.size * np.dtype(dtype).itemsize, what, remedy)
-    if method == "calibrated":
-        from prefmover.measures.estimates import estimated_distances
-
-        if progress is not None or np.dtype(dtype) != np.float64:
-            raise InputError('progress and dtype are for method="exact"; leave them out')
-        return estimated_distances(data, rows, columns, n_threads=n_threads)
-    same = np.array_equal(rows, columns) and np.unique(rows).size == rows.size
-    pairs = Pairs(data, rows, columns, upper=same)
-    exact = preference_mover(pairs)
-    return compute(exact, pairs, task_rows=1, n_threads=n_threads, progress=progress, dtype=dtype)
-
-
 def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
     """PMD: the least cost of moving u's preferences onto v's over the items' distances.
 
@@ -256,12 +227,8 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
     return PairTerms(answer.distance, factors, answer.flows, certificate=answer.transport.certificate)
 
 
-def distances_from(everyone: Preferences, geometry: Ground, u: int, others: Ints) -> Floats:
+def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others: Ints) -> Floats:
     """Return the distances between the user at position u and those at positions ``others``."""
-    from prefmover.execution.jit import compiled_or_interpreted
-    from prefmover.measures import _pmd as kernels
-    from prefmover.ot._simplex import STEPS
-
     out = np.empty(others.size)
     if not others.size:
         return out
@@ -272,17 +239,18 @@ def distances_from(everyone: Preferences, geometry: Ground, u: int, others: Ints
     else:
         theirs = None if others.size >= FEW else everyone.indices[entries_of_rows(everyone.indptr, others)[1]]
         distance, columns = query_major(geometry, items, theirs), np.arange(items.size, dtype=items.dtype)
-    users = kernels.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
-    costs = kernels.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
-    compare = compiled_or_interpreted(kernels.distances_from, STEPS * longest * items.size * others.size)
-    compare(u, others, users, costs, kernels.pair_scratch(longest, items.size), out)
+    users = _pmd.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
+    costs = _pmd.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
+    steps = _pmd.STEPS * longest * items.size * others.size
+    compare = _jit.compiled_or_interpreted(_pmd.distances_from, steps)
+    compare(u, others, users, costs, _pmd.pair_scratch(longest, items.size), out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
         out[k] = distance_in_64_bits(everyone, everyone, geometry, u, int(others[k]))
     return out
 
 
 def query_major(
-    geometry: Ground, items: npt.NDArray[Any], needed: npt.NDArray[Any] | None
+    geometry: GroundMetric, items: npt.NDArray[Any], needed: npt.NDArray[Any] | None
 ) -> npt.NDArray[np.int32]:
     """Return the (n_items, len(items)) distances from every item to ``items``, contiguous.
 
@@ -295,15 +263,13 @@ def query_major(
         return np.ascontiguousarray(geometry.units(items, None).T)
     rows = np.unique(needed)
     require(8 * len(items) * len(rows), what, remedy)
-    out = np.zeros(
-        (geometry.n_items, len(items)), np.int32
-    )  # the system gives memory to the rows that are set
+    out = np.zeros((geometry.n_items, len(items)), np.int32)  # only rows that are set take memory
     out[rows] = geometry.units(rows, items)
     return out
 
 
 def distance_in_64_bits(
-    preferences_u: Preferences, preferences_v: Preferences, geometry: Ground, u: int, v: int
+    preferences_u: Preferences, preferences_v: Preferences, geometry: GroundMetric, u: int, v: int
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
     (i, p, total_p), (j, q, total_q) = distribution(preferences_u, u), distribution(preferences_v, v)
@@ -358,8 +324,6 @@ def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:
 
 
 def _entropic_cost(data: Dataset, u: int, v: int) -> float:
-    from prefmover.ot.sinkhorn import sinkhorn
-
     # In an order that the ratings decide, so that the value is symmetric and does not depend on positions.
     sides = [_positive_ratings(data, user) for user in (u, v)]
     (i, p), (j, q) = sorted(sides, key=lambda side: (side[0].tolist(), side[1].tolist()))

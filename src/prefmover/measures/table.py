@@ -6,27 +6,25 @@ function on two users' ratings
 ``measure=`` is taken, or call :func:`register_measure` to use it by name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from math import exp, inf, pi
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Progress
 from prefmover.data.ids import IdIndex, as_ids
+from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, close_names
 from prefmover.measures import agreement, corated, distribution, item_aware, opinions, overlap
 from prefmover.measures import pmd as mover
 from prefmover.measures.breakdown import Breakdown
-from prefmover.measures.pairs import Kernel, Pairs, Rows
-from prefmover.measures.space import Space, item_space
-
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
+from prefmover.measures.custom import FunctionKernel, MatrixKernel
+from prefmover.measures.pairs import Kernel, values
 
 PUBLISHED = "published"
 TABLE_1 = "table-1"
@@ -95,17 +93,19 @@ class Measure:
     search
         ``"cascade"`` if lower bounds let the search skip most pairs under the default convention,
         ``"exhaustive"`` if every pair is computed.
-    halves
+    fills_upper_triangle
         Whether the kernel can skip the lower half of a symmetric result (``pairs.upper``).
-    task_rows
+    rows_per_task
         Number of rows that a thread computes at a time.
+    is_zero_for_itself
+        Whether the value of a user and itself is 0.
     weight
         The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`. By
         default ``"as-is"`` for a similarity and ``"exponential(1)"`` for a distance.
     extension
         Whether it is an extension of this package, and not a measure of the paper. ``"all"`` measures are
         those of the paper.
-    space, term
+    space, extra_term
         For the search by bounds: a function from a data set to the space of its transports, and a kernel for
         what the measure adds to them.
     """
@@ -127,12 +127,13 @@ class Measure:
     uses_others: bool = False
     search: Literal["cascade", "exhaustive"] = "exhaustive"
     default: str = PUBLISHED
-    halves: bool = False
-    task_rows: int = 64
+    fills_upper_triangle: bool = False
+    rows_per_task: int = 64
+    is_zero_for_itself: bool = False
     weight: str = ""
     extension: bool = False
-    space: Callable[["Dataset"], Space] | None = None
-    term: Kernel | None = None
+    space: Callable[[Dataset], mover.TransportSpace] | None = None
+    extra_term: Kernel | None = None
 
     def __post_init__(self) -> None:
         """Check the name, and add the conventions and the weight that every measure has."""
@@ -158,11 +159,6 @@ class Measure:
     def value_name(self) -> Literal["distance", "similarity"]:
         """Whether a value is a ``"distance"`` or a ``"similarity"``."""
         return "similarity" if self.larger_is_closer else "distance"
-
-    @property
-    def is_zero_for_itself(self) -> bool:
-        """Whether the value of a user and itself is 0: so for all distances without a term."""
-        return not self.larger_is_closer and self.term is None
 
     def searches_by_bounds(self, convention: str | None = None) -> bool:
         """Whether the search can skip most pairs by lower bounds."""
@@ -217,16 +213,16 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover import Dataset, Ratings, similarities
+        >>> from prefmover import Dataset, Ratings, pairwise
         >>> def common(u, v):
         ...     return len(u.keys() & v.keys())
         >>> data = Dataset(Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 3, 3]))
-        >>> similarities(data, Measure.from_function("common", common, symmetric=True))
+        >>> pairwise(data, Measure.from_function("common", common, symmetric=True))
         array([[2., 1.],
                [1., 1.]])
         """
         return cls(
-            name, name, summary, _FunctionKernel(name, function), range=range,
+            name, name, summary, FunctionKernel(name, function), range=range,
             larger_is_closer=larger_is_closer, symmetric=symmetric, weight=weight or "",
         )  # fmt: skip
 
@@ -252,10 +248,10 @@ class Measure:
 
         Examples
         --------
-        >>> from prefmover import Dataset, Ratings, similarities
+        >>> from prefmover import Dataset, Ratings, pairwise
         >>> data = Dataset(Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3]))
         >>> friends = Measure.from_matrix("friends", [[1, 0.5], [0.25, 1]], users=["bob", "ann"])
-        >>> similarities(data, friends, users=["ann"])
+        >>> pairwise(data, friends, users=["ann"])
         array([[1.  , 0.25]])
         """
         values = np.asarray(matrix, dtype=np.float64)
@@ -275,10 +271,11 @@ class Measure:
             (float(np.nanmin(values)), float(np.nanmax(values))) if (values == values).any() else (-inf, inf)
         )
         symmetric = np.array_equal(values, values.T, equal_nan=True)
-        kernel = _MatrixKernel(name, values, IdIndex("user", ids))
+        kernel = MatrixKernel(name, values, IdIndex("user", ids))
+        is_zero = not larger_is_closer and not np.diagonal(values).any()
         return cls(
-            name, name, summary, kernel, range=ends,
-            larger_is_closer=larger_is_closer, symmetric=symmetric, weight=weight or "",
+            name, name, summary, kernel, range=ends, larger_is_closer=larger_is_closer,
+            symmetric=symmetric, weight=weight or "", is_zero_for_itself=is_zero,
         )  # fmt: skip
 
 
@@ -290,12 +287,19 @@ def register_measure(measure: Measure, *, replace: bool = False) -> Measure:
     >>> row = register_measure(Measure.from_function("common", lambda u, v: len(u.keys() & v.keys())))
     >>> find_measure("common") is row
     True
-    >>> del MEASURES["common"]
+    >>> unregister_measure("common")
     """
     if measure.name in MEASURES and not replace:
         raise InputError(f"measure {measure.name!r} exists already; use another name, or pass replace=True")
-    MEASURES[measure.name] = measure
+    _TABLE[measure.name] = measure
     return measure
+
+
+def unregister_measure(name: str) -> None:
+    """Remove a row that :func:`register_measure` added."""
+    if find_measure(name) in _ROWS:
+        raise InputError(f"measure {name!r} is part of prefmover; only your own can be removed")
+    del _TABLE[name]
 
 
 def find_measure(measure: str | Measure) -> Measure:
@@ -314,68 +318,66 @@ def find_measure(measure: str | Measure) -> Measure:
     return row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _FunctionKernel:
-    """The kernel of a function on two users' ratings; a class, since closures cannot be pickled."""
+def pairwise(
+    data: Dataset,
+    measure: str | Measure = "pmd",
+    users: Iterable[Any] | None = None,
+    others: Iterable[Any] | None = None,
+    *,
+    convention: str | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
+    """Return the values of a measure between ``users`` and ``others``.
 
-    name: str
-    function: Callable[[dict[Any, float], dict[Any, float]], float | None]
+    They are distances or similarities, as ``find_measure(measure).value_name`` says: PMD, PMD-agreement,
+    PMD-opinions and MSD are distances, where smaller is closer, and all others are similarities. A value does
+    not depend on the number of threads or the order of the users.
 
-    def __call__(self, pairs: Pairs) -> Rows:
-        ratings = pairs.ratings
+    Parameters
+    ----------
+    data
+        Item means and the rating scale are those of all its ratings.
+    measure
+        A name in :data:`~prefmover.measures.MEASURES`, in any case, or a
+        :class:`~prefmover.measures.Measure` of your own.
+    users, others
+        User ids; None means all users. If the two are the same, each pair is solved once where the
+        measure is symmetric.
+    convention
+        One of the measure's named conventions; by default that of its publication. ``"table-1"`` is the
+        reconstruction of the paper's Table 1, for every measure.
+    n_threads
+        Number of threads; None means all cores.
+    progress
+        Called with (users done, all users).
+    dtype
+        float64, or float32 to halve the memory.
 
-        def rows_of(users: Ints) -> list[tuple[Any, dict[Any, float]]]:
-            """Return ids and ratings; found by position, since a new user may have the id of another."""
-            rows = zip(ratings.users[users].tolist(), map(ratings.row, users.tolist()), strict=True)
-            return [
-                (u, dict(zip(ratings.items[items].tolist(), values.tolist(), strict=True)))
-                for u, (items, values) in rows
-            ]
+    Returns
+    -------
+    array of shape (len(users), len(others))
+        NaN where the measure is undefined. Such users are never neighbors.
 
-        others = rows_of(pairs.others)
-
-        def rows(users: Ints) -> Floats:
-            out = np.empty((len(users), len(others)))
-            for k, (u, row) in enumerate(rows_of(users)):
-                out[k] = [self._value(u, row, v, other) for v, other in others]
-            return out
-
-        return rows
-
-    def _value(self, u: Any, row: dict[Any, float], v: Any, other: dict[Any, float]) -> float:
-        if not row or not other:
-            return np.nan
-        try:
-            result = self.function(row, other)
-            number = np.nan if result is None else float(result)
-        except Exception as error:
-            error.add_note(f"in measure {self.name!r}, for users {u!r} and {v!r}")
-            raise
-        if number in (inf, -inf):
-            raise InputError(
-                f"measure {self.name!r} is infinite for users {u!r} and {v!r}; return None where undefined"
-            )
-        return number
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _MatrixKernel:
-    """The kernel of a matrix of values, over the users of an index."""
-
-    name: str
-    values: Floats
-    index: IdIndex
-
-    def __call__(self, pairs: Pairs) -> Rows:
-        columns = self._positions(pairs, pairs.others)
-        self._positions(pairs, pairs.users)  # an unknown user is an error before the work begins
-        return lambda users: self.values[np.ix_(self._positions(pairs, users), columns)]
-
-    def _positions(self, pairs: Pairs, users: Ints) -> Ints:
-        try:
-            return self.index.positions(pairs.ratings.users[users])
-        except InputError as error:
-            raise InputError(f"the matrix of measure {self.name!r} lacks a user: {error}") from None
+    Examples
+    --------
+    >>> from prefmover import Dataset, Ratings
+    >>> data = Dataset(Ratings.from_arrays(
+    ...     ["ann", "ann", "bob", "bob", "cid"], ["x", "y", "y", "z", "z"], [5, 3, 3, 1, 2]
+    ... ))
+    >>> pairwise(data, "jaccard").round(3)
+    array([[1.   , 0.333, 0.   ],
+           [0.333, 1.   , 0.5  ],
+           [0.   , 0.5  , 1.   ]])
+    >>> pairwise(data, "cos", users=["ann"])  # ann and cid have no item in common
+    array([[ 1.,  1., nan]])
+    """
+    check_dataset(data)
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
+    row, at = find_measure(measure), data.ratings.user_positions
+    return values(data, row, convention, at(users), at(others), n_threads, progress, dtype)
 
 
 def _bcf_conventions(normalized: bool) -> dict[str, Convention]:
@@ -413,7 +415,7 @@ _ROWS = [
     Measure(
         "cos", "COS", "The angle between the ratings of co-rated items.",
         corated.cosine, corated.cosine_breakdown, (0, 1), Style(SKY, "--", "s"), BREESE,
-        needs_overlap=True, halves=True,
+        needs_overlap=True, fills_upper_triangle=True,
     ),
     Measure(
         "pcc", "PCC", "The correlation of the ratings of co-rated items.",
@@ -424,17 +426,19 @@ _ROWS = [
                 "centered on the mean over the co-rated items", {"means": "co-rated"}
             ),
         },
-        needs_overlap=True, halves=True,
+        needs_overlap=True, fills_upper_triangle=True,
     ),
     Measure(
         "msd", "MSD", "The mean squared difference of the ratings of co-rated items.",
         corated.mean_squared_difference, corated.msd_breakdown, (0, 1), Style(GREEN, "--", "D"), SHARDANAND,
         {PUBLISHED: Convention("differences as a share of the scale")},
-        larger_is_closer=False, needs_overlap=True, halves=True, weight="one-minus",
+        larger_is_closer=False, needs_overlap=True, fills_upper_triangle=True, weight="one-minus",
+        is_zero_for_itself=True,
     ),
     Measure(
         "jaccard", "Jaccard", "The share of all items rated by either user that both rated.",
-        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), Style(PURPLE, "--", "v"), KOUTRIKA, halves=True,
+        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), Style(PURPLE, "--", "v"), KOUTRIKA,
+        fills_upper_triangle=True,
     ),
     Measure(
         "urp", "URP", "The similarity of the means and standard deviations of two users' ratings.",
@@ -443,7 +447,7 @@ _ROWS = [
     Measure(
         "jmsd", "JMSD", "Jaccard times 1 - MSD.",
         overlap.jaccard_msd, overlap.jmsd_breakdown, (0, 1), Style(BLUE, "--", "X"), BOBADILLA,
-        needs_overlap=True, halves=True,
+        needs_overlap=True, fills_upper_triangle=True,
     ),
     Measure(
         "nhsm", "NHSM", "Proximity, significance and singularity of co-rated ratings, times overlap and URP.",
@@ -452,7 +456,7 @@ _ROWS = [
             PUBLISHED: Convention("overlap n / (|I_u| |I_v|)", {"overlap": "product"}),
             TABLE_1: Convention("Jaccard as the overlap", {"overlap": "union"}),
         },
-        needs_overlap=True, halves=True, uses_others=True,
+        needs_overlap=True, fills_upper_triangle=True, uses_others=True,
     ),
     Measure(
         "bcf", "BCF", "Jaccard plus all pairs of ratings, weighted by item similarity.",
@@ -488,23 +492,29 @@ _ROWS = [
             ),
         },
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
-        search="cascade", halves=True, task_rows=1, space=item_space,
+        search="cascade", fills_upper_triangle=True, rows_per_task=1, space=mover.item_space,
+        is_zero_for_itself=True,
     ),
     Measure(
         "pmd-agreement", "PMD-agreement", "PMD plus disagreement on the items that both rated.",
         agreement.agreement, agreement.agreement_breakdown, (0, agreement.LARGEST), Style(PURPLE, "-", "D"),
         PREFMOVER,
         larger_is_closer=False, needs_geometry=True, weight="exponential(2)",
-        search="cascade", halves=True, task_rows=1, extension=True,
-        space=item_space, term=agreement.agreement_term,
+        search="cascade", fills_upper_triangle=True, rows_per_task=1, extension=True,
+        space=mover.item_space, extra_term=agreement.agreement_term,
     ),
     Measure(
         "pmd-opinions", "PMD-opinions", "PMD between items with their ratings: a fan is not a critic.",
         opinions.opinions, opinions.opinions_breakdown, (0, 5 * pi / 8), Style(GREEN, "-", "s"), PREFMOVER,
         larger_is_closer=False, metric=True, needs_geometry=True, weight="exponential(4)",
-        search="cascade", halves=True, task_rows=1, extension=True, space=opinions.opinion_space,
+        search="cascade", fills_upper_triangle=True, rows_per_task=1, extension=True,
+        space=opinions.opinion_space, is_zero_for_itself=True,
     ),
 ]  # fmt: skip
 
-MEASURES: dict[str, Measure] = {row.name: row for row in _ROWS}
-"""All measures by name: the paper's twelve in the order of its Table 1, then extensions, then your own."""
+_TABLE: dict[str, Measure] = {row.name: row for row in _ROWS}
+MEASURES: Mapping[str, Measure] = MappingProxyType(_TABLE)
+"""All measures by name: the paper's twelve in the order of its Table 1, then extensions, then your own.
+
+It cannot be changed; :func:`register_measure` and :func:`unregister_measure` add and remove your own.
+"""

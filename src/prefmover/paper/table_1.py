@@ -19,7 +19,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import MEASURES, similarities
+from prefmover.measures import MEASURES, pairwise
 
 __all__ = ["PRESETS", "Agreement", "Cell", "Table1", "agreement", "table_1"]
 
@@ -127,7 +127,7 @@ class Table1:
 def _compute(data: Dataset, measure: str, u: str, v: str) -> dict[str, float]:
     row = MEASURES[measure]
     values = {
-        preset: similarities(data, row, [u], [v], convention=preset, n_threads=1).item() for preset in PRESETS
+        preset: pairwise(data, row, [u], [v], convention=preset, n_threads=1).item() for preset in PRESETS
     }
     return values if row.larger_is_closer else {preset: 1.0 - value for preset, value in values.items()}
 

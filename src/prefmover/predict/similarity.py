@@ -26,10 +26,8 @@ from prefmover.measures.estimates import (
     estimate,
     estimate_to_landmarks,
 )
-from prefmover.measures.pairs import Pairs, compute
-from prefmover.measures.pairwise import value_blocks, values
-from prefmover.measures.pmd import distances_from
-from prefmover.measures.space import item_space
+from prefmover.measures.pairs import Pairs, compute, value_blocks, values
+from prefmover.measures.pmd import distances_from, item_space
 from prefmover.search import NeighborIndex
 from prefmover.search.nearest import nearest_positions, raters_positions
 from prefmover.search.result import NeighborPositions, SearchStats
@@ -159,9 +157,11 @@ class UserSimilarity:
         out = estimate(self.calibration, geometry, rows, columns, n_threads=self.n_threads, dtype=dtype)
         _, at, to = np.intersect1d(users, others, assume_unique=True, return_indices=True)
         out[at, to] = 0.0
-        if self.measure.term is not None:
+        if self.measure.extra_term is not None:
             pairs = Pairs(self.data, users, others)
-            out += compute(self.measure.term(pairs), pairs, task_rows=BLOCK_USERS, n_threads=self.n_threads)
+            out += compute(
+                self.measure.extra_term(pairs), pairs, rows_per_task=BLOCK_USERS, n_threads=self.n_threads
+            )
         return out
 
     def landmark_estimates(self, guest: Ratings, landmarks: Ints) -> tuple[Floats, float]:
@@ -169,7 +169,7 @@ class UserSimilarity:
         if self.calibration is None:
             return replace(self, data=self.landmark_data, fitted=None).guest_values(guest, landmarks)
         estimates = self._guest_estimates(self.calibration, guest, landmarks)[1]
-        if self.measure.term is None:
+        if self.measure.extra_term is None:
             return estimates, 0.0
         terms, itself = self._guest_terms(self.landmark_data, guest, landmarks)
         return estimates + terms, itself
@@ -193,7 +193,7 @@ class UserSimilarity:
             one, found = self._guest_estimates(self.calibration, guest, landmarks)
         if len(others):
             few = estimate(self.calibration, geometry, one, self._rows(others), n_threads=self.n_threads)[0]
-        if self.measure.term is not None:
+        if self.measure.extra_term is not None:
             found = found + self._terms(user, guest, landmarks)
             few = few + self._terms(user, guest, others) if len(others) else few
         return found, few
@@ -215,18 +215,18 @@ class UserSimilarity:
 
     def _terms(self, user: int, guest: Ratings | None, others: Ints) -> Floats:
         """Return the term that the measure adds to PMD, between a user, or a guest, and others."""
-        assert self.measure.term is not None
+        assert self.measure.extra_term is not None
         if guest is not None:
             return self._guest_terms(self.data, guest, others)[0]
         query = np.array([user])
-        return np.asarray(self.measure.term(Pairs(self.data, query, others))(query)[0])
+        return np.asarray(self.measure.extra_term(Pairs(self.data, query, others))(query)[0])
 
     def _guest_terms(self, data: Dataset, guest: Ratings, others: Ints) -> tuple[Floats, float]:
         """Return the term that the measure adds to PMD, between a guest and others, and the guest itself."""
-        assert self.measure.term is not None
+        assert self.measure.extra_term is not None
         whole = data.with_guests(_renamed(guest, data.ratings), others)
         query = np.array([len(others)])
-        row = self.measure.term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
+        row = self.measure.extra_term(Pairs(whole, query, np.arange(len(others) + 1)))(query)[0]
         return row[:-1], float(row[-1])
 
     def landmarks(self, landmarks: Ints) -> Landmarks:
@@ -258,8 +258,8 @@ class UserSimilarity:
         if self.measure.is_zero_for_itself:
             return np.zeros(len(users))
         parts = np.split(users, range(BLOCK_USERS, len(users), BLOCK_USERS))
-        if self.measure.term is not None:  # the transport from a user to itself costs nothing
-            term = self.measure.term
+        if self.measure.extra_term is not None:  # the transport from a user to itself costs nothing
+            term = self.measure.extra_term
             return np.concatenate([np.diagonal(term(Pairs(self.data, some, some))(some)) for some in parts])
         return np.concatenate([np.diagonal(self.values(some, some)) for some in parts])
 
@@ -267,7 +267,7 @@ class UserSimilarity:
         """Return the measure between a guest and ``others``, and between the guest and itself."""
         if self._has_pmd:
             distances = self._guest_distances(guest, others)
-            if self.measure.term is None:
+            if self.measure.extra_term is None:
                 return distances, 0.0
             terms, itself = self._guest_terms(self.data, guest, others)
             return distances + terms, itself

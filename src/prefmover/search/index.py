@@ -25,7 +25,7 @@ from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import trim_memory
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
-from prefmover.measures.space import Ground, item_space
+from prefmover.measures.pmd import GroundMetric, item_space
 from prefmover.search.distributed import search_blocks
 from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, Neighbors, SearchStats
@@ -188,7 +188,7 @@ class NeighborIndex:
             return Queries(self._shard.preferences, np.arange(self.data.n_users))
         return Queries(preferences(new), np.full(new.n_users, -1))
 
-    def _with_new_points(self, new: Ratings) -> tuple[Ground, Shard, Queries]:
+    def _with_new_points(self, new: Ratings) -> tuple[GroundMetric, Shard, Queries]:
         """Return the space of the users of the index and new ones, who may bring points of their own."""
         assert self.measure.space is not None
         p, ground = self.measure.space(self.data.with_guests(new))
@@ -198,11 +198,11 @@ class NeighborIndex:
 
     def _term_for(self, new: Ratings | None, rows: Ints) -> Callable[[int], Floats] | None:
         """Return a function from a query to what the measure adds to the transport with each user."""
-        if self.measure.term is None:
+        if self.measure.extra_term is None:
             return None
         data, first = (self.data, 0) if new is None else (self.data.with_guests(new), self.data.n_users)
         pairs = Pairs(data, rows + first, np.arange(self.data.n_users))
-        terms = self.measure.term(pairs)
+        terms = self.measure.extra_term(pairs)
         return lambda row: terms(np.array([row + first]))[0]
 
     def shard(self, with_table: bool, n_threads: int | None = None) -> Shard:

@@ -23,8 +23,7 @@ from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import resolve_threads, run, slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.pmd import distance_in_64_bits
-from prefmover.measures.space import Ground
+from prefmover.measures.pmd import GroundMetric, distance_in_64_bits
 from prefmover.search.result import NeighborPositions, SearchStats
 
 _bounds = LazyModule("prefmover.search._bounds")
@@ -226,7 +225,7 @@ class ShardSearch:
     """
 
     shard: Shard
-    geometry: Ground
+    geometry: GroundMetric
     queries: Queries
     lists_for: ListsFor
     solve_first: int
@@ -316,7 +315,7 @@ def _offset(progress: Progress | None, before: int, total: int) -> Progress | No
 
 
 def lay_out(
-    geometry: Ground,
+    geometry: GroundMetric,
     items: npt.NDArray[np.int32],
     mass: Ints,
     total: int,

@@ -34,7 +34,7 @@ from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.evaluation.baselines.simple_rankers import _cosines
 from prefmover.execution.memory import require
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import find_measure, similarities
+from prefmover.measures import find_measure, pairwise
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
 
 def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
     _geometry(data, "mean-vector")
-    return np.arccos(np.clip(similarities(data, mean_vector().measure, n_threads=n_threads), -1, 1))
+    return np.arccos(np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1))
 
 
 def _total_variation(data: Dataset, n_threads: int | None) -> Floats:

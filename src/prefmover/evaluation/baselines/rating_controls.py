@@ -36,7 +36,7 @@ from prefmover.dataset import Dataset
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
-from prefmover.measures.estimates import estimated_distances
+from prefmover.measures.estimates import estimates_at
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
@@ -95,7 +95,7 @@ def agreement(**parameters: Any) -> KNNRecommender:
 def estimated(measure: str, **parameters: Any) -> KNNRecommender:
     """Return the neighbor average of PMD or PMD-agreement with estimated distances instead of exact ones."""
     row = find_measure(measure)
-    kernel = partial(_estimates, term=row.term)
+    kernel = partial(_estimates, term=row.extra_term)
     return KNNRecommender(
         _measure(f"estimated:{row.name}", kernel, False, True), weight=row.weight, **parameters
     )
@@ -133,7 +133,7 @@ def _estimates(pairs: Pairs, term: Kernel | None) -> Rows:
     require(
         16 * n_users * n_others, f"estimated distances of {n_users:,} users", "leave out estimated:MEASURE"
     )
-    values = estimated_distances(pairs.data, pairs.users, pairs.others).values
+    values = estimates_at(pairs.data, pairs.users, pairs.others).values
     row_of = np.empty(pairs.data.n_users, np.int64)
     row_of[pairs.users] = np.arange(n_users)
     if term is None:

@@ -10,7 +10,7 @@ import numpy as np
 from prefmover.dataset import Dataset
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
-from prefmover.measures.pairwise import values
+from prefmover.measures.pairs import values
 from prefmover.server.schemas import explanations, requests
 from prefmover.server.served import ServedModel
 from prefmover.server.views.item_groups import groupings

@@ -9,7 +9,7 @@ import numpy as np
 from prefmover._typing import Floats, Progress
 from prefmover.data.ids import frozen
 from prefmover.dataset import Dataset
-from prefmover.measures.pairwise import values
+from prefmover.measures.pairs import values
 from prefmover.measures.table import Measure
 
 __all__ = ["Spread", "sample_spread"]
