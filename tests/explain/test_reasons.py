@@ -145,7 +145,7 @@ def test_lists_solve_nothing_where_distances_are_estimated(cinema, monkeypatch):
     guest = model.guest({"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 1})
     monkeypatch.setattr(similarity, "distances_from", None)
     monkeypatch.setattr(similarity, "values", None)
-    monkeypatch.setattr(similarity, "nearest_positions", None)
+    monkeypatch.setattr(similarity, "search_positions", None)
     for user in (guest, cinema.ratings.users.tolist()[0]):
         named = [part for one in model.recommend(user, 5) for part in one.why.neighbors]
         assert named

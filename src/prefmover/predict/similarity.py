@@ -29,7 +29,8 @@ from prefmover.measures.estimates import (
 from prefmover.measures.pairs import Pairs, compute, value_blocks, values
 from prefmover.measures.pmd import distances_from, item_space
 from prefmover.search import NeighborIndex
-from prefmover.search.nearest import nearest_positions, raters_positions
+from prefmover.search.nearest import search_positions
+from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = ["UserSimilarity"]
@@ -309,10 +310,18 @@ class UserSimilarity:
         self, users: Ints | None, k: int, guest: Ratings | None = None, progress: Progress | None = None
     ) -> NeighborPositions:
         """Return the k nearest users of each user, or of a guest."""
-        queries = users if guest is None else None
-        return nearest_positions(
-            self.data, self.measure, self.convention, queries, guest, k, self.n_threads, progress, self._index
-        )
+        if users is None or guest is not None:
+            users = (self.data.ratings if guest is None else guest).user_positions(None)
+        return self._search(users, None, guest, k, progress)
+
+    def _search(
+        self, users: Ints, items: Ints | None, guest: Ratings | None, k: int, progress: Progress | None
+    ) -> NeighborPositions:
+        request = Request(
+            self.data, self.measure, self.convention, users, items, guest, k,
+            n_threads=self.n_threads, progress=progress,
+        )  # fmt: skip
+        return search_positions(request, self._index)
 
     def nearest_to(self, user: int, k: int) -> tuple[Ints, Floats]:
         """Return the k nearest users of one user, and the values.
@@ -358,19 +367,8 @@ class UserSimilarity:
         """Return the k nearest among the raters of each item, of ``users`` or of a guest."""
         if not len(items):
             return NeighborPositions.empty(0)
-        queries, index = users if guest is None else np.zeros(len(items), np.int64), self._index
-        return raters_positions(
-            self.data,
-            self.measure,
-            self.convention,
-            queries,
-            items,
-            k,
-            guest,
-            self.n_threads,
-            progress,
-            index,
-        )
+        queries = users if guest is None else np.zeros(len(items), np.int64)
+        return self._search(queries, items, guest, k, progress)
 
 
 def _nothing_known() -> dict[str, Any]:

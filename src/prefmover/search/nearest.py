@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Ints, Progress
+from prefmover._typing import Progress
 from prefmover.data.ids import show
 from prefmover.data.mixture import mixture
 from prefmover.data.ratings import Ratings
@@ -99,7 +99,7 @@ def nearest(
                 n_threads=n_threads, progress=progress,
             )  # fmt: skip
         return request.result(lists, measured)
-    return request.result(_search(request, executor=executor, checkpoint=checkpoint))
+    return request.result(search_positions(request, executor=executor, checkpoint=checkpoint))
 
 
 def nearest_to_group(
@@ -140,10 +140,11 @@ def nearest_to_members(
     table = reduce(Ratings.stack, members)
     known = data.ratings.find_users(table.users)
     mixed = mixture(table, " and ".join(map(str, table.users.tolist())))
-    found = nearest_positions(
-        data, find_measure("pmd"), None, None, mixed, k + len(members), n_threads=n_threads
-    )
-    positions, values = found.row(0)
+    request = Request(
+        data, find_measure("pmd"), None, np.zeros(1, np.int64), new=mixed, k=k + len(members),
+        n_threads=n_threads,
+    )  # fmt: skip
+    positions, values = search_positions(request).row(0)
     others = ~np.isin(positions, known)
     users = data.ratings.users[positions[others][:k]]
     return NeighborList(mixed.users.tolist()[0], users, values[others][:k], "distance")
@@ -187,7 +188,7 @@ def within(
     request = Request.from_ids(
         data, users, measure, convention, new=new, radius=radius, n_threads=n_threads, progress=progress
     )
-    return request.result(_search(request))
+    return request.result(search_positions(request))
 
 
 def nearest_raters(
@@ -215,7 +216,7 @@ def nearest_raters(
     request = Request.from_ids(
         data, users, measure, convention, items=items, new=new, k=k, n_threads=n_threads, progress=progress
     )
-    return request.result(_search(request))
+    return request.result(search_positions(request))
 
 
 def _by_candidates(request: Request, method: str, recall: float | None, seed: int | None) -> bool:
@@ -251,50 +252,16 @@ def _by_candidates(request: Request, method: str, recall: float | None, seed: in
     return True
 
 
-def nearest_positions(
-    data: Dataset,
-    measure: Measure,
-    convention: str | None,
-    users: Ints | None,
-    new: Ratings | None,
-    k: int,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    index: NeighborIndex | None = None,
-) -> NeighborPositions:
-    """Return :func:`nearest` of queries by position: of the data's users, or of ``new``.
-
-    An index of the data saves preparing the data again.
-    """
-    queries = (data.ratings if new is None else new).user_positions(None) if users is None else users
-    request = Request(data, measure, convention, queries, None, new, k, None, n_threads, progress)
-    return _search(request, index)
-
-
-def raters_positions(
-    data: Dataset,
-    measure: Measure,
-    convention: str | None,
-    users: Ints,
-    items: Ints,
-    k: int,
-    new: Ratings | None = None,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    index: NeighborIndex | None = None,
-) -> NeighborPositions:
-    """Return :func:`nearest_raters` by position; users are those of ``new``, if there are new ones."""
-    request = Request(data, measure, convention, users, items, new, k, None, n_threads, progress)
-    return _search(request, index)
-
-
-def _search(
+def search_positions(
     request: Request,
     index: NeighborIndex | None = None,
     executor: str | Executor | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> NeighborPositions:
-    """Search by the cascade if the measure has bounds and it pays, else compute every pair."""
+    """Return lists by position: from the cascade if the measure has bounds and it pays, else from all pairs.
+
+    An index of the data saves preparing the data again.
+    """
     few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
     alone = executor is None and checkpoint is None
     if request.measure.searches_by_bounds(request.convention) and not (few and alone):
