@@ -139,7 +139,8 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
 
 def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
     _geometry(data, "mean-vector")
-    return np.arccos(np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1))
+    cosines: Floats = np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1)
+    return np.arccos(cosines)
 
 
 def _total_variation(data: Dataset, n_threads: int | None) -> Floats:
