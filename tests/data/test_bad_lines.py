@@ -10,7 +10,7 @@ import pytest
 
 from prefmover import Ratings
 from prefmover.data.file_options import FileOptions
-from prefmover.data.text import to_utf8
+from prefmover.data.raw_files import to_utf8
 from prefmover.errors import BadLinesWarning, InputError
 from tests.messages import names, unnamed
 

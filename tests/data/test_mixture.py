@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import prefmover as pm
-from prefmover.data.mixture import mixture
-from prefmover.data.preferences import preferences
+from prefmover.data.preferences import mixture, preferences
 from prefmover.errors import InputError
 from prefmover.search import nearest_to_group
 from tests.messages import names

@@ -23,10 +23,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from prefmover.data.bad_lines import BadLines
 from prefmover.data.ids import from_arrow
-from prefmover.data.origin import Origin
-from prefmover.data.text import to_utf8
+from prefmover.data.raw_files import BadLines, Origin, to_utf8
 from prefmover.errors import InputError
 
 __all__ = ["Delimited", "Kind", "Schema"]

@@ -48,7 +48,7 @@ class Scale:
 
     Implicit feedback has no scale that people chose from. There, the ends are the lowest and the highest
     strength in the data, the step is 0 (or 1 if all strengths are equal), and ``damping`` says how a count
-    becomes a strength (see :mod:`prefmover.data.feedback`).
+    becomes a strength (see :mod:`prefmover.data.build`).
 
     >>> Scale(0.5, 5.0, 0.5).middle
     2.75

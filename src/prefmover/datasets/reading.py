@@ -13,8 +13,8 @@ from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Delimited, Kind, Schema
 from prefmover.data.ids import from_arrow
-from prefmover.data.origin import Origin
 from prefmover.data.ratings import Ratings
+from prefmover.data.raw_files import Origin
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Counts, Source

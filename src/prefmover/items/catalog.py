@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Bools, Ids, Ints
+from prefmover.data.columns import find_column
 from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
-from prefmover.data.names import find_column
 from prefmover.errors import InputError, UnknownIdError, close_names
 
 __all__ = ["Catalog", "Names", "parse_year", "plain_text", "plain_title", "split_year"]

@@ -357,8 +357,8 @@ class BaseRecommender(Estimator, ABC):
         """Return the k users nearest to several people together, nearest first, without the members.
 
         The group, two or more ids or states of guests, is the mixture of its members' preferences
-        (:mod:`prefmover.data.mixture`). The measure must be PMD, which compares preferences; others compare
-        ratings, and a group has none.
+        (:mod:`prefmover.data.preferences`). The measure must be PMD, which compares preferences; others
+        compare ratings, and a group has none.
         """
         states = [self._state(one, known=True) for one in group_ids(group)]
         similarity = self._fitted().similarity

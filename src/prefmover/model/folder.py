@@ -41,7 +41,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from prefmover._typing import Ids
 from prefmover.data.ids import as_ids
-from prefmover.data.parquet import open_parquet, read_parquet
+from prefmover.data.raw_files import open_parquet, read_parquet
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog

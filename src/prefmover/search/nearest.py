@@ -10,7 +10,7 @@ import numpy as np
 
 from prefmover._typing import Progress
 from prefmover.data.ids import show
-from prefmover.data.mixture import mixture
+from prefmover.data.preferences import mixture
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, check_whole_number
@@ -112,7 +112,7 @@ def nearest_to_group(
     """Return the k users nearest to several users together, by PMD, exactly; the members are left out.
 
     The group is the mixture of its members' preferences, in which all count equally
-    (:mod:`prefmover.data.mixture`).
+    (:mod:`prefmover.data.preferences`).
 
     Parameters
     ----------
