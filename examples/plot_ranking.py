@@ -1,4 +1,4 @@
-"""Quality of lists over density: the default model, tuned peers and popularity.
+"""Quality of lists over density: the default model, tuned peers, and controls without a transport.
 
 Each record in docs/results/ranking is one method on one split. The picture shows nDCG@10 over the share of
 ratings used for training, as the mean over all splits of a share. docs/results/ranking.md has the protocol.
@@ -28,6 +28,7 @@ LINES = {  # method: label, color, dash, width
     "implicit:als": ("ALS (implicit), tuned", "#e08a4f", "-", 1.6),
     "item-knn": ("item-kNN, tuned", "#3b9ac4", "-", 1.6),
     "user-knn": ("user-kNN, tuned", "#7fc4bb", "-", 1.6),
+    "kernel:mean-vector": ("kernel ridge on mean item vectors, a control", "#5b8c3a", "--", 1.6),
     "liked-popularity": ("the most liked items", "#8a8a8a", "--", 1.6),
 }
 
