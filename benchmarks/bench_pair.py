@@ -3,7 +3,7 @@
 ``python benchmarks/bench_pair.py [--write]``: sizes 5 to 400 on random angles, then 2,000 random user pairs of
 MovieLens-100K and -1M (read from the folder that PREFMOVER_DATA names). One thread. Ours includes gathering
 the cost block and canceling common mass; POT's raw C++ entry gets blocks gathered beforehand. Last, users with 5
-to 15 ratings in bulk: one call of ``distances`` for all pairs, against POT pair by pair.
+to 15 ratings in bulk: one call of ``pairwise`` for all pairs, against POT pair by pair.
 """
 
 import time
@@ -71,7 +71,7 @@ def compare(data: Dataset, pairs: np.ndarray, emd2: bool) -> dict[str, float]:
 
 
 def bulk(data: Dataset, pairs: int) -> str:
-    """Compare one call of ``distances`` between users with 5 to 15 ratings (a tenth of the data) with POT."""
+    """Compare one call of ``pairwise`` between users with 5 to 15 ratings (a tenth of the data) with POT."""
     few = random_split(data.ratings, 0.1).train
     counts = np.diff(few.matrix.indptr)
     data = data.with_ratings(few.take(users=(counts >= 5) & (counts <= 15)))
@@ -111,7 +111,7 @@ def row(name: str, result: dict[str, float]) -> list[str]:
 
 
 def call(name: str) -> list[str]:
-    """Return the times of a loop of ``pmd`` next to ``distances`` of the same pairs; of the processor, one thread."""
+    """Return the times of a loop of ``pmd`` next to ``pairwise`` of the same pairs; of the processor, one thread."""
     data = dataset(name)
     chosen = np.random.default_rng(0).choice(data.ratings.users, 70, replace=False).tolist()
     users, others = chosen[:20], chosen[20:]
@@ -178,10 +178,10 @@ def main() -> None:
     ]
     names = [
         "data",
-        "`distances`, ms per pair",
+        "`pairwise`, ms per pair",
         "`pmd`, ms per call",
         "`pmd` with flows, ms",
-        "`pmd` / `distances`",
+        "`pmd` / `pairwise`",
     ]
     calls = table(names, [call(name) for name in options.datasets])
     publish("pair", "One exact distance", [table(head, rows), *text, "One call at a time:", calls], options)
