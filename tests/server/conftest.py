@@ -16,6 +16,8 @@ from prefmover.server.served import ServedModel
 from prefmover.server.service import Service
 from prefmover.server.settings import Settings
 
+NEAR = "/api/v1/neighbors"
+ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 HOSTILE = "<script>alert('film')</script>"
 
 
@@ -50,6 +52,24 @@ def model(data):
 @pytest.fixture(scope="session")
 def handlers(model):
     return ServedModel(model, "some of cinema")
+
+
+class Held(ServedModel):
+    """A model that waits until it is released before it answers questions."""
+
+    def __init__(self, like):
+        super().__init__(like.model, like.name)
+        self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
+
+    def person(self, asked):
+        self.begun.release()
+        assert self.go_on.wait(60)
+        return super().person(asked)
+
+
+def hold(handlers, **settings):
+    """Serve a held model that is not warmed up."""
+    return listening(Held(handlers), warm_up=lambda served, progress: None, **settings)
 
 
 def wait_until_ready(client):
@@ -95,16 +115,24 @@ def listening(source, *, wait=True, warm_up=warm_up, **settings):
 
 
 @pytest.fixture(scope="session")
-def live(handlers):
-    with listening(handlers) as client:
-        yield client
-
-
-@pytest.fixture(scope="session")
 def hasty(handlers):
     """A service that gives clients a second for their headers, and one for their body."""
     with listening(handlers, header_seconds=1.0, body_seconds=1.0) as client:
         yield client
+
+
+def get(client, path, **query):
+    """Return the JSON at an address."""
+    response = client.get(f"/api/v1/{path}", params=query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def ask(client, path, **body):
+    """Return the JSON that answers a question."""
+    response = client.post(f"/api/v1/{path}", json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 def is_problem(response, status):

@@ -12,24 +12,22 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefmover.server.middleware import CSP, OPENAPI
-from tests.server.conftest import HOSTILE, is_problem, listening
+from tests.server.conftest import HOSTILE, NEAR, ONE, is_problem, listening
 
-GUEST = "/api/v1/neighbors"
-ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 KIND = "Content-Type: application/json\r\n"
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(autouse=True)
-def _still_alive(live):
+def _still_alive(client):
     yield
-    assert live.get("/healthz").json() == {"status": "ok"}
-    assert live.post(GUEST, json=ONE).status_code == 200
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.post(NEAR, json=ONE).status_code == 200
 
 
-def raw(live, *parts, pause=0.0, read_for=60.0):
+def raw(client, *parts, pause=0.0, read_for=60.0):
     """Send bytes, and return all bytes received until the other side closes."""
-    with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
         connection.settimeout(read_for)
         received = b""
         try:
@@ -48,8 +46,8 @@ def status_of(received):
     return int(match[1]) if match else None
 
 
-def post_bytes(live, content, **headers):
-    return live.post(GUEST, content=content, headers={**JSON, **headers})
+def post_bytes(client, content, **headers):
+    return client.post(NEAR, content=content, headers={**JSON, **headers})
 
 
 @pytest.mark.parametrize(
@@ -65,20 +63,10 @@ def post_bytes(live, content, **headers):
         (b"[" * 100_000, "nested"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested"),
     ],
-    ids=[
-        "empty",
-        "cut off",
-        "bytes",
-        "NaN",
-        "Infinity",
-        "digits",
-        "keys",
-        "deep list",
-        "deep object",
-    ],
+    ids=["empty", "cut off", "bytes", "NaN", "Infinity", "digits", "keys", "deep list", "deep object"],
 )
-def test_malformed_json(live, content, named):
-    assert named in is_problem(post_bytes(live, content), 400)
+def test_malformed_json(client, content, named):
+    assert named in is_problem(post_bytes(client, content), 400)
 
 
 @pytest.mark.parametrize(
@@ -106,49 +94,49 @@ def test_malformed_json(live, content, named):
     ],
     ids=lambda value: json.dumps(value)[:40] if not isinstance(value, str) else value,
 )
-def test_wrong_bodies(live, body, named):
-    assert named in is_problem(post_bytes(live, json.dumps(body).encode()), 422).lower()
+def test_wrong_bodies(client, body, named):
+    assert named in is_problem(post_bytes(client, json.dumps(body).encode()), 422).lower()
 
 
-def test_a_number_beyond_all_floats(live):
+def test_a_number_beyond_all_floats(client):
     content = b'{"ratings": [{"item": "alien-1979", "rating": 1e999}]}'
-    assert "rating" in is_problem(post_bytes(live, content), 422)
+    assert "rating" in is_problem(post_bytes(client, content), 422)
 
 
-def test_an_unknown_item_is_named_and_escaped(live):
+def test_an_unknown_item_is_named_and_escaped(client):
     body = {"ratings": [{"item": "<img src=x onerror=alert(1)>", "rating": 5}]}
-    response = live.post(GUEST, json=body)
+    response = client.post(NEAR, json=body)
     assert "<img" in is_problem(response, 404)
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_film_called_script_is_sent_as_json(live):
-    response = live.get("/api/v1/items", params={"q": HOSTILE})
+def test_a_film_called_script_is_sent_as_json(client):
+    response = client.get("/api/v1/items", params={"q": HOSTILE})
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.json()["items"][0]["title"] == HOSTILE
 
 
-def test_too_large_with_a_length(live):
-    assert "1,048,576" in is_problem(post_bytes(live, b" " * (2**20 + 1)), 413)
+def test_too_large_with_a_length(client):
+    assert "1,048,576" in is_problem(post_bytes(client, b" " * (2**20 + 1)), 413)
 
 
-def test_too_large_in_chunks(live):
+def test_too_large_in_chunks(client):
     chunks = (b" " * 2**16 for _ in range(40))
-    assert "1,048,576" in is_problem(live.post(GUEST, content=chunks, headers=JSON), 413)
+    assert "1,048,576" in is_problem(client.post(NEAR, content=chunks, headers=JSON), 413)
 
 
-def test_too_large_is_refused_before_it_is_sent(live):
+def test_too_large_is_refused_before_it_is_sent(client):
     head = (
-        f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}"
+        f"POST {NEAR} HTTP/1.1\r\nHost: localhost\r\n{KIND}"
         "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"
     )
-    assert status_of(raw(live, head.encode())) == 413
+    assert status_of(raw(client, head.encode())) == 413
 
 
-def test_just_large_enough(live):
+def test_just_large_enough(client):
     body = json.dumps(ONE).encode()
-    assert post_bytes(live, body + b" " * (2**20 - len(body))).status_code == 200
+    assert post_bytes(client, body + b" " * (2**20 - len(body))).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -162,13 +150,13 @@ def test_just_large_enough(live):
     ],
     ids=str,
 )
-def test_other_content_types(live, headers):
-    is_problem(post_bytes(live, json.dumps(ONE).encode(), **headers), 415)
+def test_other_content_types(client, headers):
+    is_problem(post_bytes(client, json.dumps(ONE).encode(), **headers), 415)
 
 
-def test_json_with_a_charset_is_fine(live):
+def test_json_with_a_charset_is_fine(client):
     kind = {"Content-Type": 'application/json; charset="UTF-8"'}
-    assert post_bytes(live, json.dumps(ONE).encode(), **kind).status_code == 200
+    assert post_bytes(client, json.dumps(ONE).encode(), **kind).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -190,16 +178,16 @@ def test_json_with_a_charset_is_fine(live):
         "/api/v1/items/..%5c..%5capp.py/near",
     ],
 )
-def test_traversal(live, path):
-    received = raw(live, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+def test_traversal(client, path):
+    received = raw(client, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert status_of(received) == 404
     assert b"root:" not in received
     assert b"application/problem+json" in received
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"])
-def test_other_methods(live, method):
-    response = live.request(method, "/api/v1/users")
+def test_other_methods(client, method):
+    response = client.request(method, "/api/v1/users")
     assert response.headers["allow"] == "GET, HEAD"
     is_problem(response, 405)
 
@@ -207,22 +195,22 @@ def test_other_methods(live, method):
 @pytest.mark.parametrize(
     "path", ["/", "/docs", "/assets/main.js", "/healthz", "/readyz", "/metrics", "/api/v1/users", OPENAPI]
 )
-def test_head_is_get_without_the_body(live, path):
-    whole, head = live.get(path), live.head(path)
+def test_head_is_get_without_the_body(client, path):
+    whole, head = client.get(path), client.head(path)
     assert (head.status_code, head.content) == (200, b"")
     if path != "/metrics":
         same = ("content-length", "content-type", "etag", "content-encoding")
         assert [head.headers.get(name) for name in same] == [whole.headers.get(name) for name in same]
 
 
-def test_head_of_errors(live):
-    assert live.head("/api/v1/users/nobody").status_code == 404
-    refused = live.head(GUEST)
+def test_head_of_errors(client):
+    assert client.head("/api/v1/users/nobody").status_code == 404
+    refused = client.head(NEAR)
     assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
-def test_a_get_with_a_body(live):
-    is_problem(live.request("GET", "/api/v1/users", content=b"x"), 400)
+def test_a_get_with_a_body(client):
+    is_problem(client.request("GET", "/api/v1/users", content=b"x"), 400)
 
 
 @pytest.mark.parametrize(
@@ -240,12 +228,12 @@ def test_a_get_with_a_body(live):
         "limit=1&limit=2",
     ],
 )
-def test_wrong_parameters(live, query):
-    is_problem(live.get(f"/api/v1/users?{query}"), 422)
+def test_wrong_parameters(client, query):
+    is_problem(client.get(f"/api/v1/users?{query}"), 422)
 
 
-def test_too_many_items(live):
-    is_problem(live.post("/api/v1/predictions", json={**ONE, "items": ["x"] * 201}), 422)
+def test_too_many_items(client):
+    is_problem(client.post("/api/v1/predictions", json={**ONE, "items": ["x"] * 201}), 422)
 
 
 @pytest.mark.parametrize(
@@ -275,8 +263,8 @@ def test_too_many_items(live):
         "length",
     ],
 )
-def test_bytes_that_are_not_http(live, request_):
-    received = raw(live, request_)
+def test_bytes_that_are_not_http(client, request_):
+    received = raw(client, request_)
     assert 400 <= status_of(received) < 500
     assert b"application/problem+json" in received
 
@@ -305,24 +293,24 @@ def test_slow_headers_after_a_first_request(hasty, pause):
 
 @pytest.mark.slow
 def test_slow_body(hasty):
-    head = f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 1000\r\n\r\n"
+    head = f"POST {NEAR} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 1000\r\n\r\n"
     assert status_of(raw(hasty, head.encode(), b"{", b'"', pause=0.2)) == 408
 
 
-def test_a_client_that_hangs_up_in_its_body(live):
-    head = f"POST {GUEST} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 9\r\n\r\n"
-    with socket.create_connection((live.base_url.host, live.base_url.port)) as connection:
+def test_a_client_that_hangs_up_in_its_body(client):
+    head = f"POST {NEAR} HTTP/1.1\r\nHost: localhost\r\n{KIND}Content-Length: 9\r\n\r\n"
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
         connection.sendall(head.encode() + b"{")
-    assert live.post(GUEST, json=ONE).status_code == 200
+    assert client.post(NEAR, json=ONE).status_code == 200
 
 
-def test_many_slow_clients_do_not_keep_others_out(live):
-    address = (live.base_url.host, live.base_url.port)
+def test_many_slow_clients_do_not_keep_others_out(client):
+    address = (client.base_url.host, client.base_url.port)
     slow = [socket.create_connection(address) for _ in range(200)]
     try:
         for connection in slow:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
-        assert live.post(GUEST, json=ONE).status_code == 200
+        assert client.post(NEAR, json=ONE).status_code == 200
     finally:
         for connection in slow:
             connection.close()
@@ -332,19 +320,19 @@ def test_many_slow_clients_do_not_keep_others_out(live):
     "host",
     ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.2", "", "[::1]evil", "[::1]:80x"],
 )
-def test_other_hosts(live, host):
+def test_other_hosts(client, host):
     """A page of another site whose name resolves to loopback gets nothing."""
-    is_problem(live.get("/api/v1/users", headers={"Host": host}), 421)
+    is_problem(client.get("/api/v1/users", headers={"Host": host}), 421)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1:80", "[::1]:80", "[::1]"])
-def test_hosts_of_loopback(live, host):
-    assert live.get("/api/v1/users", headers={"Host": host}).status_code == 200
+def test_hosts_of_loopback(client, host):
+    assert client.get("/api/v1/users", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/docs", "/api/v1/users", "/api/v1/users/nobody", "/nothing"])
-def test_security_headers(live, path):
-    headers = live.get(path).headers
+def test_security_headers(client, path):
+    headers = client.get(path).headers
     assert headers["content-security-policy"] == CSP
     assert "unsafe" not in CSP
     assert headers["x-content-type-options"] == "nosniff"
@@ -391,12 +379,12 @@ def test_no_way_around_the_token(with_token):
 
 
 @pytest.mark.slow
-def test_a_crowd(live):
+def test_a_crowd(client):
     """More requests than the queue holds: some get 503, none waits forever, none fails."""
 
     def request(n):
         body = {"ratings": [{"item": "alien-1979", "rating": 1 + n % 9 / 2}], "k": 1 + n // 9}
-        return live.post(GUEST, json=body).status_code
+        return client.post(NEAR, json=body).status_code
 
     with ThreadPoolExecutor(50) as crowd:
         assert set(crowd.map(request, range(200))) <= {200, 503}

@@ -16,7 +16,7 @@ from prefmover.server.handlers.people import get_recommendations
 from prefmover.server.schemas.requests import RecommendationsFor
 from prefmover.server.served import ServedModel
 from tests.messages import unnamed
-from tests.server.conftest import HOSTILE, is_problem, small_data
+from tests.server.conftest import HOSTILE, ask, get, is_problem, small_data
 
 RATINGS = {"alien-1979": 5.0, "the-thing-1982": 4.5, "fargo-1996": 2.0, "amelie-2001": 3.0}
 
@@ -45,31 +45,8 @@ def without_groups(explanation):
     return {name: value for name, value in explanation.items() if name not in ("items", "nearer_than")}
 
 
-def get(client, path, **parameters):
-    response = client.get(f"/api/v1/{path}", params=parameters)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-def post(client, path, body):
-    response = client.post(f"/api/v1/{path}", json=body)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
 def as_json(content):
     return json.loads(json.dumps(content))
-
-
-def close(one, other):
-    """Compare JSON up to rounding: two ways to the same numbers."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-6)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(close, one, other))
-    return one == other
 
 
 def test_health(client):
@@ -79,11 +56,8 @@ def test_health(client):
 
 def test_model(client, data):
     answer, ratings = get(client, "model"), data.ratings
-    assert [answer[n] for n in ("n_users", "n_items", "n_ratings")] == [
-        ratings.n_users,
-        ratings.n_items,
-        ratings.n_ratings,
-    ]
+    for name in ("n_users", "n_items", "n_ratings"):
+        assert answer[name] == getattr(ratings, name)
     assert answer["scale"] == {"lowest": 1.0, "highest": 5.0, "step": 0.5}
     assert (answer["measure"], answer["value_name"]) == ("pmd", "distance")
     assert answer["geometry"] == data.geometry.name
@@ -151,7 +125,7 @@ def test_near_items(client, data):
 
 def test_neighbors(client, model, data, person):
     one, body = person
-    answer = post(client, "neighbors", body | {"k": 12})
+    answer = ask(client, "neighbors", **body, k=12)
     rated = RATINGS.keys() if "ratings" in body else data.ratings[one].keys()
     rows = [(row["user"], row["distance"], row["n_common"]) for row in answer["neighbors"]]
     assert rows == [
@@ -165,7 +139,7 @@ def test_neighbors(client, model, data, person):
 
 def test_recommendations(client, model, person):
     one, body = person
-    answer, library = post(client, "recommendations", body | {"n": 6}), model.recommend(one, 6)
+    answer, library = ask(client, "recommendations", **body, n=6), model.recommend(one, 6)
     assert answer["user"] == library.user
     for row, expected in zip(answer["recommendations"], library, strict=True):
         assert {key: row[key] for key in row if key != "why"} == expected.to_dict()
@@ -174,7 +148,7 @@ def test_recommendations(client, model, person):
 
 def test_predictions(client, model, person):
     items, (one, body) = ["heat-1995", "alien-1979", "casablanca-1942"], person
-    answer = post(client, "predictions", body | {"items": items})
+    answer = ask(client, "predictions", **body, items=items)
     fields = ("item", "rating", "baseline", "how", "clipped", "n_neighbors")
     rows = [[row[field] for field in fields] for row in answer["predictions"]]
     library = model.predict([(one, item) for item in items])
@@ -192,7 +166,7 @@ def test_predictions(client, model, person):
 def test_why(client, model, person, path, by, parts, total):
     one, body = person
     item = model.recommend(one, 1)[0].item
-    answer = post(client, f"{path}/why", body | {"item": item})
+    answer = ask(client, f"{path}/why", **body, item=item)
     assert answer == as_json(model.explain_recommendation(one, item, by=by).to_dict(20))
     terms = [term for name in parts for term in np.atleast_1d(answer[name])]
     assert math.isclose(sum(term["value"] for term in terms), answer[total], abs_tol=1e-9)
@@ -200,7 +174,7 @@ def test_why(client, model, person, path, by, parts, total):
 
 def test_two_users_explained(client, model, person, other):
     one, body = person
-    answer = post(client, "explanations", body | {"other": other})
+    answer = ask(client, "explanations", **body, other=other)
     assert without_groups(answer) == as_json(model.explain(one, other).to_dict())
     assert math.isclose(sum(flow["mass"] for flow in answer["flows"]), 1.0, rel_tol=1e-12)
     assert math.isclose(sum(flow["value"] for flow in answer["flows"]), answer["distance"], rel_tol=1e-12)
@@ -209,7 +183,7 @@ def test_two_users_explained(client, model, person, other):
 
 
 def test_a_user_and_the_same_user(client, user):
-    answer = post(client, "explanations", {"user": user, "other": user})
+    answer = ask(client, "explanations", user=user, other=user)
     assert answer["distance"] == 0
     assert sum(flow["share"] for flow in answer["flows"]) == 0
     assert math.isclose(answer["common_share"], 1.0)
@@ -226,11 +200,11 @@ def same_measures(answer, data, u, v):
 
 
 def test_all_measures(client, data, user, other):
-    same_measures(post(client, "comparison", {"user": user, "other": other}), data, user, other)
+    same_measures(ask(client, "comparison", user=user, other=other), data, user, other)
 
 
 def test_all_measures_of_a_user_and_the_same_user(client, user):
-    answer = post(client, "comparison", {"user": user, "other": user})
+    answer = ask(client, "comparison", user=user, other=user)
     assert next(row["value"] for row in answer["measures"] if row["name"] == "pmd") == 0
 
 
@@ -240,7 +214,7 @@ def test_all_measures_without_anything_in_common(client, data):
     assert items, "an item without ratings"
     user = ratings.users[0]
     body = {"ratings": [{"item": item, "rating": 4} for item in items], "other": user}
-    answer = post(client, "comparison", body)
+    answer = ask(client, "comparison", **body)
     assert answer["n_common"] == 0
     undefined = {row["name"]: row["reason"] for row in answer["measures"] if row["value"] is None}
     assert set(undefined) == {row.name for row in MEASURES.values() if row.needs_overlap}
@@ -251,7 +225,7 @@ def test_all_measures_without_anything_in_common(client, data):
 
 def test_the_order_of_a_guests_ratings_does_not_matter(client):
     turned = {"ratings": BODY["ratings"][::-1]}
-    assert post(client, "neighbors", BODY) == post(client, "neighbors", turned)
+    assert ask(client, "neighbors", **BODY) == ask(client, "neighbors", **turned)
 
 
 @pytest.mark.parametrize(
@@ -310,45 +284,28 @@ def test_an_item(client, data):
 
 
 def test_recommendations_for_several_users(client, user, other):
-    response = client.post("/api/v1/batch/recommendations", json={"users": [other, user], "n": 4})
-    assert response.status_code == 200, response.text
-    single = [post(client, "recommendations", {"user": one, "n": 4}) for one in (other, user)]
-    assert response.json() == {"users": single}
+    single = [ask(client, "recommendations", user=one, n=4) for one in (other, user)]
+    assert ask(client, "batch/recommendations", users=[other, user], n=4) == {"users": single}
 
 
-def test_recommendations_for_a_group(client, model, user, other):
-    for combine in ("mean", "least"):
-        body = {"users": [str(user), str(other)], "n": 3, "combine": combine}
-        found = client.post("/api/v1/group/recommendations", json=body).json()
-        expected = model.recommend_group([user, other], 3, combine=combine).to_dict()
-        assert [one["item"] for one in found["recommendations"]] == [
-            str(one["item"]) for one in expected["recommendations"]
-        ]
-        assert [one["reasons"] for one in found["recommendations"]] == [
-            one["reasons"] for one in expected["recommendations"]
-        ]
-        assert [member["user"] for member in found["recommendations"][0]["members"]] == [
-            str(user),
-            str(other),
-        ]
-    for users, status in (([str(user), "nobody"], 404), ([str(user)], 422), ([str(user)] * 2, 422)):
-        answer = client.post("/api/v1/group/recommendations", json={"users": users})
-        assert answer.status_code == status
+@pytest.mark.parametrize("combine", ["mean", "least"])
+def test_recommendations_for_a_group(client, model, user, other, combine):
+    found = ask(client, "group/recommendations", users=[user, other], n=3, combine=combine)
+    assert found == as_json(model.recommend_group([user, other], 3, combine=combine).to_dict())
 
 
-def test_neighbors_of_a_group(client, model, user, other):
-    found = client.post("/api/v1/group/neighbors", json={"users": [str(user), str(other)], "k": 4})
-    if model.predictor_.similarity.measure.name != "pmd":
-        is_problem(found, 422)
-        return
+@pytest.mark.parametrize("path", ["group/recommendations", "group/neighbors"])
+def test_groups_have_several_users(client, user, path):
+    for users, status in (([user, "nobody"], 404), ([user], 422), ([user] * 2, 422)):
+        is_problem(client.post(f"/api/v1/{path}", json={"users": users}), status)
+
+
+def test_neighbors_of_a_group(client, model, data, user, other):
+    found = ask(client, "group/neighbors", users=[user, other], k=4)["neighbors"]
     near = model.group_neighbors([user, other], 4)
-    assert [(one["user"], one["distance"]) for one in found.json()["neighbors"]] == [
-        (str(one.user), one.value) for one in near
-    ]
-    ratings = model.data_.ratings
-    first, both = ratings[near[0].user], ratings[user].keys() | ratings[other].keys()
-    assert found.json()["neighbors"][0]["n_common"] == len(first.keys() & both)
-    assert client.post("/api/v1/group/neighbors", json={"users": [str(user)] * 2}).status_code == 422
+    assert [(one["user"], one["distance"]) for one in found] == [(one.user, one.value) for one in near]
+    both = data.ratings[user].keys() | data.ratings[other].keys()
+    assert found[0]["n_common"] == len(data.ratings[near[0].user].keys() & both)
 
 
 def test_one_unknown_user_of_several(client, user):
@@ -410,14 +367,12 @@ def test_choices_of_recommendations(client, model, user):
         **options,
     )
     sent = {"where": where, "items": some, "exclude": some[:3], **options}
-    answer = post(client, "recommendations", {"user": user, **sent})
+    answer = ask(client, "recommendations", user=user, **sent)
     assert [one["item"] for one in answer["recommendations"]] == [one.item for one in expected]
     assert [one["n_ratings"] for one in answer["recommendations"]] == [one.n_ratings for one in expected]
-    assert post(client, "batch/recommendations", {"users": [user], **sent})["users"][0] == answer
+    assert ask(client, "batch/recommendations", users=[user], **sent)["users"][0] == answer
     seen = model.recommend(model.guest(RATINGS), 3, items=list(RATINGS), seen=True, by="rating")
-    answer = post(
-        client, "recommendations", {**BODY, "items": list(RATINGS), "seen": True, "by": "rating", "n": 3}
-    )
+    answer = ask(client, "recommendations", **BODY, items=list(RATINGS), seen=True, by="rating", n=3)
     assert [one["item"] for one in answer["recommendations"]] == [one.item for one in seen]
 
 

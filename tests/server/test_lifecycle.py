@@ -8,30 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 from prefmover.errors import InputError
-from prefmover.server.served import ServedModel
 from tests.messages import unnamed
-from tests.server.conftest import is_problem, listening, wait_until_ready
+from tests.server.conftest import hold, is_problem, listening, wait_until_ready
 
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 NOTICE = 61.0  # ended by the test that has one
-
-
-class Held(ServedModel):
-    """A model that waits until it is released before it answers questions."""
-
-    def __init__(self, like):
-        super().__init__(like.model, like.name)
-        self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
-
-    def person(self, asked):
-        self.begun.release()
-        assert self.go_on.wait(SECONDS)
-        return super().person(asked)
-
-
-def hold(handlers, **settings):
-    """Serve a held model that is not warmed up."""
-    return listening(Held(handlers), warm_up=lambda served, progress: None, **settings)
 
 
 def near(client, k):

@@ -12,15 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefmover.server.served import ServedModel
-from tests.server.conftest import is_problem, listening
+from tests.server.conftest import NEAR, ONE, is_problem, listening
 
-GUEST = "/api/v1/neighbors"
-ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 HUGE = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
 
 
-SLOW = HUGE.replace("1000000000", "900").join([f"POST {GUEST} HTTP/1.1\r\n", "{"]).encode()
+SLOW = HUGE.replace("1000000000", "900").join([f"POST {NEAR} HTTP/1.1\r\n", "{"]).encode()
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +91,7 @@ UNREAD = {
     "PUT /": b"405",
     "GET /api/v1/users": b"400",
     "HEAD /healthz": b"400",
-    f"POST {GUEST}": b"413",
+    f"POST {NEAR}": b"413",
 }
 
 
@@ -119,7 +117,7 @@ def test_a_body_that_nobody_reads_ends_with_the_response(small):
 
 def test_before_any_token(handlers):
     with listening(handlers, token="a-token-of-some-length", connections=20) as client:
-        some = attack(client, 30, send=f"POST {GUEST} HTTP/1.1\r\n{HUGE}x".encode())
+        some = attack(client, 30, send=f"POST {NEAR} HTTP/1.1\r\n{HUGE}x".encode())
         try:
             answers = [received(one) for one in some]
             assert {answer.split()[1] for answer in answers if answer} <= {b"401", b"503"}
@@ -167,7 +165,7 @@ def test_one_address_has_its_own_limit(small, send):
 def test_several_addresses_do_not_keep_another_one_out(small):
     some = [one for k in (2, 3, 4) for one in attack(small, 15, f"127.0.0.{k}")]
     try:
-        assert small.post(GUEST, json=ONE).status_code == 200
+        assert small.post(NEAR, json=ONE).status_code == 200
         until(lambda: open_connections(small) <= 41)
     finally:
         close(*some)
@@ -181,7 +179,7 @@ def test_slow_bodies_fill_the_limit_of_their_address_only(handlers):
             until(lambda: sum(one.worth() == 3 for one in connections(client)) == 5)
             some += attack(client, 1)
             assert received(some[-1]).split()[1] == b"503"
-            assert client.post(GUEST, json=ONE).status_code == 200
+            assert client.post(NEAR, json=ONE).status_code == 200
         finally:
             close(*some)
 
@@ -258,8 +256,8 @@ def test_large_guests_do_not_keep_others_waiting(handlers, data):
         crowd = [pool.submit(large, n) for n in range(16)]
         until(lambda: client.server.service.workers["large"].active >= 11)
         assert client.get("/api/v1/items?q=heat").status_code == 200
-        assert client.post(GUEST, json={"user": "ada-b", "k": 3}).status_code == 200
-        assert client.post(GUEST, json=ONE).status_code == 200
+        assert client.post(NEAR, json={"user": "ada-b", "k": 3}).status_code == 200
+        assert client.post(NEAR, json=ONE).status_code == 200
         assert client.server.service.workers["large"].running == 1
         slow.go_on.set()
         answers = [one.result(60) for one in crowd]
@@ -286,5 +284,5 @@ def test_clients_behind_a_proxy_are_told_apart(handlers):
         lane.run = spy
         for k, addresses in enumerate(forwarded, 1):
             headers = {"X-Forwarded-For": addresses}
-            assert client.post(GUEST, json={"user": "ada-b", "k": k}, headers=headers).status_code == 200
+            assert client.post(NEAR, json={"user": "ada-b", "k": k}, headers=headers).status_code == 200
     assert seen == ["203.0.113.7", "203.0.113.8", "2001:db8:1:2::/64", "127.0.0.1"]

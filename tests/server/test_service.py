@@ -20,35 +20,17 @@ from prefmover.server.app import read_assets
 from prefmover.server.served import ServedModel
 from prefmover.server.service import ENTRY_BYTES, Service
 from prefmover.server.settings import Settings
-from tests.server.conftest import is_problem, listening, small_data
+from tests.server.conftest import NEAR, ONE, ask, hold, is_problem, listening, small_data
 
 USER = "ada-b"
-ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
-
-
-class Held(ServedModel):
-    """A model that waits to be released before it answers questions."""
-
-    def __init__(self, like):
-        super().__init__(like.model, like.name)
-        self.go_on, self.begun = threading.Event(), threading.Semaphore(0)
-        self.go_on.set()
-
-    def person(self, asked):
-        self.begun.release()
-        assert self.go_on.wait(60)
-        return super().person(asked)
 
 
 @pytest.fixture(scope="module")
 def held(handlers):
-    held = Held(handlers)
-    with listening(held, n_threads=1, queue=1, seconds=60) as client:
+    with hold(handlers, n_threads=1, queue=1, seconds=60) as client:
+        held = client.server.service.served
         yield held, client
         held.go_on.set()
-
-
-NEAR = "/api/v1/neighbors"
 
 
 def near(client, k):
@@ -106,11 +88,9 @@ def test_a_client_that_hangs_up_is_dropped(held):
 
 
 def test_the_time_limit(handlers):
-    held = Held(handlers)
-    with listening(held, n_threads=1, seconds=0.2) as client:
-        held.go_on.clear()
+    with hold(handlers, n_threads=1, seconds=0.2) as client:
         response = near(client, 3)
-        held.go_on.set()
+        client.server.service.served.go_on.set()
         is_problem(response, 503)
         assert "retry-after" in response.headers
 
@@ -330,27 +310,24 @@ def test_a_measure_without_geometry(data):
     model = KNNRecommender.paper("cos", k=10, n_threads=1).fit(Dataset(data.ratings, items=data.items))
     user, other = data.ratings.users[:2].tolist()
     with listening(ServedModel(model)) as client:
-
-        def ask(path, **body):
-            response = client.post(f"/api/v1/{path}", json=body)
-            assert response.status_code == 200, response.text
-            return response.json()
-
         assert client.get("/api/v1/model").json()["value_name"] == "similarity"
-        near = ask("neighbors", user=user)["neighbors"]
+        near = ask(client, "neighbors", user=user)["neighbors"]
         library = model.neighbors(user, 10)
         assert [(n["user"], n["similarity"]) for n in near] == [(n.user, n.similarity) for n in library]
         assert all("distance" not in n for n in near)
-        top, library = ask("recommendations", user=user, n=3)["recommendations"], model.recommend(user, 3)
+        top, library = (
+            ask(client, "recommendations", user=user, n=3)["recommendations"],
+            model.recommend(user, 3),
+        )
         assert [(row["item"], row["rating"]) for row in top] == [(one.item, one.rating) for one in library]
         assert [row["reasons"] for row in top] == [list(one.reasons) for one in library]
         assert all("similarity" in part for row in top for part in row["why"]["neighbors"])
         ratings = {"alien-1979": 5.0, "heat-1995": 2.0}
         given = [{"item": item, "rating": r} for item, r in ratings.items()]
-        top = ask("recommendations", ratings=given, n=3)["recommendations"]
+        top = ask(client, "recommendations", ratings=given, n=3)["recommendations"]
         library = model.recommend(model.guest(ratings), 3)
         assert [(row["item"], row["rating"]) for row in top] == [(one.item, one.rating) for one in library]
-        why = ask("explanations", user=user, other=near[0]["user"])
+        why = ask(client, "explanations", user=user, other=near[0]["user"])
         assert why["similarity"] == near[0]["similarity"]
         assert why["certificate"] is None
         assert all(flow["mass"] is None for flow in why["flows"])
@@ -358,5 +335,5 @@ def test_a_measure_without_geometry(data):
         while (drawn := client.get("/api/v1/map/items")).status_code == 202:
             time.sleep(0.01)
         is_problem(drawn, 422)
-        rows = ask("comparison", user=user, other=other)["measures"]
+        rows = ask(client, "comparison", user=user, other=other)["measures"]
         assert {row["name"] for row in rows if row["value"] is None and row["reason"]} >= {"pmd", "bcf"}

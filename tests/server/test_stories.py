@@ -11,21 +11,10 @@ from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.jobs import Job
 from prefmover.server.views.neighbor_comparison import neighbor_lists
 from prefmover.server.views.profiles import Tastes, item_profile
-from tests.server.conftest import is_problem, listening
+from tests.server.conftest import ask, get, is_problem, listening
 
+ADA = {"user": "ada-b"}
 GUEST = [{"item": "the-thing-1982", "rating": 4.5}, {"item": "aliens-1986", "rating": 2}]
-
-
-def get(client, path, **query):
-    answer = client.get(f"/api/v1/{path}", params=query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-def ask(client, path, **body):
-    answer = client.post(f"/api/v1/{path}", json={"user": "ada-b", **body})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def finished(client, path):
@@ -65,7 +54,7 @@ def test_an_item(client, data):
 
 
 def test_neighbors_say_how_near_they_are(client, handlers):
-    near = ask(client, "neighbors")["neighbors"]
+    near = ask(client, "neighbors", **ADA)["neighbors"]
     shares = [one["nearer_than"] for one in near]
     assert shares == sorted(shares, reverse=True)
     assert shares == [handlers.spread.nearer_than(one["distance"]) for one in near]
@@ -74,7 +63,7 @@ def test_neighbors_say_how_near_they_are(client, handlers):
 
 
 def test_strangers(client, model):
-    near = ask(client, "neighbors", k=5, strangers=True)["neighbors"]
+    near = ask(client, "neighbors", **ADA, k=5, strangers=True)["neighbors"]
     assert {one["n_common"] for one in near} == {0}
     assert [one["user"] for one in near] == model.neighbors("ada-b", 5, strangers=True).users.tolist()
     body = {"ratings": GUEST, "strangers": True, "k": 3}
@@ -85,7 +74,7 @@ def test_strangers(client, model):
 
 
 def test_lists_of_neighbors(client, data):
-    found = ask(client, "neighbors/lists")["lists"]
+    found = ask(client, "neighbors/lists", **ADA)["lists"]
     assert [one["name"] for one in found] == ["pmd", "cos", "jmsd"]
     position = data.user_position("ada-b")
     rows = [UserSimilarity(data, find_measure(name), None, 1) for name in ("pmd", "cos", "jmsd")]
@@ -99,7 +88,7 @@ def test_lists_of_neighbors(client, data):
 
 
 def test_every_item_of_a_plan_has_its_groups(client, data):
-    found = ask(client, "explanations", other=str(data.ratings.users[-1]))
+    found = ask(client, "explanations", **ADA, other=str(data.ratings.users[-1]))
     shown = {flow[end] for flow in found["flows"] for end in ("source", "target")}
     assert {one["item"] for one in found["items"]} == shown
     assert all(one["groups"].keys() == {"genre", "decade", "cluster"} for one in found["items"])

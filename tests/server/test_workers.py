@@ -31,6 +31,10 @@ def finished(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
+def start(lane, work, client="", left=never):
+    return asyncio.create_task(lane.run(work, SECONDS, left, client))
+
+
 def endless():
     """Return work that ends only when it is canceled, and two events: that it begins, and that it stops."""
     begun, stopped = threading.Event(), threading.Event()
@@ -73,9 +77,7 @@ def test_the_queue_is_bounded(lane):
     release = threading.Event()
 
     async def requests():
-        jobs = [
-            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never)) for _ in range(5)
-        ]
+        jobs = [start(lane, lambda: release.wait(SECONDS)) for _ in range(5)]
         await until(lambda: lane.active == 5)
         with pytest.raises(ProblemError) as refused:
             await lane.run(lambda: True, SECONDS, never)
@@ -134,7 +136,7 @@ def test_a_slot_is_held_until_the_thread_is_free(lane):
 
     async def requests():
         left = asyncio.Event()
-        jobs = [asyncio.create_task(lane.run(work, SECONDS, left.wait)) for _ in range(2)]
+        jobs = [start(lane, work, left=left.wait) for _ in range(2)]
         await until(lambda: len(begun) == 2)
         left.set()
         for job in jobs:
@@ -155,7 +157,7 @@ def test_a_client_that_leaves_stops_costing(lane):
 
     async def request():
         left = asyncio.Event()
-        job = asyncio.create_task(lane.run(work, SECONDS, left.wait))
+        job = start(lane, work, left=left.wait)
         await until(begun.is_set)
         left.set()
         with pytest.raises(ClientLeftError):
@@ -171,11 +173,9 @@ def test_waiting_work_of_a_client_that_left_is_not_begun(lane):
     release = threading.Event()
 
     async def requests():
-        busy = [
-            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never)) for _ in range(2)
-        ]
+        busy = [start(lane, lambda: release.wait(SECONDS)) for _ in range(2)]
         left = asyncio.Event()
-        waiting = asyncio.create_task(lane.run(lambda: begun.append(1), SECONDS, left.wait))
+        waiting = start(lane, lambda: begun.append(1), left=left.wait)
         await until(lambda: lane.active == 3)
         left.set()
         with pytest.raises(ClientLeftError):
@@ -193,7 +193,7 @@ def test_work_stops_when_its_request_is_canceled(lane):
     work, begun, stopped = endless()
 
     async def request():
-        job = asyncio.create_task(lane.run(work, SECONDS, never))
+        job = start(lane, work)
         await until(begun.is_set)
         job.cancel()
         await until(stopped.is_set)
@@ -210,15 +210,11 @@ def order_of(lane, jobs):
     release, order = threading.Event(), []
 
     async def requests():
-        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "busy"))
+        busy = start(lane, lambda: release.wait(SECONDS), "busy")
         await until(lambda: lane.running == 1)
         waiting = []
         for k, client in enumerate(jobs):
-            waiting.append(
-                asyncio.create_task(
-                    lane.run(lambda k=k, c=client: order.append((c, k)), SECONDS, never, client)
-                )
-            )
+            waiting.append(start(lane, lambda k=k, c=client: order.append((c, k)), client))
             await asyncio.sleep(0)
         await until(lambda: lane.waiting == len(jobs))
         release.set()
@@ -247,10 +243,10 @@ def test_a_client_whose_requests_take_long_gets_fewer_turns(monkeypatch):
         order.append(client)
 
     async def requests():
-        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "busy"))
+        busy = start(lane, lambda: release.wait(SECONDS), "busy")
         await until(lambda: lane.running == 1)
         tasks = [
-            asyncio.create_task(lane.run(lambda c=c, s=s: work(c, s), SECONDS, never, c))
+            start(lane, lambda c=c, s=s: work(c, s), c)
             for _ in range(5)
             for c, s in (("slow", 0.05), ("quick", 0.0))
         ]
@@ -269,14 +265,11 @@ def test_a_full_queue_makes_room_for_others():
     lane, release = Lane(threads=1, queue=4), threading.Event()
 
     async def requests():
-        greedy = [
-            asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "greedy"))
-            for _ in range(5)
-        ]
+        greedy = [start(lane, lambda: release.wait(SECONDS), "greedy") for _ in range(5)]
         await until(lambda: lane.active == 5)
         with pytest.raises(ProblemError) as own:
             await lane.run(lambda: True, SECONDS, never, "greedy")
-        modest = asyncio.create_task(lane.run(lambda: "served", SECONDS, never, "modest"))
+        modest = start(lane, lambda: "served", "modest")
         with pytest.raises(ProblemError) as moved:
             await greedy[-1]
         release.set()
@@ -296,11 +289,11 @@ def test_a_request_that_cannot_be_in_time_is_refused_at_once():
     async def requests():
         for _ in range(20):
             await lane.run(lambda: time.sleep(0.02), SECONDS, never)  # the lane learns how long they take
-        busy = asyncio.create_task(lane.run(lambda: release.wait(SECONDS), SECONDS, never, "a"))
+        busy = start(lane, lambda: release.wait(SECONDS), "a")
         await until(lambda: lane.running == 1)
         with pytest.raises(ProblemError) as refused:
             await lane.run(lambda: True, 0.001, never, "b")
-        waiting = asyncio.create_task(lane.run(lambda: True, SECONDS, never, "b"))
+        waiting = start(lane, lambda: True, "b")
         await until(lambda: lane.waiting == 1)
         release.set()
         assert await waiting
@@ -315,7 +308,7 @@ def test_the_end_answers_everybody(lane):
     work, begun, stopped = endless()
 
     async def requests():
-        tasks = [asyncio.create_task(lane.run(work, SECONDS, never)) for _ in range(4)]
+        tasks = [start(lane, work) for _ in range(4)]
         await until(lambda: lane.active == 4 and begun.is_set())
         lane.stop()
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -335,7 +328,7 @@ def test_lookups_do_not_wait_for_searches():
 
     async def requests():
         busy = [
-            asyncio.create_task(workers[name].run(lambda: release.wait(SECONDS), SECONDS, never))
+            start(workers[name], lambda: release.wait(SECONDS))
             for name in ("heavy", "heavy", "large", "large")
         ]
         await until(lambda: workers.running == 2)
