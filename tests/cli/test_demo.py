@@ -42,7 +42,7 @@ def test_demo(run, small, tmp_path):
 
     records = RunFolder(tmp_path / "prefmover-demo" / "comparison").records().values()
     pmd = [
-        record.mae[0]
+        record.main[0]
         for share in demo.SHARES
         for record in records
         if (record.recommender, record.share) == ("knn:pmd", share)
@@ -52,7 +52,7 @@ def test_demo(run, small, tmp_path):
     (line,) = [line for line in out.splitlines() if line.startswith("nDCG@10")]
     lists = RunFolder(tmp_path / "prefmover-demo" / "lists").records().values()
     for record in lists:
-        assert f"{record.recommender} {record.metrics.ndcg[0]:.3f}" in line
+        assert f"{record.recommender} {record.main[0]:.3f}" in line
     # What to watch comes first.
     assert out.index("recommends:") < out.index("Nearest to")
     # The second run finds the records, and prints the same errors.

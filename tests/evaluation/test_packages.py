@@ -16,8 +16,8 @@ def test_peers_on_the_same_splits():
     recommenders = ["user-mean", "surprise:SVD", "surprise:KNNWithMeans", "surprise:BaselineOnly"]
     first = evaluate(cinema, recommenders, train=0.1, trials=2)
     again = evaluate(cinema, recommenders, train=0.1, trials=2)
-    errors = {record.method: record.mae[0] for record in first}
-    assert errors == {record.method: record.mae[0] for record in again}
+    errors = {record.method: record.main[0] for record in first}
+    assert errors == {record.method: record.main[0] for record in again}
     assert {record.kind for record in first} == {"control", "peer"}
     assert errors["BaselineOnly"] < errors["user-mean"]
 
@@ -28,14 +28,14 @@ def test_settings_are_chosen_on_training_ratings(name):
     pytest.importorskip("surprise")
     cinema = datasets.load("cinema")
     (record,) = evaluate(cinema, name, train=0.2, trials=2)
-    best = min(record.tuning.trials, key=lambda trial: trial.mae)
+    best = min(record.tuning.trials, key=lambda trial: trial.value)
     assert (len(record.tuning.trials), record.settings) == (2, best.settings)
     split = random_split(cinema.ratings, 0.2, 0)
     known = cinema.with_ratings(split.train)
     inner = validation_split(split, 0.8, 0)
     for data, part, error in (
-        (known, split, record.mae[0]),
-        (known.with_ratings(inner.train), inner, best.mae),
+        (known, split, record.main[0]),
+        (known.with_ratings(inner.train), inner, best.value),
     ):
         model = SurpriseRecommender(name.partition(":")[2], settings=best.settings).fit(data)
         predicted = model.predict(part.test_pairs()).clip(part.train.scale.lowest, part.train.scale.highest)

@@ -194,8 +194,8 @@ def test_any_object_with_fit_and_predict(cinema):
     assert train.ratings.digest() == split.train.digest()  # nothing of the test part reaches fit
     assert pairs == split.test_pairs()
     mean = split.train.matrix.data.mean()
-    assert record.mae == (round(metrics.mae(split.ratings, np.full(split.n_test, mean)), 8),)
-    assert (record.kind, record.label, record.ks, record.coverage) == ("model", "Recorder", (None,), (0.0,))
+    assert record.main == (round(metrics.mae(split.ratings, np.full(split.n_test, mean)), 8),)
+    assert (record.kind, record.label, record.cuts, record.metrics["coverage"]) == ("model", "Recorder", (None,), (0.0,))
 
 
 def test_a_geometry_from_ratings_comes_from_the_training_part(cinema):
@@ -213,11 +213,11 @@ def test_objects_match_names(cinema):
     model = KNNRecommender("jmsd", 5, centering="mean")
     evaluation = evaluate(few, ["knn:jmsd", model, "default"], ks=(3, 5), train=0.5)
     by_name, by_object, default = evaluation
-    assert by_object.ks == (5,)
-    assert by_object.mae[0] == pytest.approx(by_name.mae[1], abs=1e-8)
+    assert by_object.cuts == (5,)
+    assert by_object.main[0] == pytest.approx(by_name.main[1], abs=1e-8)
     assert by_object.label == repr(model)
     (same,) = evaluate(few, {"mine": Recommender()}, train=0.5)
-    assert same.mae == default.mae
+    assert same.main == default.main
     assert (same.label, default.label, default.kind) == ("mine", "default", "model")
 
 
@@ -226,7 +226,7 @@ def test_objects_resume_in_a_folder(tmp_path, cinema):
     Recorder.seen.clear()
     again = evaluate(cinema, {"Recorder": Recorder(), "bias": "bias"}, folder=tmp_path, train=0.3)
     assert not Recorder.seen
-    assert [record.mae for record in again] == [record.mae for record in first]
+    assert [record.main for record in again] == [record.main for record in first]
     assert RunFolder(tmp_path).content().settings.recommenders == ("object:Recorder", "bias")
 
 

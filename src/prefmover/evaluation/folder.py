@@ -29,7 +29,7 @@ from pydantic import Field
 
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.record import DataInfo, FrozenModel, Record
+from prefmover.evaluation.record import METRICS, DataInfo, FrozenModel, Record
 from prefmover.execution import atomic
 
 __all__ = ["RunContent", "RunFolder", "record_table"]
@@ -158,7 +158,11 @@ def record_table(records: Iterable[Record]) -> Any:
 
     rows = [row for record in records for row in record.rows()]
     names = dict.fromkeys(name for row in rows for name in row)  # the two tasks have columns of their own
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
+    numbers = {name for some in METRICS.values() for name in some}  # also where all are missing
+    return pa.table({
+        name: pa.array([row.get(name) for row in rows], pa.float64() if name in numbers else None)
+        for name in names
+    })  # fmt: skip
 
 
 def _line(record: Record) -> bytes:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import product
+from itertools import groupby, product
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
@@ -49,6 +49,18 @@ __all__ = ["Evaluation", "evaluate", "run_experiment"]
 Tell = Callable[[str], None]
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
 SECONDS = ("seconds", "fit_seconds", "answer_seconds", "tune_seconds")
+COLUMNS: dict[Task, tuple[tuple[str, str, str], ...]] = {
+    "rating": (("MAE", "mae", "{:.4f}"), ("RMSE", "rmse", "{:.4f}"), ("seconds", "seconds", "{:7.1f}")),
+    "ranking": (
+        ("nDCG", "ndcg", "{:.4f}"),
+        ("recall", "recall", "{:.4f}"),
+        ("raters", "popularity", "{:6.0f}"),
+        ("fit", "fit_seconds", "{:6.1f}s"),
+        ("lists", "answer_seconds", "{:6.1f}s"),
+        ("search", "tune_seconds", "{:6.1f}s"),
+    ),
+}
+"""The columns of a printed table: head, metric, format."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,47 +106,28 @@ class Evaluation:
         names, sample = (*METRICS[task], *SECONDS), VarianceOptions(ddof=1)
         aggregates = [(name, *how) for name in names for how in (("mean",), ("stddev", sample))]
         frame = record_table(record for record in self.records if record.task == task)
-        groups = _as_numbers(frame, names).group_by(keys, use_threads=False)  # in the order of the records
+        groups = frame.group_by(keys, use_threads=False)  # in the order of the records
         table = groups.aggregate([("repeat", "count"), *aggregates])
         columns = [column for name in names for column in (name, f"{name}_std")]
         order = np.argsort(-table["share"].to_numpy(), kind="stable")  # Arrow's sort is not stable
         return table.rename_columns([*keys, "repeats", *columns]).take(order)
 
     def __str__(self) -> str:
-        tables = {"ranking": self._lists, "rating": self._errors}
         tasks = dict.fromkeys(record.task for record in self.records)
-        return "\n\n".join("\n".join(tables[task]()) for task in tasks)
+        return "\n\n".join("\n".join(self._text(task)) for task in tasks)
 
-    def _errors(self) -> list[str]:
-        lines = [f"{'train:test':>10}  {'recommender':<28} {'K':>3}  {'MAE':>6}  {'RMSE':>6}  {'seconds':>7}"]
-        return lines + [
-            f"{share_name(row['share']):>10}  {row['recommender']:<28} {row['k'] or '':>3}  "
-            f"{row['mae']:.4f}  {row['rmse']:.4f}  {row['seconds']:7.1f}"
-            for row in self.summary("rating").to_pylist()
-        ]
-
-    def _lists(self) -> list[str]:
-        head = f"{'train:test':>10}  {'recommender':<28} {'n':>3}  {'nDCG':>6}  {'recall':>6}  {'raters':>6}"
-        lines = [f"{head}  {'fit':>7}  {'lists':>7}  {'search':>7}"]
-        lines += [
-            f"{share_name(row['share']):>10}  {row['recommender']:<28} {row['n']:>3}  {row['ndcg']:.4f}  "
-            f"{row['recall']:.4f}  {row['popularity']:6.0f}  {row['fit_seconds']:6.1f}s  "
-            f"{row['answer_seconds']:6.1f}s  {row['tune_seconds']:6.1f}s"
-            for row in self.summary("ranking").to_pylist()
-        ]
-        wrong = [one for one in self.records if str(one.events)]
-        return lines + [f"{one.label}, train:test {share_name(one.share)}: {one.events}" for one in wrong]
-
-
-def _as_numbers(frame: Any, names: Iterable[str]) -> Any:
-    """Return a table in which metrics that no record has are numbers too, all missing."""
-    import pyarrow as pa
-
-    for name in names:
-        at = frame.schema.get_field_index(name)
-        if frame.schema.field(name).type == pa.null():
-            frame = frame.set_column(at, name, frame[name].cast(pa.float64()))
-    return frame
+    def _text(self, task: Task) -> Iterator[str]:
+        """Yield the lines of the table of a task, and what was wrong with lists."""
+        columns = COLUMNS[task]
+        heads = "".join(f"  {head:>{len(form.format(0.0))}}" for head, _, form in columns)
+        cut = CUTS[task]
+        yield f"{'train:test':>10}  {'recommender':<28} {cut.upper() if cut == 'k' else cut:>3}{heads}"
+        for row in self.summary(task).to_pylist():
+            values = "".join(f"  {form.format(row[name])}" for _, name, form in columns)
+            yield f"{share_name(row['share']):>10}  {row['recommender']:<28} {row[cut] or '':>3}{values}"
+        for one in self.records:
+            if one.task == task and str(one.events):
+                yield f"{one.label}, train:test {share_name(one.share)}: {one.events}"
 
 
 def evaluate(
@@ -239,7 +232,7 @@ def run_experiment(
     Examples
     --------
     >>> experiment = Experiment(dataset="cinema", recommenders="bias, knn:jaccard", repeats=1, ks=(5, 40))
-    >>> [(record.key, record.ks) for record in run_experiment(experiment)]
+    >>> [(record.key, record.cuts) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """
     is_given = data is not None
@@ -253,7 +246,7 @@ def run_experiment(
     _check_relevant(experiment, data)
     info, run_folder = _identify(data, when, is_given), None if folder is None else RunFolder(folder)
     with open_executor(executor, n_threads) as runs:
-        run = _Run(experiment, data, when, objects or {}, runs, progress, tell or _silent)
+        run = _Run(experiment, data, when, objects or {}, runs, progress, tell or (lambda line: None))
         jobs = run.all_jobs()  # a recommender that cannot do the task is an error, before a folder is made
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}
@@ -266,10 +259,6 @@ def run_experiment(
                 records = run_folder.records()
     keys = [key for job in jobs if (key := _key(experiment, job)) in records]
     return Evaluation(tuple(records[key] for key in keys), experiment, info, run_folder)
-
-
-def _silent(line: str) -> None:
-    pass
 
 
 def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats | None:
@@ -358,28 +347,10 @@ class _Run:
         if not todo:
             return
         self.seconds = [(record.recommender, record.share, _cost(record)) for record in done.values()]
-        one_by_one = self.executor.slots == 1
-        if not one_by_one:  # in parallel, the last recommenders of a split, which are the slow ones, go first
-            splits = dict.fromkeys(job[:2] for job in todo)
-            todo = [job for split in splits for job in reversed(todo) if job[:2] == split]
         self.executor.begin(self._bytes(), self._bytes())
         self.executor.summary.resumed = len(done)
-        waiting, left = iter(todo), dict.fromkeys(todo)
-        shared: dict[tuple[float, int], Any] = {}
-
-        def take() -> Job | None:
-            job = next(waiting, None)
-            if job is None:
-                return None
-            if job[:2] not in shared:
-                shared.clear()  # tasks in progress hold theirs
-                shared[job[:2]] = self.executor.share(self._part(job.share, job.repeat))
-            method = Method.parse(job.name)
-            report = _tell_progress(self.tell, method.label) if one_by_one else None
-            arguments = (shared[job[:2]], method, self.objects.get(job.name), job.task)
-            return Job(job, compute_record, arguments, report)
-
-        for finished in self.executor.run(take):
+        tasks, left = self._tasks(todo), dict.fromkeys(todo)
+        for finished in self.executor.run(lambda: next(tasks, None)):
             record: Record = finished.value
             yield record
             self.executor.summary.record(
@@ -390,8 +361,18 @@ class _Run:
             self.tell(self._line(len(todo) - len(left), len(todo), record, list(left)))
             if self.progress is not None:
                 self.progress(len(todo) - len(left), len(todo))
-        if not one_by_one:
+        if self.executor.slots > 1:
             self.executor.summary.log()
+
+    def _tasks(self, todo: list[_Job]) -> Iterator[Job]:
+        """Yield the tasks by split; in parallel, the last recommenders, which are the slow ones, first."""
+        one_by_one = self.executor.slots == 1
+        for (share, repeat), jobs in groupby(todo, key=lambda job: job[:2]):
+            part = self.executor.share(self._part(share, repeat))
+            for job in jobs if one_by_one else reversed(list(jobs)):
+                method = Method.parse(job.name)
+                report = _tell_progress(self.tell, method.label) if one_by_one else None
+                yield Job(job, compute_record, (part, method, self.objects.get(job.name), job.task), report)
 
     def _part(self, share: float, repeat: int) -> TrainTest:
         e, ratings = self.experiment, self.data.ratings
