@@ -1,24 +1,25 @@
 """Item geometries of MovieLens against the Tag Genome.
 
-    PREFMOVER_DATA=... python benchmarks/bench_geometry.py [--genome FOLDER]
+    PREFMOVER_DATA=... python benchmarks/bench_geometry.py [--write] [--genome FOLDER]
 
 Needs ml-1m, ml-100k, movie-tags, and the Tag Genome: the installed one, or a folder with genome-scores.csv.
 
 How well do distances agree with the angles between genome rows? The figure is Spearman's rank correlation
 between the angles of a geometry and those of the genome rows, over all pairs of the movies that have a row.
 Settings are chosen on one half of these movies (column "chosen on"); the other half (column "held out") tells
-what to expect for other movies. No genome row goes into any vectors. The tables are printed.
+what to expect for other movies. No genome row goes into any vectors.
 """
 
 import itertools
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from bench import arguments
+from bench import arguments, publish, table
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
 from prefmover.datasets.archive import Files
@@ -28,8 +29,6 @@ from prefmover.items import features
 from prefmover.items.tag_profiles import tag_profiles
 
 SEED = 0
-SHARES = (0.1, 0.3, 0.8)
-SPLITS = ((0.3, 0), (0.3, 1), (0.8, 0), (0.1, 0))  # share and seed
 GRID = {
     "tag_weight": (1.0, 1.5, 2.0),
     "ridge": (0.0125, 0.025, 0.05),
@@ -106,10 +105,10 @@ class Bench:
         return features.from_ratings(self.data.ratings.matrix, self.data.ratings.items)
 
 
-def table(bench: Bench) -> None:
-    """Print one line for each variant."""
+def variants(bench: Bench) -> list[Any]:
+    """Return one line for each variant."""
     tags, genres = bench.by_tags, bench.by_genres
-    variants: dict[str, Callable[[], features.ItemVectors]] = {
+    made: dict[str, Callable[[], features.ItemVectors]] = {
         "genres": genres,
         "tags: tf-idf": lambda: tags(None),
         "tags: tf-idf, SVD to 25": lambda: tags(25),
@@ -131,39 +130,37 @@ def table(bench: Bench) -> None:
             bench.profiles(), bench.by_ratings(), weights=[3, 1]
         ),
     }
-    print(f"\n{bench.data.name}, {len(bench.at)} movies with a genome row")
-    print(f"{'geometry':<45} {'chosen on':>9} {'held out':>9} {'all':>6} {'seconds':>8}")
-    for name, make in variants.items():
+    rows = []
+    for name, make in made.items():
         start = time.perf_counter()
         item_vectors = make()
         seconds = time.perf_counter() - start
-        first, second, both = bench.judge(item_vectors)
-        print(f"{name:<45} {first:>9.3f} {second:>9.3f} {both:>6.3f} {seconds:>8.2f}", flush=True)
+        rows.append([name, *(f"{one:.3f}" for one in bench.judge(item_vectors)), f"{seconds:.2f}"])
+    head = ["geometry", "chosen on", "held out", "all", "seconds"]
+    return [f"### {bench.data.name}, {len(bench.at)} movies with a genome row", table(head, rows)]
 
 
-def grid(benches: list[Bench]) -> None:
-    """Print the settings of tag profiles that are best on the first half, on average over data sets."""
+def grid(benches: list[Bench]) -> list[Any]:
+    """Return the settings of tag profiles that are best on the first half, on average over data sets."""
     scored = []
     for values in itertools.product(*GRID.values()):
         settings = dict(zip(GRID, values, strict=True))
         scored.append((np.mean([b.judge(b.profiles(**settings)) for b in benches], axis=0), settings))
-    print("\ntag profiles over a grid, mean of both data sets: the best on the first half")
-    for (first, second, both), settings in sorted(scored, key=lambda row: -row[0][0])[:5]:
-        print(f"{settings!s:<75} {first:>6.3f} {second:>6.3f} {both:>6.3f}")
+    best = sorted(scored, key=lambda row: -row[0][0])[:5]
+    rows = [[str(settings), *(f"{one:.3f}" for one in values)] for values, settings in best]
+    about = "Tag profiles over a grid, mean of both data sets: the best on the first half"
+    return [about, table(["settings", "chosen on", "held out", "all"], rows)]
 
 
 def main() -> None:
-    """Print the tables."""
+    """Publish the tables."""
     options = arguments(__doc__, genome="")
-    if options.write:
-        raise SystemExit("--write is for the sections of docs/benchmarks.md; these tables are printed")
     source = SOURCES["tag-genome"]
     files = Files.open(options.genome, FILES) if options.genome else folders.locate(source)
     genome = read_genome(files)
     benches = [Bench("ml-1m", genome), Bench("ml-100k", genome)]
-    for bench in benches:
-        table(bench)
-    grid(benches)
+    parts = [part for bench in benches for part in variants(bench)] + grid(benches)
+    publish("geometry", "Item geometries and the Tag Genome", parts, options)
 
 
 if __name__ == "__main__":

@@ -44,3 +44,11 @@ def test_a_wrong_figure_is_found(tmp_path):
     assert [match[0] for match in RESULT.finditer(typed(page))] == [".7123", "12x"]
     with pytest.raises(SystemExit, match="there is no figure 'nothing'"):
         figures.fill("<!-- figure: nothing --><!-- /figure -->", page)
+
+
+def test_every_benchmark_is_shown():
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"<!-- figures: benchmark (\S+) -->", page))
+    assert shown == {file.stem for file in figures.BENCHMARKS.glob("*.json")} - {"earlier"}
+    for key in shown:
+        assert {"title", "date", "machine", "versions", "parts"} <= set(figures.benchmark(key))
