@@ -42,11 +42,7 @@ def beyond_the_schema(case, response):
 
 @schema.parametrize()
 @settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-    database=None,
+    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 def test_the_api_keeps_its_contract(case, service):
     response = case.call(base_url=str(service.base_url).rstrip("/"))

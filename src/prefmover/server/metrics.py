@@ -60,7 +60,7 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return the metrics that are read off the state of the service."""
-        service, lanes = self._service, self._service.workers.lanes
+        service, lanes = self._service, self._service.workers
         ready = service.state == "ready"
         yield GaugeMetricFamily("prefmover_ready", "Whether the service is ready.", ready)
         yield GaugeMetricFamily("prefmover_cache_bytes", "Size of the cache.", service.cache.currsize)

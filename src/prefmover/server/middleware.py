@@ -104,15 +104,11 @@ class Guard:
         scope = exchange.scope
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADER:
             raise ProblemError(
-                431,
-                f"The header is longer than {LONGEST_HEADER:,} bytes.",
-                headers={"Connection": "close"},
+                431, f"The header is longer than {LONGEST_HEADER:,} bytes.", {"Connection": "close"}
             )
         headers, path = exchange.headers, scope["path"]
         if exchange.folder is not None:
-            raise ProblemError(
-                308, f"The pages are at {exchange.folder}.", headers={"Location": exchange.folder}
-            )
+            raise ProblemError(308, f"The pages are at {exchange.folder}.", {"Location": exchange.folder})
         if path not in HEALTH:  # probes call the service by its address
             self._check_host(headers)
         self._check_token(path, headers)
@@ -148,7 +144,7 @@ class Guard:
             raise ProblemError(
                 401,
                 "A token is needed. Send it as `Authorization: Bearer TOKEN`.",
-                headers={"WWW-Authenticate": 'Bearer realm="prefmover"'},
+                {"WWW-Authenticate": 'Bearer realm="prefmover"'},
             )
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:

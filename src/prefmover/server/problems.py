@@ -29,7 +29,7 @@ class ProblemError(Exception):
     """An error response: its status, a sentence for the client, headers, and further members of the body."""
 
     def __init__(
-        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
+        self, status: int, detail: str, headers: Mapping[str, str] | None = None, **members: Any
     ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.headers, self.members = status, detail, headers or {}, members

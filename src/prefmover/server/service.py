@@ -143,7 +143,7 @@ class Service:
             raise ProblemError(
                 503,
                 f"The service is starting: {doing}. Try again in a few seconds.",
-                headers={"Retry-After": "2"},
+                {"Retry-After": "2"},
                 state="starting",
                 progress={"doing": doing, "done": done, "total": total},
             )

@@ -15,7 +15,7 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,9 +87,7 @@ def work_on(ticket: Ticket, work: Callable[[], Result]) -> Result:
 
 def stopping() -> ProblemError:
     """Return the problem of a request that comes, or is still computed, when the service stops."""
-    return ProblemError(
-        503, "The service is stopping. Try again in a few seconds.", headers={"Retry-After": "5"}
-    )
+    return ProblemError(503, "The service is stopping. Try again in a few seconds.", {"Retry-After": "5"})
 
 
 def _busy(seconds: float) -> ProblemError:
@@ -97,7 +95,7 @@ def _busy(seconds: float) -> ProblemError:
     return ProblemError(
         503,
         "The service is busy: too many requests are waiting. Try again in a moment.",
-        headers={"Retry-After": str(wait)},
+        {"Retry-After": str(wait)},
     )
 
 
@@ -184,7 +182,7 @@ class Lane:
             raise ProblemError(
                 503,
                 "The request took too long. Ask for less, or try again when the service is less busy.",
-                headers={"Retry-After": "5"},
+                {"Retry-After": "5"},
             )
         finally:
             self._abandon(job)
@@ -275,31 +273,23 @@ def _timed(job: _Job) -> Any:
         job.seconds = time.perf_counter() - begin
 
 
-class Workers:
+class Workers(dict[LaneName, Lane]):
     """The lanes: ``light`` for lookups, ``heavy`` for searches, ``large`` for jobs of many searches.
 
     Large jobs get half of the threads, so a few of them do not keep everybody else waiting.
     """
 
     def __init__(self, threads: int, queue: int) -> None:
-        self.lanes: dict[LaneName, Lane] = {
-            "light": Lane(LIGHT_THREADS, queue, "light"),
-            "heavy": Lane(threads, queue, "heavy"),
-            "large": Lane(max(1, threads // 2), queue, "large"),
-        }
-
-    def __getitem__(self, lane: LaneName) -> Lane:
-        return self.lanes[lane]
-
-    def __iter__(self) -> Iterator[Lane]:
-        return iter(self.lanes.values())
+        self["light"] = Lane(LIGHT_THREADS, queue, "light")
+        self["heavy"] = Lane(threads, queue, "heavy")
+        self["large"] = Lane(max(1, threads // 2), queue, "large")
 
     def stop(self) -> None:
         """Answer every request with 503."""
-        for lane in self:
+        for lane in self.values():
             lane.stop()
 
     @property
     def running(self) -> int:
         """Number of threads at work."""
-        return sum(lane.running for lane in self)
+        return sum(lane.running for lane in self.values())

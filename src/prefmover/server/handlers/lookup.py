@@ -11,17 +11,6 @@ from prefmover.server.schemas.parameters import ItemPath, K, Limit, Offset, Text
 from prefmover.server.served import ServedModel
 from prefmover.server.views.profiles import item_profile
 
-__all__ = [
-    "find_items",
-    "find_users",
-    "get_item",
-    "get_near_items",
-    "get_user",
-    "import_ratings",
-    "list_items",
-    "search",
-]
-
 FANS = 12  # users who liked an item, on its page
 
 

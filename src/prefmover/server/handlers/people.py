@@ -14,16 +14,6 @@ from prefmover.server.served import ServedModel
 from prefmover.server.views.neighbor_comparison import neighbor_lists
 from prefmover.server.workers import check_cancelled
 
-__all__ = [
-    "explain_prediction",
-    "explain_recommendation",
-    "get_neighbor_lists",
-    "get_neighbors",
-    "get_predictions",
-    "get_recommendations",
-    "recommended",
-]
-
 REASONS = 3  # own ratings, and ratings of neighbors, in each recommendation of a list
 EXPLAINED = 20  # parts of each kind in the explanation of one recommendation; the others are summed
 CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model's measure with
