@@ -17,6 +17,7 @@ from ot.lp.emd_wrap import emd_c
 import ot
 from bench import arguments, dataset, publish, table
 from prefmover import Dataset, NeighborIndex
+from prefmover.data.ratings import one_user
 from prefmover.measures.pmd import distances_from
 from prefmover.search import SearchStats
 from prefmover.search import _cascade as kernels
@@ -141,7 +142,7 @@ def main() -> None:
             items, values = ratings.row(ratings.user_position(user))
             some_20 = rng.choice(len(items), 20, replace=False)
             start = time.perf_counter()
-            new = ratings.one_user("new", items[some_20], values[some_20])
+            new = one_user(ratings, "new", items[some_20], values[some_20])
             warm.nearest(k=40, new=new, n_threads=1)
             answer.append(time.perf_counter() - start)
         new_user = "a new user with 20 ratings (of a user with 40 or more), 40 nearest, 1 thread, median"

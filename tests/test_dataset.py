@@ -9,7 +9,7 @@ import pytest
 from prefmover import datasets, estimated_distances, nearest, pairwise, pmd
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
-from prefmover.dataset import Dataset, geometry_from_ratings
+from prefmover.dataset import Dataset, geometry_follows_ratings, geometry_from_ratings
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
@@ -109,8 +109,8 @@ def test_other_distances():
     geometry = ItemGeometry.from_vectors(["b", "a"], np.eye(2))
     other = data.with_geometry(geometry)
     assert other.geometry.items.tolist() == data.ratings.items.tolist()
-    assert (other.name, other.geometry_follows_ratings) == ("mine", False)
-    assert data.with_geometry(geometry_from_ratings).geometry_follows_ratings
+    assert (other.name, geometry_follows_ratings(other)) == ("mine", False)
+    assert geometry_follows_ratings(data.with_geometry(geometry_from_ratings))
 
 
 def test_pickle_and_copy():
@@ -146,7 +146,7 @@ def test_a_geometry_without_some_items_that_nobody_rated():
 def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(ItemGeometry, "from_ratings", lambda _: pytest.fail("not needed"))
     data = Dataset(Ratings.from_arrays([1, 1, 2, 2], [10, 20, 20, 30], [5, 3, 4, 1]), geometry_from_ratings)
-    assert pickle.loads(pickle.dumps(data)).geometry_follows_ratings
+    assert geometry_follows_ratings(pickle.loads(pickle.dumps(data)))
     model = KNNRecommender("jaccard").fit(data)
     guest = model.guest({10: 4})
     model.recommend(guest)

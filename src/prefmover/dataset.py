@@ -18,30 +18,30 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.file_options import FileOptions, named_in_file_options
-from prefmover.data.ids import IdIndex, as_ids, frozen
+from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.data.times import rating_times, time_table
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
-from prefmover.items.coverage import Missing, check_same_catalog, check_titles, keep_known
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
 
-__all__ = ["ABOUT", "Dataset", "geometry_from_ratings"]
+__all__ = ["ABOUT", "Dataset", "geometry_follows_ratings", "geometry_from_ratings", "geometry_if"]
 
 ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 """The facts of a data set that do not change with its ratings or its geometry."""
@@ -54,10 +54,12 @@ Times = Ratings | Callable[[], Ratings | None] | None
 ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
 DESCRIBE_OR_DROP = (
     'Describe them too, or pass missing="drop" to leave out their ratings, or missing="far" to keep them, '
-    "unlike any other item"
+    "at the maximum distance from every other item"
 )
 
 EXPECTED = "give an ItemGeometry, or a function of the ratings that returns one"
+
+ANOTHER_CATALOG = 0.01  # a share of described items below which ids do not belong together
 
 LOG = logging.getLogger(__name__)
 
@@ -104,7 +106,7 @@ class Dataset:
         geometry: ItemGeometry | MakeGeometry | None = None,
         items: Any = None,
         *,
-        missing: Missing = "error",
+        missing: Literal["error", "drop"] = "error",
         name: str = "",
         terms: str = "",
         citation: str = "",
@@ -127,14 +129,14 @@ class Dataset:
             known, where = geometry.has(ratings.items), f"in the item geometry ({geometry.name})"
             if geometry.items.dtype != ratings.items.dtype:
                 where += ", because integer and string ids do not match"
-            ratings = keep_known(ratings, known, where, missing, ADD_OR_DROP)
+            ratings = _keep_known(ratings, known, where, missing, ADD_OR_DROP)
             all_items = geometry.items
         else:
             all_items = ratings.items if items is None else items.ids
         if items is not None:
             present = geometry.items if isinstance(geometry, ItemGeometry) else ratings.items
-            check_titles(items, present)
-        unrated = all_items[ratings.find_items(all_items) < 0]
+            _check_titles(items, present)
+        unrated = all_items[ratings.item_index.get(all_items) < 0]
         ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
         if isinstance(geometry, ItemGeometry):
             geometry = geometry.aligned(ratings.items)
@@ -223,10 +225,10 @@ class Dataset:
         files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
         index = IdIndex("item", files.ids)
         known = index.get(table.items) >= 0
-        check_same_catalog(table, files.ids, known, files.name)
+        _check_same_catalog(table, files.ids, known, files.name)
         if options.missing != "far":
-            table = keep_known(table, known, f"described by {files.name}", options.missing, DESCRIBE_OR_DROP)
-        unrated = files.ids[table.find_items(files.ids) < 0]
+            table = _keep_known(table, known, f"described by {files.name}", options.missing, DESCRIBE_OR_DROP)
+        unrated = files.ids[table.item_index.get(files.ids) < 0]
         files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
         return cls(table, files, files.catalog, **about)
 
@@ -239,14 +241,6 @@ class Dataset:
         if not isinstance(geometry, ItemGeometry):
             raise InputError(f"the geometry function returned {type(geometry).__name__}; {EXPECTED}")
         return geometry.aligned(self.ratings.items)
-
-    def geometry_if(self, needed: bool) -> ItemGeometry | None:
-        """Return the geometry if it is needed, or is there already; else None, and none is made."""
-        return self.geometry if needed or self._has_made_geometry else None
-
-    @property
-    def _has_made_geometry(self) -> bool:
-        return "geometry" in vars(self) or not callable(self._geometry)
 
     def require_geometry(self, what: str) -> ItemGeometry:
         """Return the geometry, or raise an error that names what needs it."""
@@ -327,7 +321,7 @@ class Dataset:
         Unlike :meth:`with_ratings`, this does not make a geometry again that is a function of the ratings.
         """
         some = self.ratings if users is None else self.ratings.take(users=users)
-        geometry = self.geometry_if(with_geometry)
+        geometry = geometry_if(self, with_geometry)
         return self._with(ratings=some.stack(guests), _geometry=geometry, _folds=None)
 
     def with_geometry(self, geometry: ItemGeometry | MakeGeometry | None) -> Dataset:
@@ -362,7 +356,7 @@ class Dataset:
         catalog = Catalog.from_ids(new)
         if items is not None:
             titles = Catalog.from_items(items)
-            check_titles(titles, new)
+            _check_titles(titles, new)
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
@@ -372,17 +366,10 @@ class Dataset:
         """Return a digest of ratings and scale: of all that decides what users prefer."""
         return hashlib.sha256(f"{self.ratings.digest()} {self.ratings.scale!r}".encode()).hexdigest()
 
-    @property
-    def geometry_follows_ratings(self) -> bool:
-        """Whether the geometry is made from the ratings, so that each split has a geometry of its own."""
-        if self._geometry is geometry_from_ratings:
-            return True
-        return bool(getattr(self._geometry, "follows_ratings", False))
-
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the geometry rather than a caller's function that makes it; folds and times are left out."""
         # A geometry that follows the ratings is made again for other ratings, there as here.
-        kept = self._geometry if self.geometry_follows_ratings else self.geometry
+        kept = self._geometry if geometry_follows_ratings(self) else self.geometry
         return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": None}
 
     def folds(self) -> list[Split]:
@@ -394,6 +381,18 @@ class Dataset:
     def __repr__(self) -> str:
         sizes = repr(self.ratings).removeprefix("Ratings(")
         return f"Dataset({self.name}: {sizes}" if self.name else f"Dataset({sizes}"
+
+
+def geometry_if(data: Dataset, needed: bool) -> ItemGeometry | None:
+    """Return the geometry if it is needed, or is there already; else None, and none is made."""
+    made = "geometry" in vars(data) or not callable(data._geometry)
+    return data.geometry if needed or made else None
+
+
+def geometry_follows_ratings(data: Dataset) -> bool:
+    """Whether the geometry is made from the ratings, so that each split has a geometry of its own."""
+    make = data._geometry
+    return make is geometry_from_ratings or bool(getattr(make, "follows_ratings", False))
 
 
 def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
@@ -408,3 +407,51 @@ def check_dataset(data: Any) -> None:
         raise InputError(
             f"expected a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
         )
+
+
+def _keep_known(ratings: Ratings, known: Bools, where: str, missing: str, remedy: str) -> Ratings:
+    """Return the ratings of the items that are known; others are an error, or are dropped."""
+    kept = known | (np.bincount(ratings.matrix.indices, minlength=ratings.n_items) > 0)
+    if not kept.all():  # items without ratings or distances
+        ratings, known = ratings.take(items=kept), known[kept]
+    if known.all():
+        return ratings
+    unknown = ratings.items[~known]
+    n_ratings = int(np.isin(ratings.matrix.indices, np.flatnonzero(~known)).sum())
+    names = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
+    report = (
+        f"{len(unknown):,} of {ratings.n_items:,} rated items ({n_ratings:,} of {ratings.n_ratings:,} "
+        f"ratings) are not {where}: {names}"
+    )
+    if not known.any():
+        raise InputError(f"{report}. No rated item is there, so no distance can be computed")
+    if missing == "error":
+        raise InputError(f"{report}. {remedy}", argument="missing")
+    doubt = ". Fewer than half match. Do both files use the same ids?" if 2 * known.sum() < len(known) else ""
+    warnings.warn(f"{report}. Their ratings are dropped{doubt}", MissingItemsWarning, stacklevel=3)
+    return ratings.take(items=known)
+
+
+def _check_titles(catalog: Catalog, present: Ids) -> None:
+    """Raise an error if a catalog has titles of other items only."""
+    if len(catalog) and len(present) and not catalog.has(present).any():
+        ids = f"{show(catalog.ids[0])}, while the data have items such as {show(present[0])}"
+        mixed = " (integer and string ids do not match)" if catalog.ids.dtype != present.dtype else ""
+        raise InputError(f"no item with a title is in the data{mixed}: the titles are of items such as {ids}")
+
+
+def _check_same_catalog(ratings: Ratings, ids: Ids, known: Bools, name: str) -> None:
+    """Raise an error if nearly no rated item is described: the ids are those of another catalog."""
+    if known.mean() >= ANOTHER_CATALOG:
+        return
+    few = [", ".join(map(repr, some[:3].tolist())) for some in (ratings.items, ids)]
+    plain = {str(i).lstrip("0").casefold() for i in ids.tolist()}
+    n_alike = sum(str(i).lstrip("0").casefold() in plain for i in ratings.items.tolist())
+    hint = "pass item_id= with the column that has the rated ids"
+    if 2 * n_alike > ratings.n_items:
+        hint = "they agree except for leading zeros or case: write them the same way in both files"
+    raise InputError(
+        f"{int(known.sum()):,} of {ratings.n_items:,} rated items are described by {name}: the ids seem to "
+        f"be those of another catalog. Items are rated as {few[0]}, and described as {few[1]}; {hint}",
+        argument="item_id",
+    )

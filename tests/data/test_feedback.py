@@ -15,6 +15,7 @@ from scipy import sparse
 
 from prefmover import Dataset, ItemGeometry, Ratings
 from prefmover.data.file_options import FileOptions
+from prefmover.data.ratings import one_user
 from prefmover.data.scale import Scale, damped
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError, ZeroRatingsWarning
@@ -154,7 +155,7 @@ def test_counts_of_a_pair_are_added_before_they_are_damped(rows, random):
 
 def test_the_flag_travels_with_the_ratings():
     ratings = Ratings.from_arrays(*PLAYS.values(), feedback="implicit", damping="sqrt")
-    guest = ratings.one_user("cid", np.array([1]), ratings.scale.strengths([4]))
+    guest = one_user(ratings, "cid", np.array([1]), ratings.scale.strengths([4]))
     assert guest["cid"] == {"y": 2.0}
     for other in (
         ratings.take(users=[0]),

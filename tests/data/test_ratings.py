@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Ratings, Scale, one_user
 from prefmover.errors import InputError, UnknownIdError
 from tests.messages import names, unnamed
 
@@ -244,7 +244,7 @@ def test_lookups(ratings):
     assert ratings.user_positions(None).tolist() == [0, 1]
     assert ratings.user_positions(["bob", "ann"]).tolist() == [1, 0]
     assert ratings.item_position("10", from_text=True) == 2
-    assert ratings.find_items([10, 11]).tolist() == [2, -1]
+    assert ratings.item_index.get([10, 11]).tolist() == [2, -1]
     with pytest.raises(UnknownIdError, match=names("'10'", 10)):
         ratings.item_position("10")
     with pytest.raises(UnknownIdError, match=names("'bop'", "'bob'")):
@@ -291,7 +291,7 @@ def test_other_items(ratings):
 
 
 def test_one_more_user(ratings):
-    cid = ratings.one_user("cid", np.array([2, 0]), np.array([1.0, 5.0]))
+    cid = one_user(ratings, "cid", np.array([2, 0]), np.array([1.0, 5.0]))
     assert cid["cid"] == {ratings.items[2]: 1.0, ratings.items[0]: 5.0}
     three = ratings.stack(cid)
     assert list(three) == ["ann", "bob", "cid"]

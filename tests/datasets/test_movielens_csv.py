@@ -61,7 +61,7 @@ def test_ratings_have_half_stars_and_all_movies_are_items(data):
     assert (r.scale.lowest, r.scale.highest, r.scale.step) == (0.5, 5.0, 0.5)
     for u, rated in RATED.items():
         assert r[u] == {i: 0.5 + (u * i) % 10 / 2 for i in rated}
-    assert np.diff(r.matrix.tocsc().indptr)[r.find_items([209171])[0]] == 0  # a movie that nobody rated
+    assert np.diff(r.matrix.tocsc().indptr)[r.item_index.get([209171])[0]] == 0  # a movie that nobody rated
 
 
 def test_timestamps_are_seconds(data):

@@ -3,6 +3,7 @@ import shlex
 
 import pytest
 
+from prefmover.dataset import geometry_follows_ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, Panel
 from prefmover.evaluation.experiment import parse_ks, parse_shares
@@ -141,8 +142,8 @@ def test_geometries():
     genres = Experiment(dataset="cinema", geometry="genres").load()
     assert "genres" in genres.geometry.name
     ratings = Experiment(dataset="cinema", geometry="ratings").load()
-    assert ratings.geometry_follows_ratings
-    assert not Experiment(dataset="cinema").load().geometry_follows_ratings
+    assert geometry_follows_ratings(ratings)
+    assert not geometry_follows_ratings(Experiment(dataset="cinema").load())
 
 
 def test_files(tmp_path):
@@ -152,6 +153,6 @@ def test_files(tmp_path):
     settings = {"ratings": str(stars), "separator": ";", "scale": "1:5:0.5", "user_column": "who"}
     data = Experiment(items=(str(tags),), item_column="film", **settings).load()
     assert (data.n_users, data.n_items, data.ratings.scale.lowest) == (2, 3, 1.0)
-    assert Experiment(**settings).load().geometry_follows_ratings
+    assert geometry_follows_ratings(Experiment(**settings).load())
     with pytest.raises(InputError, match=names("genres")):
         Experiment(geometry="genres", **settings).load()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prefmover.data.file_options import FileOptions
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_follows_ratings
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.blocks import encode_texts, read_npz, rows_of
@@ -108,7 +108,7 @@ def test_files_of_features_alone(ratings, save):
     path = save(ids=["1", "2", "3", "9"], vectors=np.eye(4))
     data = Dataset.from_files(ratings, features=[path])
     assert data.ratings.items.tolist() == [1, 2, 3, 9]  # with the type of the rated ones
-    assert not data.geometry_follows_ratings  # a single block has no weight to choose
+    assert not geometry_follows_ratings(data)  # a single block has no weight to choose
 
 
 def test_features_beside_a_table(ratings, save, tmp_path):
@@ -127,12 +127,12 @@ def test_features_beside_a_table(ratings, save, tmp_path):
         ("genres: 2", 1), ("sound: 3 numbers", 1), ("lambda: 1 numbers", 1)
     ]  # fmt: skip
     assert [one.n_items for one in data.geometry.blocks] == [3, 2, 0]  # a constant says nothing
-    assert data.geometry_follows_ratings
+    assert geometry_follows_ratings(data)
     given = Dataset.from_files(
         ratings, [films], features=[path], options=FileOptions(weights={"sound": 0.5}, choose_weights=False)
     )
     assert [one.weight for one in given.geometry.blocks] == [1, 0.5]
-    assert not given.geometry_follows_ratings
+    assert not geometry_follows_ratings(given)
     with pytest.raises(InputError, match=names("sounds", "sound")):
         Dataset.from_files(ratings, [films], features=[path], options=FileOptions(weights={"sounds": 0.5}))
     with pytest.raises(InputError, match=names("sound")):

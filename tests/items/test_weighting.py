@@ -7,6 +7,7 @@ import pytest
 
 from prefmover import Dataset, Ratings, Recommender, evaluate
 from prefmover.data.file_options import FileOptions
+from prefmover.dataset import geometry_follows_ratings
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.held_out import HeldOutRatings
@@ -145,7 +146,7 @@ def test_a_data_set_keeps_its_function_when_it_is_pickled():
     data = Dataset(ratings, FeatureBlocks(tuple(blocks)))
     _ = data.geometry
     again = pickle.loads(pickle.dumps(data))
-    assert again.geometry_follows_ratings
+    assert geometry_follows_ratings(again)
     few = data.ratings.take(users=range(80))
     assert again.with_ratings(few).geometry.blocks == data.with_ratings(few).geometry.blocks
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from prefmover.data.ratings import one_user
 from prefmover.measures import MEASURES, pairwise
 from prefmover.measures.estimates import calibrate
 from prefmover.predict.similarity import UserSimilarity
@@ -28,7 +29,7 @@ def test_values(data, name):
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_guest_is_one_more_user(data, name):
     fewer = data.with_ratings(data.ratings.take(users=np.arange(20)))
-    guest = data.ratings.one_user("guest", *data.ratings.row(22))
+    guest = one_user(data.ratings, "guest", *data.ratings.row(22))
     whole = data.with_ratings(fewer.ratings.stack(guest))
     expected = pairwise(whole, name, users=["guest"])[0]
     others = np.array([3, 0, 17])
@@ -45,7 +46,7 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
     term = pairwise(data, "pmd-agreement") - pairwise(data, "pmd")
     estimates = [replace(one, calibration=calibration).estimates(everyone, everyone) for one in (pmd, both)]
     assert estimates[1] == pytest.approx(estimates[0] + term)
-    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    guest = one_user(data.ratings, "guest", *data.ratings.row(5))
     landmarks = np.array([0, 3, 5])
     found = [
         replace(one, calibration=calibration).landmark_estimates(guest, landmarks) for one in (pmd, both)
@@ -58,7 +59,7 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
 def test_neighbors_of_users_and_guests(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
     nearest = similarity.nearest(np.array([5]), 4)
-    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    guest = one_user(data.ratings, "guest", *data.ratings.row(5))
     of_guest = similarity.nearest(None, 5, guest)
     assert set(nearest.neighbors.tolist()) <= {*of_guest.neighbors.tolist()}
     item = int(data.ratings.row(5)[0][0])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover import Recommender
+from prefmover.data.ratings import one_user
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, pairwise
 from prefmover.server.handlers.overview import get_model
@@ -219,7 +220,7 @@ def test_all_measures_without_anything_in_common(client, data):
     undefined = {row["name"]: row["reason"] for row in answer["measures"] if row["value"] is None}
     assert set(undefined) == {row.name for row in MEASURES.values() if row.needs_overlap}
     assert all(undefined.values())
-    guest = ratings.one_user("guest", ratings.item_positions(items), ratings.matrix.data[:2] * 0 + 4)
+    guest = one_user(ratings, "guest", ratings.item_positions(items), ratings.matrix.data[:2] * 0 + 4)
     same_measures(answer, data.with_ratings(ratings.stack(guest)), "guest", user)
 
 

@@ -109,7 +109,9 @@ def neighbors(
         progress(f"neighbors by {row.label}") as callback,
         resumable(parts),
     ):
-        new = guest_ratings(data.ratings, guest, data.ratings.free_name("guest")) if guest else None
+        new = (
+            guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
+        )
         table = nearest(
             data, k, ids, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,

@@ -150,7 +150,7 @@ def recommend(
         best = model.recommend_group(people, n, combine=combine or "mean", **chosen, reasons=not file)
         return _written_group(best, file) if file else _shown_group(best)
     if guest:
-        people = [model.guest(guest, name=data.ratings.free_name("guest"))]
+        people = [model.guest(guest, name=data.ratings.user_index.free_name("guest"))]
     table = model.recommend(people, n, **chosen, reasons=not file)
     return _written(table, file) if file else _shown(data, table, guest)
 

@@ -233,6 +233,16 @@ class IdIndex:
         if not is_id or self._other_type(id_) in self:
             raise UnknownIdError(self._unknown(id_))
 
+    def free_name(self, name: Any) -> Any:
+        """Return a name for a new user: the given one, with a prime or several if it is an id here.
+
+        >>> IdIndex("user", as_ids(["ann", "guest"], "user")).free_name("guest")
+        "guest'"
+        """
+        while name in self:
+            name = f"{name}'"
+        return name
+
     def _other_type(self, id_: Any) -> Any:
         """Return the integer that a text stands for, and the text of an integer; None if there is none."""
         if not isinstance(id_, str):

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.csr import Csr, indptr_from_counts, indptr_where
 from prefmover.data.ids import frozen, show
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.errors import InputError
 
 __all__ = ["Preferences", "mixture", "preferences", "undefined_because"]
@@ -166,4 +166,4 @@ def mixture(members: Ratings, name: Any) -> Ratings:
         shares = masses.mass / masses.total[rows]
     values = np.bincount(masses.indices, weights=shares, minlength=members.n_items).astype(np.float64)
     items = np.flatnonzero(values)
-    return members.one_user(name, items, values[items])
+    return one_user(members, name, items, values[items])

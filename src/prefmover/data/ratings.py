@@ -47,7 +47,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Ratings", "Scale"]
+__all__ = ["Ratings", "Scale", "from_columns", "one_user"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,22 +67,24 @@ class Ratings:
     scale : Scale
         The scale of the ratings, by default inferred from them. ``scale.implicit`` says that the values are
         strengths of implicit feedback.
+    user_index, item_index : IdIndex
+        The positions of the ids.
     """
 
     matrix: csr_array[Any, tuple[int, int]]
     users: Ids
     items: Ids
     scale: Scale
-    _user_index: IdIndex = field(init=False)
-    _item_index: IdIndex = field(init=False)
+    user_index: IdIndex = field(init=False)
+    item_index: IdIndex = field(init=False)
 
     def __post_init__(self) -> None:
         if self.matrix.shape != (len(self.users), len(self.items)):
             sizes = f"{len(self.users):,} users and {len(self.items):,} items"
             raise InputError(f"a matrix of shape {self.matrix.shape} does not fit {sizes}")
         check_rows(self.matrix)
-        object.__setattr__(self, "_user_index", IdIndex("user", self.users))
-        object.__setattr__(self, "_item_index", IdIndex("item", self.items))
+        object.__setattr__(self, "user_index", IdIndex("user", self.users))
+        object.__setattr__(self, "item_index", IdIndex("item", self.items))
         for buffer in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
             frozen(buffer)
 
@@ -137,7 +139,7 @@ class Ratings:
         with named_in_file_options():
             options = options or FileOptions()
             roles = {"user": options.user, "item": options.item, "rating": options.rating}
-            return cls.from_columns(
+            return from_columns(
                 read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
                 damping=options.damping, zeros=options.zeros,
             )  # fmt: skip
@@ -171,7 +173,7 @@ class Ratings:
         """
         check_choice("feedback", feedback, Feedback)
         columns = frame_columns(frame, user, item, rating, feedback)
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
+        return from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
     def from_arrays(
@@ -212,51 +214,7 @@ class Ratings:
         implicit = ratings is None or feedback == "implicit"
         names = ("users", "items", None if ratings is None else "ratings")
         columns = Columns((users, items, ratings), names, Origin(), implicit=implicit)
-        return cls.from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
-
-    @classmethod
-    def from_columns(
-        cls,
-        columns: Columns,
-        *,
-        duplicates: Duplicates = "error",
-        scale: Scale | None = None,
-        damping: Damping | None = None,
-        zeros: Zeros | None = None,
-    ) -> Ratings:
-        """Build the table from columns of users, items and ratings, whose origin error messages name."""
-        meaning = Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
-        origin, (user_name, item_name, rating_name) = columns.origin, columns.names
-        table, n = origin.file or "the table", len(columns.values[0])
-        if not n:
-            raise InputError(f"{table} has no ratings")
-        given = columns.values[2]
-        values = np.ones(n) if given is None else numbers(given, origin, rating_name)
-        if columns.guessed:
-            meaning.refuse_times(values, f"{table}, column {rating_name}")
-        kept = meaning.kept(values, table)
-        if not kept.all():
-            columns, values = columns.take(kept), values[kept]
-            origin = columns.origin
-        users, items, _ = columns.values
-        user_ids, rows = encode(users, "user", lambda k: origin.at(k, user_name), parse=columns.are_texts)
-        item_ids, cols = encode(items, "item", lambda k: origin.at(k, item_name), parse=columns.are_texts)
-        triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name, meaning.noun)
-        return cls._from_triples(triples, meaning)
-
-    @classmethod
-    def _from_triples(cls, triples: Triples, meaning: Meaning) -> Ratings:
-        triples.check(meaning.scale)
-        if meaning.damping is None:
-            matrix = triples.to_csr(meaning.duplicates)
-            scale = meaning.scale or Scale.from_ratings(matrix.data)
-        else:
-            matrix = triples.to_csr("sum")
-            if not (matrix.data <= LARGEST).all():
-                raise InputError(f"the counts of one user and item add up to more than {LARGEST:g}")
-            matrix.data = damped(matrix.data, meaning.damping)
-            scale = Scale.from_strengths(matrix.data, meaning.damping)
-        return cls(matrix, triples.users, triples.items, scale)
+        return from_columns(columns, duplicates=duplicates, scale=scale, damping=damping, zeros=zeros)
 
     @classmethod
     def from_csr(
@@ -313,7 +271,7 @@ class Ratings:
         rows, columns = entries.row[kept], entries.col[kept]
         origin = origin.take(kept)
         triples = Triples(rows, columns, values[kept], user_ids, item_ids, origin, None, meaning.noun)
-        return cls._from_triples(triples, meaning)
+        return _from_triples(triples, meaning)
 
     def user_position(self, user: Any, *, from_text: bool = False) -> int:
         """Return the row of a user id.
@@ -321,37 +279,23 @@ class Ratings:
         With ``from_text``, an integer id may be given as text, as people type it.
         :class:`~prefmover.errors.UnknownIdError` names similar ids.
         """
-        return self._user_index.position(user, from_text=from_text)
+        return self.user_index.position(user, from_text=from_text)
 
     def item_position(self, item: Any, *, from_text: bool = False) -> int:
         """Return the column of an item id; see :meth:`user_position`."""
-        return self._item_index.position(item, from_text=from_text)
+        return self.item_index.position(item, from_text=from_text)
 
     def user_positions(self, users: Iterable[Any] | None) -> Ints:
         """Return the rows of many user ids, in their order; None means all users."""
-        return self._user_index.positions(users)
+        return self.user_index.positions(users)
 
     def item_positions(self, items: Iterable[Any] | None) -> Ints:
         """Return the columns of many item ids, in their order; None means all items."""
-        return self._item_index.positions(items)
-
-    def find_users(self, users: Iterable[Any]) -> Ints:
-        """Return the rows of many user ids, -1 for ids that are not here."""
-        return self._user_index.get(users)
-
-    def find_items(self, items: Iterable[Any]) -> Ints:
-        """Return the columns of many item ids, -1 for ids that are not here."""
-        return self._item_index.get(items)
-
-    def check_mistaken(self, user: Any = None, item: Any = None) -> None:
-        """Raise an error for something that is no user id or item id, or is a known one of the wrong type."""
-        for index, id_ in ((self._user_index, user), (self._item_index, item)):
-            if id_ is not None:
-                index.check_mistaken(id_)
+        return self.item_index.positions(items)
 
     def __contains__(self, user: object) -> bool:
         """Whether a user has this id."""
-        return user in self._user_index
+        return user in self.user_index
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the user ids."""
@@ -419,38 +363,11 @@ class Ratings:
         moved.sort_indices()
         return Ratings(moved, self.users, items, self.scale)
 
-    def free_name(self, name: Any) -> Any:
-        """Return a name for a new user: the given one, with a prime or several if it is the id of a user.
-
-        >>> Ratings.from_arrays(["ann", "guest"], ["x", "y"], [5, 3]).free_name("guest")
-        "guest'"
-        """
-        while name in self:
-            name = f"{name}'"
-        return name
-
-    def one_user(self, name: Any, items: Ints, values: Floats) -> Ratings:
-        """Return the ratings of another user over the same items, given by position, on the same scale.
-
-        For implicit feedback, values are strengths: ``scale.strengths`` makes them from counts.
-
-        >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
-        >>> ratings.one_user("cid", np.array([1]), np.array([4.0]))["cid"]
-        {'y': 4.0}
-        """
-        from scipy.sparse import csr_array
-
-        order, m = np.argsort(items), self.matrix
-        data, indices = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=m.indices.dtype)
-        indptr = np.array([0, len(items)], dtype=m.indptr.dtype)
-        matrix = csr_array((data[order], indices[order], indptr), shape=(1, self.n_items))
-        return Ratings(matrix, np.array([name], dtype=object), self.items, self.scale)
-
     def stack(self, other: Ratings) -> Ratings:
         """Return these users and those of another table over the same items, on this scale.
 
         >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
-        >>> ratings.stack(ratings.one_user("cid", np.array([1]), np.array([4.0])))
+        >>> ratings.stack(one_user(ratings, "cid", np.array([1]), np.array([4.0])))
         Ratings(3 users x 2 items, 3 ratings from 3 to 5 in steps of 2)
         """
         from scipy.sparse import csr_array, vstack
@@ -482,7 +399,7 @@ class Ratings:
         """
         from scipy.sparse import csr_array
 
-        row, n = self.find_users(other.users), self.n_items
+        row, n = self.user_index.get(other.users), self.n_items
         is_new = row < 0
         row[is_new] = self.n_users + np.arange(int(is_new.sum()))
         whole = self.stack(other.take(users=is_new))
@@ -530,6 +447,67 @@ class Ratings:
         items = pa.array(self.items).take(pa.array(self.matrix.indices))
         name = "strength" if self.implicit else "rating"
         return pa.table({"user": users, "item": items, name: pa.array(self.matrix.data)})
+
+
+def from_columns(
+    columns: Columns,
+    *,
+    duplicates: Duplicates = "error",
+    scale: Scale | None = None,
+    damping: Damping | None = None,
+    zeros: Zeros | None = None,
+) -> Ratings:
+    """Build the table from columns of users, items and ratings, whose origin error messages name."""
+    meaning = Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
+    origin, (user_name, item_name, rating_name) = columns.origin, columns.names
+    table, n = origin.file or "the table", len(columns.values[0])
+    if not n:
+        raise InputError(f"{table} has no ratings")
+    given = columns.values[2]
+    values = np.ones(n) if given is None else numbers(given, origin, rating_name)
+    if columns.guessed:
+        meaning.refuse_times(values, f"{table}, column {rating_name}")
+    kept = meaning.kept(values, table)
+    if not kept.all():
+        columns, values = columns.take(kept), values[kept]
+        origin = columns.origin
+    users, items, _ = columns.values
+    user_ids, rows = encode(users, "user", lambda k: origin.at(k, user_name), parse=columns.are_texts)
+    item_ids, cols = encode(items, "item", lambda k: origin.at(k, item_name), parse=columns.are_texts)
+    triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name, meaning.noun)
+    return _from_triples(triples, meaning)
+
+
+def _from_triples(triples: Triples, meaning: Meaning) -> Ratings:
+    triples.check(meaning.scale)
+    if meaning.damping is None:
+        matrix = triples.to_csr(meaning.duplicates)
+        scale = meaning.scale or Scale.from_ratings(matrix.data)
+    else:
+        matrix = triples.to_csr("sum")
+        if not (matrix.data <= LARGEST).all():
+            raise InputError(f"the counts of one user and item add up to more than {LARGEST:g}")
+        matrix.data = damped(matrix.data, meaning.damping)
+        scale = Scale.from_strengths(matrix.data, meaning.damping)
+    return Ratings(matrix, triples.users, triples.items, scale)
+
+
+def one_user(ratings: Ratings, name: Any, items: Ints, values: Floats) -> Ratings:
+    """Return the ratings of another user over the same items, given by position, on the same scale.
+
+    For implicit feedback, values are strengths: ``scale.strengths`` makes them from counts.
+
+    >>> ratings = Ratings.from_arrays(["ann", "bob"], ["x", "y"], [5, 3])
+    >>> one_user(ratings, "cid", np.array([1]), np.array([4.0]))["cid"]
+    {'y': 4.0}
+    """
+    from scipy.sparse import csr_array
+
+    order, m = np.argsort(items), ratings.matrix
+    data, indices = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=m.indices.dtype)
+    indptr = np.array([0, len(items)], dtype=m.indptr.dtype)
+    matrix = csr_array((data[order], indices[order], indptr), shape=(1, ratings.n_items))
+    return Ratings(matrix, np.array([name], dtype=object), ratings.items, ratings.scale)
 
 
 def _positions(chosen: npt.ArrayLike | None, n: int, kind: str) -> Ints:

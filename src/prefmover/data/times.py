@@ -92,7 +92,7 @@ def rating_times(ratings: Ratings, times: Any) -> Floats:
 
 def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
     """Return the entries of another table at the ratings of this one; all must be there."""
-    rows, columns = times.find_users(ratings.users)[ratings.rows()], times.find_items(ratings.items)
+    rows, columns = times.user_index.get(ratings.users)[ratings.rows()], times.item_index.get(ratings.items)
     at = columns[ratings.matrix.indices]
     keys = times.rows() * times.n_items + times.matrix.indices
     wanted = np.where((rows < 0) | (at < 0), -1, rows * times.n_items + at)

@@ -20,7 +20,7 @@ import numpy as np
 
 from prefmover._typing import Ints
 from prefmover.data.columns import Columns
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Scale, from_columns
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import Tags, assemble, read_headed, refuse_repeats
@@ -51,7 +51,7 @@ def read(source: Source, files: Files) -> Dataset:
     """Return the data set in some files, without a check of its size."""
     kinds: dict[str, Any] = {"user_id": "int", "book_id": "int", "rating": "float"}
     columns, origin = read_headed(files, "ratings.csv", kinds)
-    ratings = Ratings.from_columns(
+    ratings = from_columns(
         Columns(tuple(columns.values()), tuple(columns), origin), scale=Scale(1.0, 5.0, 1.0)
     )
     needed: dict[str, Any] = dict.fromkeys(("book_id", "goodreads_book_id"), "int")

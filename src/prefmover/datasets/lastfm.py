@@ -11,7 +11,7 @@ from typing import Any
 
 from prefmover._typing import Ints
 from prefmover.data.columns import Columns
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import from_columns
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import assemble, read_headed, refuse_repeats
@@ -30,7 +30,7 @@ def read(source: Source, files: Files) -> Dataset:
     kinds: dict[str, Any] = {"userID": "int", "artistID": "int", "weight": "float"}
     columns, origin = read_headed(files, "user_artists.dat", kinds, separator="\t", encoding="mixed")
     plays = Columns(tuple(columns.values()), tuple(columns), origin, implicit=True)
-    ratings = Ratings.from_columns(plays, damping="log")
+    ratings = from_columns(plays, damping="log")
     artists, origin = read_headed(
         files, "artists.dat", {"id": "int", "name": "text"}, separator="\t", encoding="mixed"
     )

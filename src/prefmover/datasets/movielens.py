@@ -21,7 +21,7 @@ import numpy as np
 from prefmover._typing import Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Kind, Schema
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Ratings, Scale, from_columns
 from prefmover.data.splits import Split, published_folds
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import Tags, refuse_repeats
@@ -69,7 +69,7 @@ def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:
     name = name or source.needs[0]
     columns, origin = RATINGS[source.form].read(files.read(name), files.where(name))
     scale = Scale(0.5, 5.0, 0.5) if source.half_stars else Scale(1.0, 5.0, 1.0)
-    return Ratings.from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
+    return from_columns(Columns(tuple(columns.values()), tuple(columns), origin), scale=scale)
 
 
 def read_folds(files: Files, source: Source, whole: Ratings) -> list[Split]:

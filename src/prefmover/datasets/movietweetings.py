@@ -10,7 +10,7 @@ from functools import partial
 
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Schema
-from prefmover.data.ratings import Ratings, Scale
+from prefmover.data.ratings import Scale, from_columns
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import assemble, read_times, refuse_repeats
@@ -30,7 +30,7 @@ def read(source: Source, files: Files) -> Dataset:
     listed = Columns(
         (columns["user"], columns["item"].to_pylist(), columns["rating"]), tuple(columns), origin
     )
-    ratings = Ratings.from_columns(listed, scale=Scale(0.0, 10.0, 1.0), zeros="rating")
+    ratings = from_columns(listed, scale=Scale(0.0, 10.0, 1.0), zeros="rating")
     movies, origin = MOVIES.read(files.read("movies.dat"), files.where("movies.dat"))
     ids = [id_.strip() for id_ in movies["item"].to_pylist()]
     refuse_repeats(ids, "film", origin)

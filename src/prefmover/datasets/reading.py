@@ -13,7 +13,7 @@ from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import Delimited, Kind, Schema
 from prefmover.data.ids import from_arrow
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, from_columns
 from prefmover.data.raw_files import Origin
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
@@ -126,7 +126,7 @@ def read_times(files: Files, name: str, schema: Schema) -> Ratings:
     kinds: dict[str, Kind | None] = {**schema.columns, rating: None, time: "float"}
     columns, origin = replace(schema, columns=kinds).read(files.read(name), files.where(name))
     values = [column if isinstance(column, np.ndarray) else column.to_pylist() for column in columns.values()]
-    return Ratings.from_columns(Columns(tuple(values), (user, item, time), origin))
+    return from_columns(Columns(tuple(values), (user, item, time), origin))
 
 
 def check_counts(source: Source, data: Dataset) -> None:

@@ -216,7 +216,7 @@ def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> 
     ids: dict[Any, None] = {}
     try:
         ids = dict.fromkeys(flat)
-        found = train.find_items(list(ids)) if ids else np.empty(0, np.int64)
+        found = train.item_index.get(list(ids)) if ids else np.empty(0, np.int64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: recommend() returned something other than item ids ({error})") from None
     position = dict(zip(ids, np.where(found < 0, UNKNOWN, found).tolist(), strict=True))

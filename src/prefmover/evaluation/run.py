@@ -25,7 +25,7 @@ from prefmover._format import duration
 from prefmover._typing import Floats, Progress
 from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_follows_ratings
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.by_scores import relevant_from
 from prefmover.evaluation.compute import TrainTest, compute_record
@@ -298,7 +298,7 @@ def _identify(data: Dataset, times: Floats | None, is_given: bool) -> DataInfo:
         facts["preferences"] = data.digest()[:16]
     if times is not None:
         facts["times"] = sha256(np.ascontiguousarray(times).tobytes()).hexdigest()[:16]
-    if data.geometry_follows_ratings:
+    if geometry_follows_ratings(data):
         return DataInfo(distances="", geometry="from each split's training ratings", **facts)
     if data.geometry is None:
         return DataInfo(distances="", geometry="none", **facts)
@@ -415,7 +415,7 @@ class _Run:
     def _bytes(self) -> int:
         """Return the bytes that a task reads: a split and the geometry."""
         ratings, exact = self.data.ratings, None
-        if not self.data.geometry_follows_ratings and (geometry := self.data.geometry) is not None:
+        if not geometry_follows_ratings(self.data) and (geometry := self.data.geometry) is not None:
             exact = geometry.vectors if geometry.grid is None else geometry.grid
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
         return held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)

@@ -12,6 +12,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover._typing import Floats, Ints
+from prefmover.data.ratings import one_user
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain import text
@@ -145,7 +146,7 @@ def explain_rows(
     row = find_measure(measure)
     # Most measures look at the two users only. Others, such as NHSM with its item means, need all ratings.
     users, position = (None, other) if row.uses_others else ([other], 0)
-    guest = data.ratings.one_user(name, items, values)
+    guest = one_user(data.ratings, name, items, values)
     joined = data.with_guests(guest, users, with_geometry=row.needs_geometry)
     return _explanation(data, breakdown(joined, joined.n_users - 1, position, row, convention))
 

@@ -34,7 +34,7 @@ import numpy as np
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import entries_of_rows
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_if
 from prefmover.explain.recommendation import (
     NeighborRating,
     Others,
@@ -214,7 +214,7 @@ class _OwnRatings:
     def of(cls, ranker: Ranker, state: UserState, items: Ints, parts: Floats) -> Self:
         data = ranker.similarity.data
         at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
-        geometry, distances = data.geometry_if(needed=False), None
+        geometry, distances = geometry_if(data, False), None
         aside = np.ones((len(items), len(at)), bool)
         near = ~aside
         if geometry is not None and len(at):
@@ -360,7 +360,7 @@ class _People:
         items, values = data.ratings.row(other)
         liked = likes_among(values, self.ranker.co_likes.means[other], data.ratings.scale)
         theirs = items[liked & (items != item)]
-        geometry = data.geometry_if(needed=False)
+        geometry = geometry_if(data, False)
         if geometry is None or not len(mine) or not len(theirs):
             return None
         similarity = geometry.similarity(mine, theirs)

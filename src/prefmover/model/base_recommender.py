@@ -467,11 +467,11 @@ class BaseRecommender(Estimator, ABC):
 
     def _explain_rating(self, state: UserState, item: Any) -> RatingExplanation:
         data = self.data_
-        position = int(data.ratings.find_items([item])[0])
+        position = int(data.ratings.item_index.get([item])[0])
         baseline, contributions = self.predictor_.explain(state, position)
         shown = {one.item for contribution in contributions for one in contribution.evidence}
         shown |= {item} if position >= 0 else set()
-        positions = zip(shown, data.ratings.find_items(shown).tolist(), strict=True)
+        positions = zip(shown, data.ratings.item_index.get(shown).tolist(), strict=True)
         labels = {one: data.items.label(position) for one, position in positions if position >= 0}
         prediction, value_name = self.predict_one(state, item), self.predictor_.similarity.measure.value_name
         return RatingExplanation(prediction, baseline, contributions, labels, value_name)
@@ -518,7 +518,7 @@ class BaseRecommender(Estimator, ABC):
         known = self.data_.ratings
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings, got {type(ratings).__name__}; see Ratings.from_arrays")
-        present = np.flatnonzero(known.find_users(ratings.users) >= 0)
+        present = np.flatnonzero(known.user_index.get(ratings.users) >= 0)
         if present.size:
             user = ratings.users[present[:1]].tolist()[0]
             raise InputError(f"user {user!r} is in the model already; update(user, ratings) changes ratings")
@@ -535,7 +535,7 @@ class BaseRecommender(Estimator, ABC):
 
     def _update(self, ratings: Ratings) -> Self:
         """Change ratings, checked, of users by id; those who are not in the model are added."""
-        changed = self.data_.ratings.find_users(ratings.users)
+        changed = self.data_.ratings.user_index.get(ratings.users)
         changed = changed[changed >= 0]
         data = self.data_.with_ratings(self.data_.ratings.updated(ratings))
         predictor = self.predictor_.with_data(data, changed)
@@ -597,7 +597,7 @@ class BaseRecommender(Estimator, ABC):
         """Return the state of a user; with ``known``, an unknown id is an error."""
         predictor, ratings = self._fitted(), self.data_.ratings
         if not isinstance(user, UserState):
-            position = ratings.user_position(user) if known else int(ratings.find_users([user])[0])
+            position = ratings.user_position(user) if known else int(ratings.user_index.get([user])[0])
             return predictor.state(position, user.item() if isinstance(user, np.generic) else user)
         if user.fit_id != predictor.fit_id:
             raise InputError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prefmover._typing import Ints, Progress
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_if
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
@@ -180,4 +180,4 @@ def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
 def _geometry(model: BaseRecommender, diversify: bool = False) -> ItemGeometry | None:
     """Return the distances between items if the lists depend on them."""
     needed = model.uses_geometry or model.predictor_.similarity.measure.needs_geometry
-    return model.data_.geometry_if(needed or diversify)
+    return geometry_if(model.data_, needed or diversify)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Ints
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
 from prefmover.predict.predictor import UserState
@@ -23,17 +23,18 @@ def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints
     """
     if not isinstance(pairs, Ratings | Split):
         user_ids, item_ids = _id_columns(pairs)
-        users, items = known.find_users(user_ids), known.find_items(item_ids)
+        users, items = known.user_index.get(user_ids), known.item_index.get(item_ids)
         for k in np.flatnonzero(users < 0).tolist():
-            known.check_mistaken(user=None if isinstance(user_ids[k], UserState) else user_ids[k])
+            if not isinstance(user_ids[k], UserState):
+                known.user_index.check_mistaken(user_ids[k])
         for k in np.flatnonzero(items < 0).tolist():
-            known.check_mistaken(item=item_ids[k])
+            known.item_index.check_mistaken(item_ids[k])
         return user_ids, item_ids, users, items
     if isinstance(pairs, Split):
         table, users, items = pairs.train, pairs.users, pairs.items
     else:
         table, users, items = pairs, pairs.rows(), pairs.matrix.indices.astype(np.int64)
-    user_positions, item_positions = known.find_users(table.users), known.find_items(table.items)
+    user_positions, item_positions = known.user_index.get(table.users), known.item_index.get(table.items)
     ids = table.users[users].tolist(), table.items[items].tolist()
     return *ids, user_positions[users], item_positions[items]
 
@@ -87,10 +88,10 @@ def user_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Rat
     except (TypeError, ValueError) as error:
         raise InputError(f"ratings must be numbers: {error}") from None
     if scale.implicit:
-        return known.one_user(name, items, scale.strengths(values))
+        return one_user(known, name, items, scale.strengths(values))
     for item, value in zip(ratings, values.tolist(), strict=True):
         if not scale.lowest <= value <= scale.highest:
             raise InputError(
                 f"the rating of {item!r} is {value:g}; the scale is {scale.lowest:g} to {scale.highest:g}"
             )
-    return known.one_user(name, items, values)
+    return one_user(known, name, items, values)

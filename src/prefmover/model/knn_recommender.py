@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from prefmover.dataset import geometry_if
 from prefmover.errors import InputError, check_whole_number
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base_recommender import BaseRecommender
@@ -102,5 +103,5 @@ class KNNRecommender(BaseRecommender):
 
     def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> VoteRanker:
         data, row = similarity.data, similarity.measure
-        similar = SimilarItems.of_likes(likes_of(data.ratings), data.geometry_if(row.needs_geometry))
+        similar = SimilarItems.of_likes(likes_of(data.ratings), geometry_if(data, row.needs_geometry))
         return VoteRanker(similarity, weight(settings["weight"]), settings["k"], similar)

@@ -12,7 +12,7 @@ import numpy as np
 
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.dataset import ABOUT, Dataset
+from prefmover.dataset import ABOUT, Dataset, geometry_if
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.vectors import BlockWeight
@@ -36,7 +36,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
     """Write a fitted model with its data. The parameters are those at the time of the fit."""
     data = model.data_
     row, ratings, scale = find_measure(model.params_["measure"]), data.ratings, data.ratings.scale
-    geometry = data.geometry_if(row.needs_geometry or model.uses_geometry)
+    geometry = geometry_if(data, row.needs_geometry or model.uses_geometry)
     parameters = {name: _to_json(value) for name, value in model.params_.items()}
     parameters |= {"n_threads": None, "measure": row.name}
     matrix = ratings.matrix

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences, preferences
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure
@@ -386,5 +386,5 @@ def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
 def _renamed(guest: Ratings, others: Ratings) -> Ratings:
     """Return the ratings of a guest under a name that is not the id of a user."""
     (name,) = guest.users.tolist()
-    free = others.free_name(name)
-    return guest if free == name else others.one_user(free, *guest.row(0))
+    free = others.user_index.free_name(name)
+    return guest if free == name else one_user(others, free, *guest.row(0))

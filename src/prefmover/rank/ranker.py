@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
+from prefmover.dataset import Dataset, geometry_if
 from prefmover.errors import InputError
 from prefmover.measures.weights import weight
 from prefmover.predict.low_rank import Singles, UserKernel, check_array, scaled_weights, self_scale
@@ -427,7 +427,7 @@ class VoteRanker(Ranker):
     def with_data(self, data: Dataset, changed: Ints) -> Self:
         """Return the ranker of other data."""
         similarity = self.similarity.with_data(data)
-        geometry = data.geometry_if(similarity.measure.needs_geometry)
+        geometry = geometry_if(data, similarity.measure.needs_geometry)
         return replace(
             self, similarity=similarity, similar=SimilarItems.of_likes(likes_of(data.ratings), geometry)
         )

@@ -138,7 +138,7 @@ def nearest_to_members(
     """Return :func:`nearest_to_group` of members, users of the data or guests, by their ratings."""
     check_whole_number("k", k)
     table = reduce(Ratings.stack, members)
-    known = data.ratings.find_users(table.users)
+    known = data.ratings.user_index.get(table.users)
     mixed = mixture(table, " and ".join(map(str, table.users.tolist())))
     request = Request(
         data, find_measure("pmd"), None, np.zeros(1, np.int64), new=mixed, k=k + len(members),

@@ -63,7 +63,7 @@ class ServedModel:
         self.user_noun = user_noun or self.data.user_noun
         self.users, self.items = UserFacts(self.data), ItemFacts(self.data)
         self.searched: Counter[str] = Counter()
-        self.guest_name = self.data.ratings.free_name("guest")
+        self.guest_name = self.data.ratings.user_index.free_name("guest")
         self._lock = threading.Lock()
         self._guests: LRUCache[GuestKey, Future[UserState]] = LRUCache(MOST_GUESTS)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from prefmover import Recommender, datasets, pmd
+from prefmover.data.ratings import one_user
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.views.neighbor_comparison import SUGGESTED, common_ground, neighbor_lists
@@ -38,7 +39,7 @@ def test_a_twin_finds_what_is_hidden(data):
     twins = data.ratings.take(users=[0])
     ratings = data.ratings
     for k in range(10):
-        ratings = ratings.stack(ratings.one_user(f"twin{k}", *twins.row(0)))
+        ratings = ratings.stack(one_user(ratings, f"twin{k}", *twins.row(0)))
     many = data.with_ratings(ratings)
     (found,) = neighbor_lists([similarity(many, "pmd")], 0, *many.ratings.row(0))
     assert found.values.tolist() == [0.0] * 10

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from prefmover.data.ratings import one_user
 from prefmover.dataset import Dataset
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
@@ -48,7 +49,7 @@ def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
     state, position = served.person(body), served.users.position(body.other)
     ratings = served.data.ratings
     name = served.guest_name if state.position == position else state.name
-    user = ratings.one_user(name, state.items, state.values)
+    user = one_user(ratings, name, state.items, state.values)
     pair = served.data.with_guests(user, [position])
     # Most measures look at the two users only; the others use the ratings of everybody.
     everybody, first = served.data, state.position

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from prefmover.data.ratings import one_user
 from prefmover.measures import MEASURES
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendations
@@ -24,7 +25,7 @@ def get_neighbors(served: ServedModel, body: requests.NeighborsOf) -> responses.
     """Return the users nearest to a person, with the number of items that both rated."""
     state, guest = served.person(body), None
     if state.position < 0:
-        guest = served.data.ratings.one_user(state.name, state.items, state.values)
+        guest = one_user(served.data.ratings, state.name, state.items, state.values)
     if body.strangers:
         near = served.similarity.nearest_strangers(
             state.position, state.items, body.k, guest, check_cancelled

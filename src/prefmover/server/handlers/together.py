@@ -36,7 +36,7 @@ def get_group_neighbors(served: ServedModel, body: requests.GroupNeighbors) -> r
     states = [served.user(user) for user in body.users]
     near = served.model.group_neighbors(states, body.k)
     rated = np.unique(np.concatenate([state.items for state in states]))
-    positions = served.data.ratings.find_users(near.users)
+    positions = served.data.ratings.user_index.get(near.users)
     return responses.GroupNeighborsOut(
         group=body.users,
         measure=served.measure.name,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.predict.similarity import UserSimilarity
 
 __all__ = ["CommonGround", "NeighborTest", "UserList", "common_ground", "neighbor_lists"]
@@ -96,7 +96,7 @@ def _nearest(
 ) -> tuple[Ints, Floats]:
     """Return the k nearest users to some ratings, the user who gave them left out."""
     ratings = similarity.data.ratings
-    guest = ratings.one_user(ratings.free_name("guest"), items, values)
+    guest = one_user(ratings, ratings.user_index.free_name("guest"), items, values)
     near, found = similarity.nearest(None, k + 1, guest).row(0)
     others = near != user
     return near[others][:k], found[others][:k]
