@@ -4,12 +4,10 @@ An option is one field of :class:`FileOptions`. The options of the command line 
 experiment (:data:`SETTINGS`) are made from the fields. This module imports no NumPy, so that help is quick.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from prefmover.errors import InputError
 
@@ -26,9 +24,13 @@ Missing: TypeAlias = Literal["error", "drop", "far"]
 OnBadLines: TypeAlias = Literal["error", "skip", "warn"]
 
 
-def _about(text: str, kind: Any = str, *, name: str = "", metavar: str | None = None) -> dict[str, Any]:
-    """Return the help of an option, its type where people type it, and the name of its setting if another."""
-    return {"help": text, "kind": kind, "name": name, "metavar": metavar}
+class _Typed(NamedTuple):
+    """An option where people type it: its help, its placeholder, its type, its name if another one."""
+
+    help: str
+    metavar: str | None = None
+    kind: Any = str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,85 +103,65 @@ class FileOptions:
     prefmover.errors.InputError: duplicates is 'first'; choose one of ('error', 'last', 'mean')
     """
 
-    user: str | int | None = field(
-        default=None, metadata=_about("Name of the user column", name="user_column", metavar="NAME")
+    user: Annotated[str | int | None, _Typed("Name of the user column", "NAME", name="user_column")] = None
+    item: Annotated[str | int | None, _Typed("Name of the item column", "NAME", name="item_column")] = None
+    rating: Annotated[str | int | None, _Typed("Name of the rating column", "NAME", name="rating_column")] = (
+        None
     )
-    item: str | int | None = field(
-        default=None, metadata=_about("Name of the item column", name="item_column", metavar="NAME")
+    time: Annotated[
+        str | None, _Typed("Name of the column of times, in (milli)seconds", "NAME", name="time_column")
+    ] = None
+    separator: Annotated[
+        str | None, _Typed("Column separator of the ratings; detected by default", "TEXT")
+    ] = None
+    header: Annotated[
+        bool | None, _Typed("Whether the ratings have a header; detected by default", kind=bool)
+    ] = None
+    encoding: Annotated[str, _Typed("Encoding of the files", "NAME")] = "utf-8"
+    duplicates: Annotated[Duplicates, _Typed("What to do if a user rated an item twice", kind=Duplicates)] = (
+        "error"
     )
-    rating: str | int | None = field(
-        default=None, metadata=_about("Name of the rating column", name="rating_column", metavar="NAME")
-    )
-    time: str | None = field(
-        default=None,
-        metadata=_about("Name of the column of times, in (milli)seconds", name="time_column", metavar="NAME"),
-    )
-    separator: str | None = field(
-        default=None, metadata=_about("Column separator of the ratings; detected by default", metavar="TEXT")
-    )
-    header: bool | None = field(
-        default=None, metadata=_about("Whether the ratings have a header; detected by default", bool)
-    )
-    encoding: str = field(default="utf-8", metadata=_about("Encoding of the files", metavar="NAME"))
-    duplicates: Duplicates = field(
-        default="error", metadata=_about("What to do if a user rated an item twice", Duplicates)
-    )
-    scale: Scale | None = field(
-        default=None,
-        metadata=_about("Rating scale; the range of the ratings by default", metavar="LOW:HIGH:STEP"),
-    )
-    feedback: Feedback | None = field(
-        default=None,
-        metadata=_about("Ratings, or interactions and their counts; recognized by default", Feedback),
-    )
-    damping: Damping | None = field(
-        default=None, metadata=_about("How counts of implicit feedback are damped; log by default", Damping)
-    )
-    zeros: Zeros | None = field(
-        default=None, metadata=_about("Whether 0 is a rating (default), or means that there is none", Zeros)
-    )
-    missing: Missing = field(
-        default="error", metadata=_about("What to do with rated items that no file describes", Missing)
-    )
-    on_bad_lines: OnBadLines = field(
-        default="error", metadata=_about("What to do with damaged lines; skip leaves them out", OnBadLines)
-    )
-    item_id: str | None = field(
-        default=None,
-        metadata=_about("Id column of the items; --item-column by default", name="id_column", metavar="NAME"),
-    )
-    title: str | None = field(
-        default=None, metadata=_about("Title column of the items", name="title_column", metavar="NAME")
-    )
-    tags: Sequence[str] = field(
-        default=(),
-        metadata=_about("Column of the items to use as tags, too", list, name="tag_column", metavar="NAME"),
-    )
-    text: Sequence[str] = field(
-        default=(),
-        metadata=_about("Column of text to compare items by", list, name="text_column", metavar="NAME"),
-    )
-    weights: Mapping[str, float] = field(
-        default_factory=dict,
-        metadata=_about(
-            "Weight of a column of the items, or of features; text .1, others 1",
-            list,
-            name="column_weight",
-            metavar="NAME=NUMBER",
-        ),
-    )
-    encoder: Callable[[list[str]], Any] | str | None = field(
-        default=None,
-        metadata=_about(
-            "Model of sentence-transformers for columns of text; tf-idf without",
-            name="text_encoder",
-            metavar="NAME",
-        ),
-    )
-    choose_weights: bool | None = field(
-        default=None,
-        metadata=_about("Let the ratings choose weights that are not given; by default with features", bool),
-    )
+    scale: Annotated[
+        "Scale | None", _Typed("Rating scale; the range of the ratings by default", "LOW:HIGH:STEP")
+    ] = None
+    feedback: Annotated[
+        Feedback | None,
+        _Typed("Ratings, or interactions and their counts; recognized by default", kind=Feedback),
+    ] = None
+    damping: Annotated[
+        Damping | None, _Typed("How counts of implicit feedback are damped; log by default", kind=Damping)
+    ] = None
+    zeros: Annotated[
+        Zeros | None, _Typed("Whether 0 is a rating (default), or means that there is none", kind=Zeros)
+    ] = None
+    missing: Annotated[
+        Missing, _Typed("What to do with rated items that no file describes", kind=Missing)
+    ] = "error"
+    on_bad_lines: Annotated[
+        OnBadLines, _Typed("What to do with damaged lines; skip leaves them out", kind=OnBadLines)
+    ] = "error"
+    item_id: Annotated[
+        str | None, _Typed("Id column of the items; --item-column by default", "NAME", name="id_column")
+    ] = None
+    title: Annotated[str | None, _Typed("Title column of the items", "NAME", name="title_column")] = None
+    tags: Annotated[
+        Sequence[str], _Typed("Column of the items to use as tags, too", "NAME", list, "tag_column")
+    ] = ()
+    text: Annotated[
+        Sequence[str], _Typed("Column of text to compare items by", "NAME", list, "text_column")
+    ] = ()
+    weights: Annotated[
+        Mapping[str, float],
+        _Typed("Weight of a column or of features; text .1, others 1", "NAME=NUMBER", list, "column_weight"),
+    ] = field(default_factory=dict)
+    encoder: Annotated[
+        Callable[[list[str]], Any] | str | None,
+        _Typed("Model of sentence-transformers for text; tf-idf without", "NAME", name="text_encoder"),
+    ] = None
+    choose_weights: Annotated[
+        bool | None,
+        _Typed("Let the ratings choose weights that are not given; by default with features", kind=bool),
+    ] = None
 
     def __post_init__(self) -> None:
         for one in SETTINGS:
@@ -196,7 +178,7 @@ class FileOptions:
                 )
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> FileOptions:
+    def from_settings(cls, settings: Mapping[str, Any]) -> "FileOptions":
         """Return options as people type them, by the names of :data:`SETTINGS`.
 
         None and an empty list are not set.
@@ -236,15 +218,15 @@ class Setting(NamedTuple):
     metavar: str | None
 
 
-def _typed(default: Any) -> Any:
+def _default(default: Any) -> Any:
     """Return a default where people type options, where lists have none."""
     return default if isinstance(default, str) else None
 
 
 SETTINGS = tuple(
-    Setting(m["name"] or one.name, one.name, m["kind"], _typed(one.default), m["help"], m["metavar"])
+    Setting(typed.name or one.name, one.name, typed.kind, _default(one.default), typed.help, typed.metavar)
     for one in fields(FileOptions)
-    for m in (one.metadata,)
+    for typed in FileOptions.__annotations__[one.name].__metadata__
 )
 
 
