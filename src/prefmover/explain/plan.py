@@ -7,7 +7,7 @@ which item of the other. For other measures they are the terms of the sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from prefmover.data.ratings import one_user
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain import text
-from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown
+from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown, with_ids
 from prefmover.measures.table import Measure, find_measure
 
 if TYPE_CHECKING:
@@ -29,16 +29,26 @@ MAX_TERMS = 100
 """Terms to keep of a measure without a plan; some have one for each pair of ratings."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserExplanation(PairBreakdown):
     """Why two users are as close as they are: the breakdown of a measure, for people.
 
-    The flows are those of a transport plan, or the largest 100 terms of another measure. What the two users
-    share most comes first: in a plan, much mass between similar items; in a distance, its smallest terms; in
-    a similarity, its largest. ``labels`` maps the ids of their items to titles.
+    Users and items are ids. The flows are those of a transport plan, or the largest 100 terms of another
+    measure. What the two users share most comes first: in a plan, much mass between similar items; in a
+    distance, its smallest terms; in a similarity, its largest. ``labels`` maps the ids of items to titles.
     """
 
+    user: Any
+    other: Any
+    measure: str
+    convention: str
+    larger_is_closer: bool
     labels: Mapping[Any, str] = field(default_factory=dict)
+
+    @property
+    def value_name(self) -> str:
+        """``"similarity"`` or ``"distance"``."""
+        return "similarity" if self.larger_is_closer else "distance"
 
     @property
     def distance(self) -> float:
@@ -126,7 +136,7 @@ def explain_users(
     data: Dataset, user: int, other: int, measure: str | Measure = "pmd", convention: str | None = None
 ) -> UserExplanation:
     """Return the explanation of a measure's value for two users of the data, given by position."""
-    return _explanation(data, breakdown(data, user, other, measure, convention))
+    return _explanation(data, user, other, find_measure(measure), convention)
 
 
 def explain_rows(
@@ -148,20 +158,34 @@ def explain_rows(
     users, position = (None, other) if row.uses_others else ([other], 0)
     guest = one_user(data.ratings, name, items, values)
     joined = data.with_guests(guest, users, with_geometry=row.needs_geometry)
-    return _explanation(data, breakdown(joined, joined.n_users - 1, position, row, convention))
+    return _explanation(joined, joined.n_users - 1, position, row, convention)
 
 
-def _explanation(data: Dataset, pair: PairBreakdown) -> UserExplanation:
-    values = {one.name: getattr(pair, one.name) for one in fields(pair)}
-    values["flows"] = flows = tuple(_shared_first(pair))
-    ids = {item for flow in (*flows, *pair.agreement) for item in (flow.source, flow.target)}
-    labels = {item: data.items.label(data.ratings.item_position(item)) for item in ids}
-    return UserExplanation(**values, labels=labels)
+def _explanation(data: Dataset, u: int, v: int, row: Measure, convention: str | None) -> UserExplanation:
+    pair, items = breakdown(data, u, v, row, convention), data.ratings.items
+    user, other = data.ratings.users[[u, v]].tolist()
+    flows = list(_shared_first(pair, row.larger_is_closer))
+    shown = sorted({item for flow in (*flows, *pair.agreement) for item in (flow.source, flow.target)})
+    return UserExplanation(
+        user=user,
+        other=other,
+        measure=row.name,
+        convention=row.convention(convention),
+        larger_is_closer=row.larger_is_closer,
+        value=pair.value,
+        factors=pair.factors,
+        flows=with_ids(flows, items),
+        reason=pair.reason,
+        certificate=pair.certificate,
+        agreement=with_ids(pair.agreement, items),
+        co_rated=dict(zip(items[list(pair.co_rated)].tolist(), pair.co_rated.values(), strict=True)),
+        labels={id_: data.items.label(item) for id_, item in zip(items[shown].tolist(), shown, strict=True)},
+    )
 
 
-def _shared_first(pair: PairBreakdown) -> Iterable[Flow]:
+def _shared_first(pair: PairBreakdown, larger_is_closer: bool) -> Iterable[Flow]:
     """Return the flows of a breakdown in the order of a :class:`UserExplanation`."""
     if any(flow.mass is not None for flow in pair.flows):
         return sorted(pair.flows, key=lambda flow: -(flow.mass or 0.0) * (flow.similarity or 0.0))
     largest = pair.flows[:MAX_TERMS]
-    return largest if pair.larger_is_closer else reversed(largest)
+    return largest if larger_is_closer else reversed(largest)

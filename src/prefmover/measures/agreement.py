@@ -10,13 +10,14 @@ is, and for users without a co-rated item the second and third terms are constan
 An extension of this package, not a measure of the paper.
 """
 
+from dataclasses import replace
 from math import log, pi
 
 import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.measures.breakdown import Factor, PairTerms, UserPair
+from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.corated import pearson, pearson_breakdown
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
@@ -77,7 +78,7 @@ def disagreement(pairs: Pairs) -> Rows:
     return rows
 
 
-def agreement_breakdown(pair: UserPair) -> PairTerms:
+def agreement_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-agreement down: the plan of PMD, and each co-rated item's part in the correlation."""
     taste = pmd_breakdown(pair, "exact")
     if taste.reason:
@@ -95,4 +96,4 @@ def agreement_breakdown(pair: UserPair) -> PairTerms:
         Factor("a(1-P)", opposed, "added for what they disagree on"),
         Factor("b·log", overlap, "added for what only one of them rated"),
     ]
-    return taste._replace(value=taste.value + opposed + overlap, factors=factors, agreement=ratings.flows)
+    return replace(taste, value=taste.value + opposed + overlap, factors=factors, agreement=ratings.flows)

@@ -4,16 +4,18 @@ Each measure has a breakdown next to its kernel. A breakdown follows the publish
 shares no arithmetic with the kernel; the tests compare the two.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp, fsum, isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats
 from prefmover.errors import InputError
+from prefmover.measures.pairs import Pairs
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
@@ -27,7 +29,8 @@ class Flow(NamedTuple):
     Attributes
     ----------
     source, target
-        Item ids: the first user's item and the second user's. The same item for co-rated terms.
+        The first user's item and the second user's, the same item for co-rated terms: ids in results for
+        people, positions in a :func:`breakdown`.
     source_rating, target_rating
         The two ratings.
     similarity
@@ -60,29 +63,14 @@ class Factor(NamedTuple):
     meaning: str
 
 
-class PairTerms(NamedTuple):
-    """The result of a measure's breakdown: fields of :class:`PairBreakdown`, with flows in any order."""
-
-    value: float
-    factors: list[Factor]
-    flows: "list[Flow]"
-    reason: str | None = None
-    certificate: "Certificate | None" = None
-    agreement: "list[Flow]" = []  # noqa: RUF012 - a field of a tuple, never changed
-
-
 @dataclass(frozen=True, slots=True)
 class PairBreakdown:
     """A measure's value for two users, with the factors and terms that it is computed from.
 
     Attributes
     ----------
-    user, other, measure, convention
-        Ids and names.
-    value, larger_is_closer
-        NaN where undefined; then ``reason`` says why. Whether the value is a similarity.
-    co_rated
-        The two ratings of every item that both users rated, by item id.
+    value
+        NaN where undefined; then ``reason`` says why.
     factors
         The factors and sums, in the order of the formula.
     flows
@@ -91,31 +79,23 @@ class PairBreakdown:
         For PMD: the proof that the plan is optimal.
     agreement
         For a measure of taste and agreement: a term for each co-rated item, positive where the two agree.
+    co_rated
+        The two ratings of every item that both users rated.
     """
 
-    user: Any
-    other: Any
-    measure: str
-    convention: str
     value: float
-    larger_is_closer: bool
-    co_rated: dict[Any, tuple[float, float]]
-    factors: tuple[Factor, ...]
-    flows: tuple[Flow, ...]
+    factors: Sequence[Factor]
+    flows: Sequence[Flow]
     reason: str | None = None
     certificate: "Certificate | None" = None
-    agreement: tuple[Flow, ...] = ()
-
-    @property
-    def value_name(self) -> str:
-        """Return ``"similarity"`` or ``"distance"``."""
-        return "similarity" if self.larger_is_closer else "distance"
+    agreement: Sequence[Flow] = ()
+    co_rated: Mapping[Any, tuple[float, float]] = field(default_factory=dict)
 
     def factor(self, name: str) -> float:
         """Return the value of a factor."""
         values = {factor.name: factor.value for factor in self.factors}
         if name not in values:
-            raise InputError(f"{self.measure} has no factor {name!r}; it has {', '.join(values)}")
+            raise InputError(f"there is no factor {name!r}; there are {', '.join(values)}")
         return values[name]
 
 
@@ -154,10 +134,6 @@ class UserPair:
         geometry = self.data.require_geometry("this measure")
         return geometry.similarity(list(self.first), list(self.second))
 
-    def id_of(self, item: int) -> Any:
-        """Return the id of the item at a position."""
-        return self.data.ratings.items[item : item + 1].tolist()[0]
-
     def mean(self, user: int) -> float:
         """Return the mean rating of a user."""
         row = self.values[user]
@@ -188,18 +164,16 @@ class UserPair:
 
     def _flows(self, pairs: list[tuple[int, int, float, float, float]], terms: list[float]) -> list[Flow]:
         scale = fsum(map(abs, terms)) or 1.0
-        ids = {item: self.id_of(item) for item in (*self.first, *self.second)}
         return [
-            Flow(ids[i], ids[j], a, b, s, None, None, term, abs(term) / scale)
-            for (i, j, a, b, s), term in zip(pairs, terms, strict=True)
+            Flow(*pair, None, None, term, abs(term) / scale) for pair, term in zip(pairs, terms, strict=True)
         ]
 
-    def without_common_items(self) -> PairTerms:
+    def without_common_items(self) -> PairBreakdown:
         """Return the breakdown of users without a co-rated item, where a measure needs one."""
-        return PairTerms(nan, [self.n_factor], [], "they have no rated item in common")
+        return PairBreakdown(nan, [self.n_factor], [], "they have no rated item in common")
 
 
-Breakdown = Callable[..., PairTerms]
+Breakdown = Callable[..., PairBreakdown]
 """``breakdown(pair, **options)`` takes a :class:`UserPair` and the options of a convention."""
 
 
@@ -208,7 +182,7 @@ def breakdown(
 ) -> PairBreakdown:
     """Return a measure's value for the users at positions u and v, with its factors and terms.
 
-    A measure that is not symmetric is seen from u.
+    Items are positions. A measure that is not symmetric is seen from u.
 
     Examples
     --------
@@ -225,38 +199,36 @@ def breakdown(
     J    0.3333 n over the items that either rated
     MSD  0.0625 mean of ((r_u - r_v) / 4)² over the co-rated items
     """
-    from prefmover.measures.pairs import Pairs
-    from prefmover.measures.table import find_measure
+    from prefmover.measures.table import find_measure  # the table has the breakdowns
 
     row = find_measure(measure)
-    name = row.convention(convention)
-    options = row.options(name)
+    options = row.options(convention)
     if row.needs_geometry:
         data.require_geometry(row.label)
     pair = UserPair(data, u, v)
-    ids: list[Any] = data.ratings.users[[u, v]].tolist()
     if not pair.first or not pair.second:
-        terms = PairTerms(nan, [], [], f"user {ids[1] if pair.first else ids[0]!r} has no ratings")
+        (name,) = data.ratings.users[[v if pair.first else u]].tolist()
+        found = PairBreakdown(nan, [], [], f"user {name!r} has no ratings")
     elif row.breakdown is not None:
-        terms = row.breakdown(pair, **options)
+        found = row.breakdown(pair, **options)
     else:
-        rows = row.kernel(Pairs(data, np.array([u]), np.array([v])), **options)
-        value = float(rows(np.array([u]))[0, 0])
-        terms = PairTerms(value, [], [], f"{row.name} gives no value for this pair")
-    return PairBreakdown(
-        user=ids[0],
-        other=ids[1],
-        measure=row.name,
-        convention=name,
-        value=float(terms.value),
-        larger_is_closer=row.larger_is_closer,
-        co_rated={pair.id_of(i): (pair.first[i], pair.second[i]) for i in pair.common},
-        factors=tuple(terms.factors),
-        flows=tuple(sorted(terms.flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))),
-        reason=terms.reason if isnan(terms.value) else None,
-        certificate=terms.certificate,
-        agreement=tuple(sorted(terms.agreement, key=lambda flow: -flow.value)),
+        value = row.kernel(Pairs(data, np.array([u]), np.array([v])), **options)(np.array([u]))[0, 0]
+        found = PairBreakdown(float(value), [], [], f"{row.name} gives no value for this pair")
+    return replace(
+        found,
+        factors=tuple(found.factors),
+        flows=tuple(sorted(found.flows, key=lambda flow: (-abs(flow.value), -(flow.mass or 0.0)))),
+        reason=found.reason if isnan(found.value) else None,
+        agreement=tuple(sorted(found.agreement, key=lambda flow: -flow.value)),
+        co_rated={i: (pair.first[i], pair.second[i]) for i in pair.common},
     )
+
+
+def with_ids(flows: Sequence[Flow], items: npt.NDArray[Any]) -> tuple[Flow, ...]:
+    """Return flows with the ids of their items, of all ids by position, in place of positions."""
+    at = np.array([(flow.source, flow.target) for flow in flows], np.int64).reshape(-1, 2)
+    ids = zip(items[at[:, 0]].tolist(), items[at[:, 1]].tolist(), strict=True)
+    return tuple(flow._replace(source=i, target=j) for flow, (i, j) in zip(flows, ids, strict=True))
 
 
 def sigmoid(x: float) -> float:

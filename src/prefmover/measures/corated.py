@@ -4,13 +4,14 @@ All three are undefined (NaN) for users without a co-rated item.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
+from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair
 from prefmover.measures.distribution import user_means
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import EXACT, WholeRatings, on_grid, whole_ratings
@@ -141,13 +142,13 @@ def _on_grid(rows: Rows) -> Rows:
     return lambda users: on_grid(rows(users))
 
 
-def cosine_breakdown(pair: UserPair) -> PairTerms:
+def cosine_breakdown(pair: UserPair) -> PairBreakdown:
     """Break COS down into its sums."""
     flows = pair.co_rated_flows(lambda i, a, b: a * b)
     return _normalized(pair, flows, [(pair.first[i], pair.second[i]) for i in pair.common], "r")
 
 
-def pearson_breakdown(pair: UserPair, means: str = "all-rated") -> PairTerms:
+def pearson_breakdown(pair: UserPair, means: str = "all-rated") -> PairBreakdown:
     """Break PCC down into means and sums."""
     if not pair.n:
         return pair.without_common_items()
@@ -166,10 +167,10 @@ def pearson_breakdown(pair: UserPair, means: str = "all-rated") -> PairTerms:
     flows = pair.co_rated_flows(lambda i, a, b: centered[i][0] * centered[i][1])
     terms = _normalized(pair, flows, [*centered.values()], "(r-μ)")
     both = [Factor("μ_u", x, f"first user's mean {over}"), Factor("μ_v", y, f"second user's mean {over}")]
-    return terms._replace(factors=[terms.factors[0], *both, *terms.factors[1:]])
+    return replace(terms, factors=[terms.factors[0], *both, *terms.factors[1:]])
 
 
-def msd_breakdown(pair: UserPair) -> PairTerms:
+def msd_breakdown(pair: UserPair) -> PairBreakdown:
     """Break MSD down into squared differences."""
     if not pair.n:
         return pair.without_common_items()
@@ -177,12 +178,12 @@ def msd_breakdown(pair: UserPair) -> PairTerms:
     flows = pair.co_rated_flows(lambda i, a, b: ((a - b) / width) ** 2)
     value = sum(flow.value for flow in flows) / pair.n
     mean = Factor("MSD", value, f"mean of ((r_u - r_v) / {width:g})² over the co-rated items")
-    return PairTerms(value, [pair.n_factor, mean], flows)
+    return PairBreakdown(value, [pair.n_factor, mean], flows)
 
 
 def _normalized(
     pair: UserPair, flows: list[Flow], sides: list[tuple[float, float]], symbol: str
-) -> PairTerms:
+) -> PairBreakdown:
     if not pair.n:
         return pair.without_common_items()
     xy = sum(flow.value for flow in flows)
@@ -194,5 +195,5 @@ def _normalized(
         Factor(f"Σ{symbol}²_v", yy, "second user's sum of squares"),
     ]
     if not xx * yy > 0:
-        return PairTerms(nan, factors, flows, "a sum of squares is 0")
-    return PairTerms(min(1.0, max(-1.0, xy / sqrt(xx * yy))), factors, flows)
+        return PairBreakdown(nan, factors, flows, "a sum of squares is 0")
+    return PairBreakdown(min(1.0, max(-1.0, xy / sqrt(xx * yy))), factors, flows)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
+from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import significant
 
@@ -94,7 +94,7 @@ def levels(pairs: Pairs) -> tuple[Floats, Floats]:
     return values, codes.astype(np.float64)
 
 
-def urp_breakdown(pair: UserPair) -> PairTerms:
+def urp_breakdown(pair: UserPair) -> PairBreakdown:
     """Break URP down into means and deviations."""
     means = pair.mean(pair.u), pair.mean(pair.v)
     deviations = pair.deviation(pair.u), pair.deviation(pair.v)
@@ -106,21 +106,21 @@ def urp_breakdown(pair: UserPair) -> PairTerms:
         Factor("sd_v", deviations[1], "standard deviation of the second user's ratings"),
         Factor("URP", value, "1 - sig(|μ_u - μ_v| |sd_u - sd_v|)"),
     ]
-    return PairTerms(value, factors, [])
+    return PairBreakdown(value, factors, [])
 
 
-def nhsm_breakdown(pair: UserPair, overlap: str) -> PairTerms:
+def nhsm_breakdown(pair: UserPair, overlap: str) -> PairBreakdown:
     """Break NHSM down into PSS, overlap and URP."""
     if not pair.n:
         return pair.without_common_items()
     flows = pair.co_rated_flows(lambda i, a, b: pair.pss(a, b, pair.item_means[i]))
     total = sum(flow.value for flow in flows)
-    urp_value, urp_factors, *_ = urp_breakdown(pair)
+    urp_terms = urp_breakdown(pair)
     if overlap == "product":
         product = pair.n / (len(pair.first) * len(pair.second))
         overlap_factor = Factor("J'", product, "n / (|I_u| |I_v|)")
     else:
         overlap_factor = pair.jaccard_factor
     pss = Factor("ΣPSS", total, "proximity · significance · singularity, over the co-rated items")
-    value = total * overlap_factor.value * urp_value
-    return PairTerms(value, [pair.n_factor, pss, overlap_factor, *urp_factors], flows)
+    value = total * overlap_factor.value * urp_terms.value
+    return PairBreakdown(value, [pair.n_factor, pss, overlap_factor, *urp_terms.factors], flows)

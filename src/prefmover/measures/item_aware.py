@@ -14,7 +14,7 @@ import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import entries_of_rows
-from prefmover.measures.breakdown import Factor, PairTerms, UserPair, sigmoid
+from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
 from prefmover.measures.distribution import levels, urp, urp_breakdown, user_deviations, user_means
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
@@ -204,7 +204,7 @@ def _rated(pairs: Pairs, users: Ints) -> Ints:
 
 def bcf_breakdown(
     pair: UserPair, normalized: bool, local: str = "correlation", flat: str = "nothing"
-) -> PairTerms:
+) -> PairBreakdown:
     """Break BCF or N-BCF down into Jaccard and the double sum."""
     loc_u, flat_u = _local_of_user(pair, pair.u, local)
     loc_v, flat_v = _local_of_user(pair, pair.v, local)
@@ -216,9 +216,9 @@ def bcf_breakdown(
     total = sum(flow.value for flow in flows)
     factors = [pair.n_factor, pair.jaccard_factor, Factor("Σs·loc", total, "over all pairs of ratings")]
     if not normalized:
-        return PairTerms(pair.jaccard + total, factors, flows)
+        return PairBreakdown(pair.jaccard + total, factors, flows)
     count = pair.pairs_factor
-    return PairTerms(pair.jaccard + total / count.value, [*factors, count], flows)
+    return PairBreakdown(pair.jaccard + total / count.value, [*factors, count], flows)
 
 
 def _local_of_user(pair: UserPair, user: int, local: str) -> tuple[dict[int, float], bool]:
@@ -238,21 +238,21 @@ def _local_of_user(pair: UserPair, user: int, local: str) -> tuple[dict[int, flo
     return {i: 0.0 if flat else (rating - center) / spread for i, rating in ratings.items()}, flat
 
 
-def husm_breakdown(pair: UserPair, normalized: bool) -> PairTerms:
+def husm_breakdown(pair: UserPair, normalized: bool) -> PairBreakdown:
     """Break HUSM or N-HUSM down into the double sum, the overlap and URP."""
     means = pair.item_means
     flows = pair.all_flows(lambda i, j, a, b: pair.pss(a, b, (means[i] + means[j]) / 2))
     total = sum(flow.value for flow in flows)
     overlap = sigmoid(pair.n / len(pair.first))
-    urp_value, urp_factors, *_ = urp_breakdown(pair)
-    value = total * overlap * urp_value
+    urp_terms = urp_breakdown(pair)
+    value = total * overlap * urp_terms.value
     factors = [
         Factor("Σs·PSS", total, "over all pairs of ratings"),
         pair.n_factor,
         Factor("sig(n/|I_u|)", overlap, "sigmoid of the share of the first user's items that both rated"),
-        *urp_factors,
+        *urp_terms.factors,
     ]
     if not normalized:
-        return PairTerms(value, factors, flows)
+        return PairBreakdown(value, factors, flows)
     count = pair.pairs_factor
-    return PairTerms(value / count.value, [*factors, count], flows)
+    return PairBreakdown(value / count.value, [*factors, count], flows)

@@ -23,18 +23,17 @@ from prefmover._typing import Floats, Ints
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
-from prefmover.measures.breakdown import Factor, PairTerms, UserPair
+from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import (
     TransportSpace,
-    distance_in_64_bits,
     distances_from,
     distribution,
     plan_flows,
+    rounded_cost,
     rows_by,
+    solve_pair,
 )
-from prefmover.ot.problem import TransportProblem
-from prefmover.ot.solve import solve
 
 __all__ = ["PointGeometry", "opinion_space", "opinions", "opinions_breakdown"]
 
@@ -124,7 +123,7 @@ def opinions(pairs: Pairs) -> Rows:
     return rows_by(pairs, partial(distances_from, *opinion_space(pairs.data)))
 
 
-def opinions_breakdown(pair: UserPair) -> PairTerms:
+def opinions_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-opinions down into the flows of its plan, and the flows into items and ratings."""
     data = pair.data
     p, ground = opinion_space(data)
@@ -132,20 +131,14 @@ def opinions_breakdown(pair: UserPair) -> PairTerms:
     for user in (pair.u, pair.v):
         if p.total[user] == 0:
             (name,) = data.ratings.users[[user]].tolist()
-            return PairTerms(nan, [], [], f"user {name!r} has no rating above 0")
-    (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (pair.u, pair.v))
-    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
-    same = (at_i, at_j) if ground.is_metric else None
-    costs = ground.units(i, j)
-    result = solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, ground.unit, same=same))
+            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
+    i, j = (distribution(p, user)[0] for user in (pair.u, pair.v))
+    result = solve_pair(TransportSpace(p, ground), pair.u, pair.v)
     flows = plan_flows(data, (pair.u, pair.v), result, ground.item[i], ground.item[j])
     stays = sum(f.mass or 0.0 for f in flows if f.source == f.target and f.source_rating == f.target_rating)
-    by_items = sum(
-        (f.mass or 0.0) * float(data.require_geometry("PMD").block([a], [b])[0, 0])
-        for f in flows
-        for a, b in [(data.ratings.item_position(f.source), data.ratings.item_position(f.target))]
-    )
-    value = distance_in_64_bits(p, p, ground, pair.u, pair.v)
+    plan, items = result.plan, ground.geometry.block(ground.item[i], ground.item[j])
+    by_items = float((plan.mass * items[plan.rows, plan.columns]).sum())
+    value = rounded_cost(result, result.problem.total)
     factors = [
         pair.n_factor,
         Factor("stays", stays, "share of the preference that stays on its item, at the same rating"),
@@ -153,4 +146,4 @@ def opinions_breakdown(pair: UserPair) -> PairTerms:
         Factor("Σ W β|r-s|", max(0.0, value - by_items), "cost of moving between ratings"),
         Factor("D", value, "both"),
     ]
-    return PairTerms(value, factors, flows, certificate=result.certificate)
+    return PairBreakdown(value, factors, flows, certificate=result.certificate)

@@ -1,9 +1,11 @@
 """Jaccard and JMSD: the overlap of the items that two users rated."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.measures.breakdown import Factor, PairTerms, UserPair
+from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.corated import msd_breakdown, squared_differences
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid
@@ -56,14 +58,14 @@ def jaccard_from_counts(n: Floats, of_users: Ints, of_others: Ints) -> Floats:
     return np.divide(n, union, out=np.full_like(n, np.nan), where=rated)
 
 
-def jaccard_breakdown(pair: UserPair) -> PairTerms:
+def jaccard_breakdown(pair: UserPair) -> PairBreakdown:
     """Break Jaccard down into its two counts."""
     union = len(pair.first) + len(pair.second) - pair.n
-    return PairTerms(pair.jaccard, [pair.n_factor, Factor("union", union, "items that either rated")], [])
+    return PairBreakdown(pair.jaccard, [pair.n_factor, Factor("union", union, "items that either rated")], [])
 
 
-def jmsd_breakdown(pair: UserPair) -> PairTerms:
+def jmsd_breakdown(pair: UserPair) -> PairBreakdown:
     """Break JMSD down into Jaccard and MSD."""
     terms = msd_breakdown(pair)
     factors = [terms.factors[0], pair.jaccard_factor, *terms.factors[1:]]
-    return terms._replace(value=pair.jaccard * (1 - terms.value), factors=factors)
+    return replace(terms, value=pair.jaccard * (1 - terms.value), factors=factors)

@@ -25,7 +25,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import NotOptimalError, UndefinedDistanceError
 from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
-from prefmover.measures.breakdown import Factor, Flow, PairTerms, UserPair
+from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair, with_ids
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid
 from prefmover.ot.problem import TransportProblem
@@ -108,11 +108,7 @@ class UserTransport:
     @cached_property
     def transport(self) -> Transport:
         """The solved problem, with plan, potentials and certificate."""
-        geometry, p = self._data.require_geometry("PMD"), self._data.preferences
-        (i, mass_u, total_u), (j, mass_v, total_v) = (distribution(p, user) for user in (self._u, self._v))
-        _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
-        same, costs = (at_i, at_j) if geometry.is_metric else None, geometry.units(i, j)
-        return solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, geometry.unit, same=same))
+        return solve_pair(item_space(self._data), self._u, self._v)
 
     @cached_property
     def flows(self) -> list[Flow]:
@@ -122,10 +118,21 @@ class UserTransport:
         """
         p, users = self._data.preferences, (self._u, self._v)
         sources, targets = (distribution(p, user)[0] for user in users)
-        return plan_flows(self._data, users, self.transport, sources, targets)
+        flows = plan_flows(self._data, users, self.transport, sources, targets)
+        return list(with_ids(flows, self._data.ratings.items))
 
     def __repr__(self) -> str:
         return f"UserTransport({self.user!r} → {self.other!r}: distance {self.distance:.6f})"
+
+
+def solve_pair(space: TransportSpace, u: int, v: int) -> Transport:
+    """Return the transport between the users at positions u and v, with its plan and proof."""
+    p, ground = space
+    (i, mass_u, total_u), (j, mass_v, total_v) = distribution(p, u), distribution(p, v)
+    _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
+    same = (at_i, at_j) if ground.is_metric else None
+    costs = ground.units(i, j)
+    return solve(TransportProblem(mass_u * total_v, mass_v * total_u, costs, ground.unit, same=same))
 
 
 def plan_flows(
@@ -134,7 +141,7 @@ def plan_flows(
     """Return the flows of a plan, largest share of the distance first; mass that stays put comes last.
 
     ``sources`` and ``targets`` are the items, by position, of the rows and columns of the problem: items of
-    the first and of the second of the two users.
+    the first and of the second of the two users. The flows are between positions.
     """
     geometry, plan = data.require_geometry("PMD"), transport.plan
     i, j = sources[plan.rows], targets[plan.columns]
@@ -144,7 +151,7 @@ def plan_flows(
     order = np.lexsort((plan.columns, plan.rows, -plan.mass, -work))
     similarity = geometry.similarity(sources, targets)[plan.rows, plan.columns]
     ratings = _ratings_of(data, users[0], i), _ratings_of(data, users[1], j)
-    columns = data.ratings.items[i], data.ratings.items[j], *ratings, similarity, plan.mass, d, work, share
+    columns = i, j, *ratings, similarity, plan.mass, d, work, share
     return [Flow(*fields) for fields in zip(*(x[order].tolist() for x in columns), strict=True)]
 
 
@@ -205,26 +212,29 @@ def rows_by(pairs: Pairs, distances: Callable[[int, Ints], Floats]) -> Rows:
     return rows
 
 
-def pmd_breakdown(pair: UserPair, transport: str) -> PairTerms:
+def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
     """Break PMD down into the flows of its plan."""
     data = pair.data
     for user in (pair.u, pair.v):
         if not (pair.values[user] > 0).any():
             (name,) = data.ratings.users[[user]].tolist()
-            return PairTerms(nan, [], [], f"user {name!r} has no rating above 0")
+            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
     if transport == "entropic":
         value = _entropic_cost(data, pair.u, pair.v)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
-        return PairTerms(value, [epsilon, Factor("cost", value, "cost of the blurred plan at 1 - s")], [])
-    answer = _pmd_at(data, pair.u, pair.v)
-    stays = sum(flow.mass or 0.0 for flow in answer.flows if flow.source == flow.target)
+        return PairBreakdown(value, [epsilon, Factor("cost", value, "cost of the blurred plan at 1 - s")], [])
+    space, users = item_space(data), (pair.u, pair.v)
+    result = solve_pair(space, *users)
+    value = rounded_cost(result, result.problem.total)
+    flows = plan_flows(data, users, result, *(distribution(space.preferences, user)[0] for user in users))
+    stays = sum(flow.mass or 0.0 for flow in flows if flow.source == flow.target)
     factors = [
         pair.n_factor,
         Factor("stays", stays, "share of the preference that stays on its item"),
         Factor("moves", 1 - stays, "share of the preference that moves to another item"),
-        Factor("D", answer.distance, "cost of all flows: Σ mass · distance"),
+        Factor("D", value, "cost of all flows: Σ mass · distance"),
     ]
-    return PairTerms(answer.distance, factors, answer.flows, certificate=answer.transport.certificate)
+    return PairBreakdown(value, factors, flows, certificate=result.certificate)
 
 
 def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others: Ints) -> Floats:

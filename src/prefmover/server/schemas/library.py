@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -47,7 +47,7 @@ def _type(hint: Any) -> Any:
     inner = tuple(one for one in get_args(hint) if one is not Ellipsis)
     if get_origin(hint) in (Union, UnionType):
         return Union[tuple(map(_type, inner))]  # noqa: UP007
-    if get_origin(hint) in (tuple, list):
+    if get_origin(hint) in (tuple, list, Sequence):
         return list[_type(inner[0])]  # type: ignore[misc]
     if isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields")):
         if hint not in _known:
