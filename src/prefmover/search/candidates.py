@@ -38,7 +38,13 @@ from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
-from prefmover.search.distributed import NeighborCheckpoint, digest, divide_queries, search_blocks
+from prefmover.search.distributed import (
+    NeighborCheckpoint,
+    digest,
+    divide_queries,
+    exact_array,
+    search_blocks,
+)
 from prefmover.search.embedding import embed, nearest_vectors
 from prefmover.search.index import NeighborIndex
 from prefmover.search.recall import Recall, recall_of_lists
@@ -349,9 +355,8 @@ class _CandidateSearch:
 
         def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
             executor, geometry = self.executor, self.index.geometry
-            held = geometry.grid if geometry.grid is not None else geometry.vectors
-            assert held is not None
-            n_bytes = held.nbytes + self.population.embedding.nbytes + 20 * data.ratings.n_ratings
+            n_bytes = exact_array(geometry).nbytes + self.population.embedding.nbytes
+            n_bytes += 20 * data.ratings.n_ratings
             executor.begin(n_bytes, n_bytes)
             # Ids stay here: workers know items and users by position.
             positions = replace(geometry, items=np.arange(geometry.n_items))

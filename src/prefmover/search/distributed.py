@@ -23,6 +23,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Ints, Progress
 from prefmover.data.csr import indptr_from_counts
@@ -285,14 +286,12 @@ class _BlockSearch:
 
     def _bytes(self) -> tuple[int, int]:
         """Return the bytes of all shared values, and of those that one task reads."""
-        geometry, indptr = self.index.geometry, self.index.data.preferences.indptr
-        held = geometry.grid if geometry.grid is not None else geometry.vectors
-        assert held is not None
+        held, indptr = exact_array(self.index.geometry).nbytes, self.index.data.preferences.indptr
         of_shard = [
             BYTES_PER_RATING * int(indptr[b] - indptr[a]) + (BYTES_PER_USER + self.table_bytes) * (b - a)
             for a, b in self.ranges
         ]
-        return held.nbytes + sum(of_shard), held.nbytes + max(of_shard)
+        return held + sum(of_shard), held + max(of_shard)
 
 
 class _KnownPairs:
@@ -334,14 +333,19 @@ class _KnownPairs:
         return pairs
 
 
+def exact_array(geometry: ItemGeometry) -> npt.NDArray[Any]:
+    """Return what the distances come from: the matrix, or the vectors."""
+    array = geometry.vectors if geometry.grid is None else geometry.grid
+    assert array is not None
+    return array
+
+
 def digest(index: NeighborIndex, rows: Ints) -> str:
     """Return a digest of what a search depends on: preferences, distances, ids, and the queries."""
     result = hashlib.sha256()
     # The geometry of the data: whether the search made a dense matrix for itself depends on free memory.
     p, geometry = index.data.preferences, index.data.require_geometry(index.measure.label)
-    exact = geometry.grid if geometry.grid is not None else geometry.vectors
-    assert exact is not None
-    for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact):
+    for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact_array(geometry)):
         result.update(np.ascontiguousarray(values).data)
     ids = [index.data.ratings.users.tolist(), geometry.unit, bool(geometry.is_metric)]
     result.update(json.dumps(ids).encode())
