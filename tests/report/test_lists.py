@@ -102,14 +102,6 @@ def test_kernels_take_the_score_apart():
     assert steps(listed(records[:1])) == []
 
 
-def test_means_are_over_common_repeats():
-    records = [make_list_record("default", x, repeat=r) for r, x in enumerate((0.4, 0.5, 0.9))]
-    records += [make_list_record("ease", x, repeat=r) for r, x in enumerate((0.3, 0.4))]
-    (table,) = listed(records).lists
-    assert (table.repeats, table.left_out) == (2, 1)
-    assert table.of("default").mean[0] == pytest.approx(0.45)
-
-
 def test_wrong_entries_of_lists_are_told():
     records = [
         make_list_record("default", 0.4),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredLists(Sequence[list[Any]]):
+class ScoredLists:
     """Lists of item ids, one for each user; ``positions`` (n_users, n) has them as positions, -1 for none."""
 
     items: Ids
@@ -96,15 +96,8 @@ class ScoredLists(Sequence[list[Any]]):
     def __len__(self) -> int:
         return len(self.positions)
 
-    @overload
-    def __getitem__(self, k: int) -> list[Any]: ...
-    @overload
-    def __getitem__(self, k: slice) -> list[list[Any]]: ...
-    def __getitem__(self, k: int | slice) -> Any:
-        if isinstance(k, slice):
-            return [self[at] for at in range(len(self))[k]]
-        row = self.positions[k]
-        return self.items[row[row >= 0]].tolist()
+    def __iter__(self) -> Iterator[list[Any]]:
+        return (self.items[row[row >= 0]].tolist() for row in self.positions)
 
 
 class ScoringRecommender(ABC):

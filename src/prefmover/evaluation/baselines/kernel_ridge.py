@@ -33,7 +33,6 @@ from prefmover.evaluation.baselines.by_scores import LEAVE_OUT, Scores, ScoringR
 from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.evaluation.baselines.simple_rankers import _cosines
 from prefmover.execution.memory import require
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure, pairwise
 from prefmover.predict.similarity import UserSimilarity
 
@@ -114,20 +113,16 @@ def _without(D: Floats, P: Matrix) -> Floats:
     return D
 
 
-def _geometry(data: Dataset, what: str) -> ItemGeometry:
-    return data.require_geometry(f"kernel:{what}")
-
-
 def _pmd(data: Dataset, n_threads: int | None) -> Floats:
     """Return PMD as the default model sees it: exact between few users, estimated between many."""
-    _geometry(data, "pmd")
+    data.require_geometry("kernel:pmd")
     everyone = np.arange(data.n_users)
     similarity = UserSimilarity(data, find_measure("pmd"), None, n_threads).calibrated()
     return similarity.estimates(everyone, everyone)
 
 
 def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
-    geometry, P = _geometry(data, "rwmd"), _shares(data)
+    geometry, P = data.require_geometry("kernel:rwmd"), _shares(data)
     # The distance of each item to the nearest item of each user.
     nearest = np.zeros((data.n_items, data.n_users), np.float32)
     for u in np.flatnonzero(~_empty(P)).tolist():
@@ -138,7 +133,7 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
 
 
 def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
-    _geometry(data, "mean-vector")
+    data.require_geometry("kernel:mean-vector")
     cosines: Floats = np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1)
     return np.arccos(cosines)
 
