@@ -131,6 +131,9 @@ class Visitor:
 
         expect(self.page.locator(selector)).to_have_text(texts, use_inner_text=True)
 
+    def texts(self, selector):
+        return self.page.locator(selector).all_inner_texts()
+
     def arrives(self, held, n=1):
         """Wait until a list to which events of the browser are added has ``n`` of them."""
         end = time.monotonic() + SECONDS

@@ -10,20 +10,12 @@ from playwright.sync_api import expect
 
 from prefmover import Recommender
 from prefmover.server.served import ServedModel
-from tests.explorer.conftest import DESKTOP, PHONE
+from tests.explorer.conftest import DESKTOP, PHONE, VIEWER
 from tests.server.conftest import listening, small_data, with_title
 
 pytestmark = pytest.mark.slow
 
 WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-def test_names_that_every_object_has_are_no_pages(visitor):
-    for route in ("constructor", "__proto__", "toString", "hasOwnProperty/x"):
-        page = visitor.open("#/try")
-        page.goto(f"{visitor.home}/#/{route}")
-        expect(page.locator("h1")).to_have_text("There is no such page")
-        expect(page).to_have_title(re.compile("^Not found"))
 
 
 def test_a_visitor_without_ratings_is_invited_to_rate(visitor):
@@ -196,3 +188,26 @@ def test_a_start_that_fails_is_told(visiting, handlers):
         page.route("**/readyz", lambda route: route.fulfill(status=503, json={**problem, "state": "failed"}))
         page.goto(visitor.home)
         expect(page.locator(".notice.bad")).to_contain_text("The model does not answer.")
+
+
+def test_templates(visitor):
+    """Values become text, attributes, properties, styles and listeners, never markup."""
+    got = visitor.open("#/try").evaluate(
+        """async (evil) => {
+          const { html } = await import("/assets/lib/html.js");
+          const seen = [];
+          const one = html`
+            <p class=${evil} title=${null} hidden=${true} .lang=${"en"} style=${{ "--k": 2 }}
+              @click=${() => seen.push("clicked")}>
+              <b>${[evil, [null, 0, false]]}</b> ${html`<i>x</i>y`}${undefined}
+              z
+            </p>`;
+          one.click();
+          try { html`<a href="x${evil}"></a>`; } catch { seen.push("refused"); }
+          const tags = [...one.querySelectorAll("*")].map((e) => e.localName);
+          return [one.className, one.getAttributeNames().sort(), one.textContent, tags, seen];
+        }""",
+        VIEWER,
+    )
+    attributes = ["class", "hidden", "lang", "style"]
+    assert got == [VIEWER, attributes, f"{VIEWER}0 xy z", ["b", "i"], ["clicked", "refused"]]

@@ -14,10 +14,6 @@ from tests.messages import unnamed
 pytestmark = pytest.mark.slow
 
 
-def texts(page, selector):
-    return page.locator(selector).all_inner_texts()
-
-
 def number(text):
     return float(text.replace("\N{MINUS SIGN}", "-"))
 
@@ -41,7 +37,7 @@ def test_like_minded_by_keyboard(visitor):
     expect(field).to_be_focused()  # it is the same page: the focus stays where it was
     near = visitor.ask("neighbors", user="petra-h", k=10)["neighbors"]
     visitor.shows(".near .who a", [one["user"] for one in near])
-    shown = [re.search(r"\d\.\d{3}", text)[0] for text in texts(page, ".near .far")]
+    shown = [re.search(r"\d\.\d{3}", text)[0] for text in visitor.texts(".near .far")]
     assert shown == [f"{one['distance']:.3f}" for one in near]
     expect(page.locator(".near .leaning").first).to_have_text(" and ".join(near[0]["taste"][:2]))
     strangers = sum(one["n_common"] == 0 for one in near)
@@ -171,6 +167,10 @@ def test_why(visitor):
     page = visitor.open("#/why/petra-h/noor-r")
     answer = visitor.ask("explanations", user="petra-h", other="noor-r")
     expect(page.locator(".facts .big").first).to_have_text(f"{answer['distance']:.3f}")
+    share = answer["nearer_than"]
+    rank = "nearer than 99" if share >= 0.99 else f"nearer than {int(100 * share)}% of pairs$"
+    rank = rank if share >= 0.5 else "farther than"
+    expect(page.locator(".facts .soft").first).to_have_text(re.compile(f"^{rank}"))
     expect(page.locator(".whole")).to_have_text(f"{answer['distance']:.6f}")
     expect(page.locator(".total")).to_have_text(f"{answer['distance']:.6f}")
     expect(page.locator(".ribbon")).to_have_count(len(answer["flows"]))
@@ -268,15 +268,15 @@ def test_recommended(visitor):
     visitor.at(f"#/recommended/petra-h/{third}")
     whole = visitor.ask("predictions/why", user="petra-h", item=third)
     visitor.shows(".waterfall tfoot .number", [f"{whole['total']:.3f}"])
-    rows = [number(text) for text in texts(page, ".waterfall tbody .number")]
+    rows = [number(text) for text in visitor.texts(".waterfall tbody .number")]
     assert sum(rows) == pytest.approx(whole["total"], abs=0.0005 * len(rows))
     score = visitor.ask("recommendations/why", user="petra-h", item=third)
     assert number(page.locator(".scores tfoot .number").inner_text()) == pytest.approx(
         score["score"], abs=5e-4
     )
-    parts = [number(text) for text in texts(page, ".scores tbody tr:not(.sum-of) .number")]
+    parts = [number(text) for text in visitor.texts(".scores tbody tr:not(.sum-of) .number")]
     assert sum(parts) == pytest.approx(score["score"], abs=0.0005 * (len(parts) + 1))
-    listed = [number(text) for text in texts(page, ".contributions .adds")]
+    listed = [number(text) for text in visitor.texts(".contributions .adds")]
     neighbors = sum(one["value"] for one in whole["contributions"]) + whole["others"]["value"]
     assert sum(listed) == pytest.approx(neighbors, abs=0.0005 * len(listed))
     page.reload()  # a link to one explanation opens it
@@ -311,16 +311,19 @@ def test_hostile_names_stay_text(visitor):
         if any(r["title"] == FILM for r in visitor.api(f"users/{one['id']}")["ratings"])
     )
     address = page.url.split("/")[-1]
-    for route in (f"#/why/{fan}/{address}", f"#/measures/{address}/{fan}", f"#/recommended/{address}"):
-        visitor.open(route)
+    pairs = [f"why/{fan}/{address}", f"measures/{address}/{fan}", f"recommended/{address}"]
+    for route in [*pairs, "item/alien-1979", "map/items/alien-1979", "map/users", f"like-minded/{address}"]:
+        visitor.open(f"#/{route}")
         assert page.evaluate("document.querySelectorAll('main script, main img, main iframe').length") == 0
     visitor.open(f"#/why/{fan}/{address}")
     page.get_by_text("The plan as a table").click()
     expect(page.locator(".more")).to_contain_text(FILM)
 
 
-@pytest.mark.parametrize("route", ["#/nowhere", "#/why/a/b/c", "#/like-minded/%"])
-def test_no_such_page(visitor, route):
-    page = visitor.open(route)
-    expect(page).to_have_title(re.compile("^Not found"))
-    expect(page.locator("h1")).not_to_be_empty()
+def test_no_such_page(visitor):
+    """Names that every object has are no pages either."""
+    for route in ("nowhere", "why/a/b/c", "like-minded/%", "constructor", "__proto__", "hasOwnProperty/x"):
+        visitor.open("#/try")
+        page = visitor.open(f"#/{route}")
+        expect(page.locator("h1")).to_have_text("There is no such page")
+        expect(page).to_have_title(re.compile("^Not found"))

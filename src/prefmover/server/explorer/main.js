@@ -1,8 +1,13 @@
-/** Starts the explorer: loads the facts about the model, then draws the page of the address. */
+/**
+ * Starts the explorer: loads the facts about the model, then draws the page of the address.
+ *
+ * Words of all modules: a `model`, an `answer`, an `explanation` and a `why` are what the API sends, a
+ * `person` is that of a route, a `scale` that of the model's ratings; a `signal` is aborted when the page is left.
+ */
 
 import { announce } from "./lib/announce.js";
 import * as api from "./lib/api.js";
-import { count, item, items, setNouns, user } from "./lib/format.js";
+import { count, noun, setNouns } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
 import { html } from "./lib/html.js";
 import { href, parse, same, shown } from "./lib/routes.js";
@@ -14,7 +19,7 @@ import * as recommendedPage from "./pages/recommended.js";
 import * as together from "./pages/together.js";
 import * as tryPage from "./pages/try.js";
 import * as why from "./pages/why.js";
-import { finder } from "./parts/finder.js";
+import { finder } from "./parts/pickers.js";
 import { loaded } from "./parts/region.js";
 import { askForToken } from "./parts/token.js";
 
@@ -103,8 +108,8 @@ const invitation = () => html`
   <h1>You have not rated anything yet</h1>
   <div class="notice">
     <p>
-      This page is about your ratings, which stay in the tab where you made them. Rate a few ${items()}, and
-      come back: <a href="#/try">try it yourself</a>.
+      This page is about your ratings, which stay in the tab where you made them. Rate a few ${noun.items},
+      and come back: <a href="#/try">try it yourself</a>.
     </p>
   </div>`;
 
@@ -115,8 +120,8 @@ const notFound = () => html`
 function start(model) {
   setNouns(model);
   const sizes = [
-    count(model.n_users, user()),
-    count(model.n_items, item()),
+    count(model.n_users, noun.user),
+    count(model.n_items, noun.item),
     count(model.n_ratings, "rating"),
   ];
   const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;

@@ -1,31 +1,25 @@
 /** Numbers, names and nouns as people read them. Users and items are called what the data set calls them. */
 
-let itemNoun = "item";
-let userNoun = "user";
+/** What the data set calls its items and users. */
+export const noun = { item: "item", items: "items", user: "user", users: "users" };
 
 /** Choose the nouns for the data of a model. */
-export function setNouns(model) {
-  itemNoun = model.item_noun;
-  userNoun = model.user_noun;
+export function setNouns({ item_noun: item, user_noun: user }) {
+  Object.assign(noun, { item, items: plural(item), user, users: plural(user) });
 }
 
 /** "a film", "an item"; "a user" begins with a consonant. */
-export const withArticle = (noun) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(noun) ? "an" : "a"} ${noun}`;
-
-export const item = () => itemNoun;
-export const user = () => userNoun;
-export const items = () => plural(itemNoun);
-export const users = () => plural(userNoun);
+export const withArticle = (word) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(word) ? "an" : "a"} ${word}`;
 
 /** "films", "stories", "boxes". */
-export function plural(noun) {
-  if (/[^aeiou]y$/i.test(noun)) return `${noun.slice(0, -1)}ies`;
-  return /(s|x|z|ch|sh)$/i.test(noun) ? `${noun}es` : `${noun}s`;
+export function plural(word) {
+  if (/[^aeiou]y$/i.test(word)) return `${word.slice(0, -1)}ies`;
+  return /(s|x|z|ch|sh)$/i.test(word) ? `${word}es` : `${word}s`;
 }
 
 /** "no film", "1 film", "12 films". */
-export function count(n, noun) {
-  return `${n === 0 ? "no" : n.toLocaleString("en-US")} ${n <= 1 ? noun : plural(noun)}`;
+export function count(n, word) {
+  return `${n === 0 ? "no" : n.toLocaleString("en-US")} ${n <= 1 ? word : plural(word)}`;
 }
 
 const LONGEST = 60; // letters of a name
@@ -34,7 +28,7 @@ const isNumber = (person) => /^\d+$/.test(person.id);
 /** The name of a person: "you", an id, or a noun and a number. */
 export function nameOf(person) {
   if (person.you) return "you";
-  if (isNumber(person)) return `${userNoun} ${person.id}`;
+  if (isNumber(person)) return `${noun.user} ${person.id}`;
   return person.id.length > LONGEST ? `${person.id.slice(0, LONGEST - 1)}…` : person.id;
 }
 

@@ -83,15 +83,13 @@ const byMass = (items) => [...items].sort((a, b) => b.mass - a.mass);
 function small(items, groupOf, most) {
   const sorted = byMass(items);
   if (sorted.length <= most) return columnOf(sorted, new Map());
-  const rest = new Map();
-  for (const one of sorted.slice(most - 2)) put(rest, groupOf(one.id), one);
+  const rest = Map.groupBy(sorted.slice(most - 2), (one) => groupOf(one.id));
   return columnOf(sorted.slice(0, most - 2), rest);
 }
 
 /** All items in groups; of an open group, some one by one. */
 function byGroup(items, groupOf, open) {
-  const groups = new Map();
-  for (const one of byMass(items)) put(groups, groupOf(one.id), one);
+  const groups = Map.groupBy(byMass(items), (one) => groupOf(one.id));
   const single = [];
   const rest = new Map();
   for (const [group, members] of groups) {
@@ -100,11 +98,6 @@ function byGroup(items, groupOf, open) {
     if (members.length > shown) rest.set(group, members.slice(shown));
   }
   return columnOf(single, rest);
-}
-
-function put(groups, group, one) {
-  if (groups.has(group)) groups.get(group).push(one);
-  else groups.set(group, [one]);
 }
 
 /** The nodes of a column, and the node of each item. */

@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, count, decimal, item as itemNoun, items, users } from "../lib/format.js";
+import { capital, count, decimal, noun } from "../lib/format.js";
 import { rate, ratingOf } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
@@ -17,15 +17,13 @@ const NEAR = 12;
 /** It is not in the navigation. */
 export const name = null;
 
-export function title(route) {
-  return route.item ?? capital(items());
-}
+export const title = (route) => route.item ?? capital(noun.items);
 
 export function draw({ item }, { model, signal }) {
-  if (!item) return html`<h1>${capital(items())}</h1>${empty(`Search for ${items()} at the top.`)}`;
+  if (!item) return html`<h1>${capital(noun.items)}</h1>${empty(`Search for ${noun.items} at the top.`)}`;
   const heading = html`<h1>\u00a0</h1>`;
   const about = loaded(
-    { label: `the ${itemNoun()}`, lines: 8, room: 30, signal },
+    { label: `the ${noun.item}`, lines: 8, room: 30, signal },
     (stop) => api.itemDetails(item, stop),
     (one) => {
       heading.textContent = one.title;
@@ -35,7 +33,7 @@ export function draw({ item }, { model, signal }) {
     },
   );
   const near = loaded(
-    { label: `near ${items()}`, lines: 8, room: 30, signal },
+    { label: `near ${noun.items}`, lines: 8, room: 30, signal },
     (stop) => api.nearItems(item, NEAR, stop),
     nearList,
   );
@@ -44,8 +42,8 @@ export function draw({ item }, { model, signal }) {
     <div class="split">
       ${about}
       <section class="card" aria-labelledby="near">
-        <h2 id="near">Near ${items()}</h2>
-        <p class="soft">By the distances between ${items()} that the model uses.</p>
+        <h2 id="near">Near ${noun.items}</h2>
+        <p class="soft">By the distances between ${noun.items} that the model uses.</p>
         ${near}
       </section>
     </div>
@@ -76,7 +74,7 @@ function liked({ fans, n_fans: n }, model) {
     (fan) => html`
       <li>${shownStars(fan.rating, model.scale)}${personLink(fan.user)}${tasteLine(fan.taste)}</li>`,
   );
-  const farthest = `These are the ${users()} who rated it farthest above their average.`;
+  const farthest = `These are the ${noun.users} who rated it farthest above their average.`;
   return html`
     <section class="card" aria-labelledby="fans">
       <h2 id="fans">Who liked it</h2>
@@ -87,7 +85,7 @@ function liked({ fans, n_fans: n }, model) {
 }
 
 function nearList({ near }) {
-  if (!near.length) return empty(`There is no other ${itemNoun()}.`);
+  if (!near.length) return empty(`There is no other ${noun.item}.`);
   const width = (share) => `${(100 * share).toFixed(1)}%`;
   const lines = near.map(
     (one) => html`

@@ -2,15 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import {
-  capital,
-  capitalWhose,
-  items as itemsNoun,
-  nameOf,
-  user as userNoun,
-  users as usersNoun,
-  whose,
-} from "../lib/format.js";
+import { capital, capitalWhose, nameOf, noun, whose } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { choices } from "../parts/choices.js";
@@ -28,9 +20,8 @@ const STRIPES = 200;
 
 export const name = "Like-minded";
 
-export function title(route) {
-  return route.person ? `Like-minded: ${nameOf(route.person)}` : `Like-minded ${usersNoun()}`;
-}
+export const title = (route) =>
+  route.person ? `Like-minded: ${nameOf(route.person)}` : `Like-minded ${noun.users}`;
 
 export function draw(route, context) {
   return route.person ? drawPerson(route, context) : drawStart(route, context);
@@ -53,7 +44,7 @@ function drawPerson(route, { model, signal }) {
     html`<a href=${href({ page: "map", kind: "users", item: person.id })}>${who} on the map</a>`;
   return html`
     <h1>Who is like ${who}?</h1>
-    ${onePicker(route, capital(userNoun()))}
+    ${onePicker(route, capital(noun.user))}
     <div class="split">
       <section class="card" aria-labelledby="taste">
         <h2 id="taste">${capitalWhose(person)} taste</h2>
@@ -74,8 +65,8 @@ function drawPerson(route, { model, signal }) {
 /** The nearest people: of all, or of those with nothing in common. */
 function nearestCard(person, model, signal) {
   const room = innerWidth < 640 ? 56 : 38; // rem; names and tastes need two lines on a phone
-  const near = region({ label: `the nearest ${usersNoun()}`, lines: 10, room, signal });
-  const none = `Every ${userNoun()} has rated some of the same ${itemsNoun()}.`;
+  const near = region({ label: `the nearest ${noun.users}`, lines: 10, room, signal });
+  const none = `Every ${noun.user} has rated some of the same ${noun.items}.`;
   const among = choices(
     "Among whom",
     [
@@ -106,7 +97,7 @@ function nearestCard(person, model, signal) {
   load(false);
   return html`
     <section class="card" aria-labelledby="nearest">
-      <div class="line"><h2 id="nearest">Nearest ${usersNoun()}</h2>${among.element}</div>
+      <div class="line"><h2 id="nearest">Nearest ${noun.users}</h2>${among.element}</div>
       ${near.element}
     </section>`;
 }

@@ -2,27 +2,25 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, capitalName, count, decimal, items, measured, users } from "../lib/format.js";
+import { capital, capitalName, count, decimal, measured, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 import { scatter } from "../lib/scatter.js";
-import { combobox } from "../parts/combobox.js";
+import { combobox, option } from "../parts/combobox.js";
 import { itemLink, personLink } from "../parts/links.js";
 import { empty, loaded, region } from "../parts/region.js";
 
 const NEAREST = 12;
 const KINDS = {
   users: {
-    noun: users,
-    alike: () => `${users()} with similar taste`,
+    alike: () => `${noun.users} with similar taste`,
     near: async (id, stop) => (await api.neighbors({ id }, NEAREST, stop)).neighbors,
     find: (q, stop) => api.users(q, 10, stop),
     name: (point) => capitalName(point),
     link: (id) => personLink(id),
   },
   items: {
-    noun: items,
-    alike: () => `similar ${items()}`,
+    alike: () => `similar ${noun.items}`,
     near: async (id, stop) => (await api.nearItems(id, NEAREST, stop)).near,
     find: (q, stop) => api.items(q, 0, 10, stop),
     name: (point) => point.name,
@@ -34,31 +32,29 @@ export const name = "Map";
 
 const kindOf = (route) => (route.kind === "items" ? "items" : "users");
 
-export function title(route) {
-  return `Map of ${KINDS[kindOf(route)].noun()}`;
-}
+export const title = (route) => `Map of ${noun[kindOf(route)]}`;
 
 export function draw(route, { signal }) {
   const chosen = kindOf(route);
-  const { noun, alike } = KINDS[chosen];
+  const many = noun[chosen];
   const map = loaded(
-    { label: `the map of ${noun()}`, lines: 12, room: 40, signal },
+    { label: `the map of ${many}`, lines: 12, room: 40, signal },
     (stop, report) => api.map(chosen, stop, report),
     (answer) =>
-      answer.points.length ? drawMap(answer, chosen, route.item, signal) : empty(`There are no ${noun()}.`),
+      answer.points.length ? drawMap(answer, chosen, route.item, signal) : empty(`There are no ${many}.`),
   );
-  const tabs = Object.entries(KINDS).map(
-    ([kind, { noun }]) => html`
+  const tabs = Object.keys(KINDS).map(
+    (kind) => html`
       <a href=${href({ page: "map", kind })} aria-current=${kind === chosen ? "true" : null}>
-        ${capital(noun())}
+        ${capital(noun[kind])}
       </a>`,
   );
   return html`
-    <h1>A map of ${noun()}</h1>
+    <h1>A map of ${many}</h1>
     <div class="tabs" role="group" aria-label="What the map shows">${tabs}</div>
     <p class="lead">
-      Near points are ${alike()}. Drag to move, scroll to zoom, and choose a point to light up its neighbors.
-      Such distances do not fit into a plane: trust neighborhoods, not the gaps between them.
+      Near points are ${KINDS[chosen].alike()}. Drag to move, scroll to zoom, and choose a point to light up
+      its neighbors. Such distances do not fit into a plane: trust neighborhoods, not the gaps between them.
     </p>
     ${map}`;
 }
@@ -94,7 +90,7 @@ function drawMap({ groups, points }, chosen, opened, signal) {
         const others = near.map((one) => byId.get(one.id)).filter((at) => at !== undefined);
         picture.light(k ?? null, others);
         announce(`${near.length} neighbors lit up`);
-        return panel(id, near, kind, points[k]);
+        return panel(id, near, chosen, points[k]);
       },
     );
   }
@@ -113,24 +109,19 @@ function drawMap({ groups, points }, chosen, opened, signal) {
         <div class="zoom">${zoom("+", "Zoom in (+)", 1.6)}${zoom("−", "Zoom out (−)", 1 / 1.6)}</div>
       </div>
       <div class="aside">
-        ${finderOf(kind, select)}
+        ${finderOf(chosen, select)}
         ${groups.length ? legend(groups) : null}
         <section class="card" aria-label="Neighbors">${about.element}</section>
       </div>
     </div>`;
 }
 
-function finderOf(kind, choose) {
+function finderOf(chosen, choose) {
   const search = async (q, stop) => {
-    const answer = await kind.find(q, stop);
-    const options = (answer.items ?? answer.users).map((one) => ({
-      label: one.title ?? capitalName(one),
-      note: count(one.n_ratings, "rating"),
-      value: one.id,
-    }));
-    return { total: answer.total, options };
+    const { total, items, users } = await KINDS[chosen].find(q, stop);
+    return { total, options: (items ?? users).map((one) => option(one, one.id)) };
   };
-  const placeholder = `Search ${kind.noun()}`;
+  const placeholder = `Search ${noun[chosen]}`;
   return combobox({ id: "pick-point", label: "Find on the map", placeholder, search, choose });
 }
 
@@ -142,13 +133,13 @@ function legend(groups) {
   return html`<ul class="groups" aria-label="Colors">${lines}${line("others", {})}</ul>`;
 }
 
-function panel(id, near, kind, point) {
+function panel(id, near, chosen, point) {
+  const { link, name } = KINDS[chosen];
   const lines = near.map(
-    (one) =>
-      html`<li>${kind.link(one.id, one.title)}<span class="number">${decimal(measured(one))}</span></li>`,
+    (one) => html`<li>${link(one.id, one.title)}<span class="number">${decimal(measured(one))}</span></li>`,
   );
   return html`
-    <h2>${kind.link(id, point ? kind.name(point) : id)}</h2>
-    <p class="soft">The nearest ${kind.noun()}, lit up on the map:</p>
+    <h2>${link(id, point ? name(point) : id)}</h2>
+    <p class="soft">The nearest ${noun[chosen]}, lit up on the map:</p>
     <ol class="near-items short">${lines}</ol>`;
 }

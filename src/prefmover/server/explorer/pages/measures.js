@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capitalName, count, item as itemNoun, nameOf, value } from "../lib/format.js";
+import { capitalName, count, nameOf, noun, value } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { dotted } from "../parts/nearest.js";
@@ -11,9 +11,8 @@ import { drawPair } from "./why.js";
 
 export const name = "Measures";
 
-export function title(route) {
-  return route.other ? `Measures: ${nameOf(route.person)} and ${nameOf(route.other)}` : "Twelve measures";
-}
+export const title = (route) =>
+  route.other ? `Measures: ${nameOf(route.person)} and ${nameOf(route.other)}` : "Twelve measures";
 
 export function draw(route, context) {
   const { person, other } = route;
@@ -40,7 +39,7 @@ function verdict({ measures, n_common }, n) {
   return dotted(
     measures.map((one) => one.value === null),
     html`
-      They have rated ${count(n_common, itemNoun())} in common.
+      They have rated ${count(n_common, noun.item)} in common.
       ${n ? undefinedOnes : "All measures are defined for them."}`,
   );
 }

@@ -2,29 +2,27 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, items as itemsNoun, nameOf, user as userNoun, withArticle } from "../lib/format.js";
+import { capital, nameOf, noun, withArticle } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 import { filters } from "../parts/filters.js";
 import { onePicker } from "../parts/pickers.js";
-import { ratingParts } from "../parts/rating_parts.js";
+import { ratingParts, scoreParts } from "../parts/prediction_parts.js";
 import { recommended, summary } from "../parts/recommended_list.js";
 import { inviting, loaded, region } from "../parts/region.js";
-import { scoreParts } from "../parts/score_parts.js";
 
 const FEW = 10;
 
 export const name = "Recommended";
 
-export function title(route) {
-  return route.person ? `Recommended for ${nameOf(route.person)}` : `Recommended ${itemsNoun()}`;
-}
+export const title = (route) =>
+  route.person ? `Recommended for ${nameOf(route.person)}` : `Recommended ${noun.items}`;
 
 export function draw(route, { model, signal }) {
   const { person } = route;
-  const picker = onePicker(route, capital(userNoun()));
-  const invitation = () => inviting(`Choose ${withArticle(userNoun())}`);
-  if (!person) return html`<h1>Recommended ${itemsNoun()}</h1>${picker}${invitation()}`;
+  const picker = onePicker(route, capital(noun.user));
+  const invitation = () => inviting(`Choose ${withArticle(noun.user)}`);
+  if (!person) return html`<h1>Recommended ${noun.items}</h1>${picker}${invitation()}`;
   const who = nameOf(person);
   const list = region({ label: "recommendations", lines: 12, room: 44, signal });
   const load = (choices) =>
@@ -62,7 +60,7 @@ export function draw(route, { model, signal }) {
     <h1>Recommended for ${who}</h1>
     ${picker}
     <p class="lead">
-      What to see next, of the ${itemsNoun()} that ${who} ${person.you ? "have" : "has"} not rated, with the
+      What to see next, of the ${noun.items} that ${who} ${person.you ? "have" : "has"} not rated, with the
       predicted rating. Every score is a sum: open one to see what each rating adds.
     </p>
     <section class="card" aria-label="Recommendations">

@@ -6,13 +6,11 @@ import {
   capitalName,
   count,
   decimal,
-  item as itemNoun,
   measured,
   nameOf,
+  noun,
   percent,
   rank,
-  user as userNoun,
-  users as usersNoun,
 } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
@@ -39,14 +37,14 @@ export function drawStart(route, { model, signal }) {
       <div class="opening">
         <h1>Who likes what you like?</h1>
         <p class="lead">
-          Two people can have the same taste without having rated one ${itemNoun()} in common. prefmover
+          Two people can have the same taste without having rated one ${noun.item} in common. prefmover
           computes the exact cost of turning one person’s preferences into another’s, and shows the cheapest
           plan.
         </p>
-        ${onePicker(route, `Choose one of ${count(model.n_users, userNoun())}`)}
+        ${onePicker(route, `Choose one of ${count(model.n_users, noun.user)}`)}
         <section aria-labelledby="some">
           <h2 id="some" class="eyebrow">
-            ${capital(usersNoun())} whose nearest neighbors share no ${itemNoun()} with them
+            ${capital(noun.users)} whose nearest neighbors share no ${noun.item} with them
           </h2>
           ${some}
         </section>
@@ -68,11 +66,11 @@ function chip(one) {
 /** How often it matters in these data, in plain words. */
 function often(ground) {
   const light = `at most ${ground.light_ratings}`;
-  const few = `the ${ground.n_light} ${usersNoun()} with the fewest ratings (${light})`;
+  const few = `the ${ground.n_light} ${noun.users} with the fewest ratings (${light})`;
   return (
-    `In a sample, ${percent(ground.pairs_without)} of the pairs of ${usersNoun()} have rated nothing in ` +
+    `In a sample, ${percent(ground.pairs_without)} of the pairs of ${noun.users} have rated nothing in ` +
     `common. It is rare among neighbors: ${percent(ground.neighbors_without)} of the ten nearest share no ` +
-    `${itemNoun()} with the ${userNoun()}, and ${percent(ground.light_neighbors_without)} for ${few}.`
+    `${noun.item} with the ${noun.user}, and ${percent(ground.light_neighbors_without)} for ${few}.`
   );
 }
 
@@ -92,7 +90,7 @@ function drawExample({ people, explanation }, valueName) {
   return html`
     <p class="soft">
       ${capitalName(person)} and ${nameOf(other)}: ${valueName} ${decimal(measured(explanation))},
-      ${rank(explanation.nearer_than)}, ${count(explanation.n_common, itemNoun())} in common.
+      ${rank(explanation.nearer_than)}, ${count(explanation.n_common, noun.item)} in common.
     </p>
     ${hasPlan(explanation) ? ribbons(explanation, people, { most: 8, compact: true }) : null}
     <p><a href=${href({ page: "why", person, other })}>See the whole explanation</a></p>`;

@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { items as itemsNoun, nameOf, users as usersNoun } from "../lib/format.js";
+import { nameOf, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { choices } from "../parts/choices.js";
@@ -17,20 +17,19 @@ const RECOMMENDED = 10;
 
 export const name = "Together";
 
-export function title({ people = [] }) {
-  return people.length ? `Together: ${namesOf(people)}` : `Several ${usersNoun()} together`;
-}
+export const title = ({ people = [] }) =>
+  people.length ? `Together: ${namesOf(people)}` : `Several ${noun.users} together`;
 
 export function draw(route, context) {
   const people = (route.people ?? []).slice(0, MOST);
   const go = (chosen) =>
     (location.hash = href({ page: "together", people: chosen.length ? chosen : undefined }));
   const several = people.length > 1;
-  const whom = people.length ? `somebody to join ${nameOf({ id: people[0] })}` : `two ${usersNoun()} or more`;
+  const whom = people.length ? `somebody to join ${nameOf({ id: people[0] })}` : `two ${noun.users} or more`;
   return html`
-    <h1>${several ? `What suits ${namesOf(people)}?` : `Several ${usersNoun()} together`}</h1>
+    <h1>${several ? `What suits ${namesOf(people)}?` : `Several ${noun.users} together`}</h1>
     ${members(people, MOST, go)}
-    ${several ? cards(people, context) : empty(`Choose ${whom}, and see ${itemsNoun()} for all of them.`)}`;
+    ${several ? cards(people, context) : empty(`Choose ${whom}, and see ${noun.items} for all of them.`)}`;
 }
 
 const cards = (people, context) => html`
@@ -61,7 +60,7 @@ function listCard(people, { model, signal }) {
   return html`
     <section class="card" aria-labelledby="for-all">
       <div class="line"><h2 id="for-all">Recommended</h2>${combining.element}</div>
-      <p class="soft">None of them has rated these ${itemsNoun()}. Everybody counts equally.</p>
+      <p class="soft">None of them has rated these ${noun.items}. Everybody counts equally.</p>
       ${list.element}
     </section>`;
 }
@@ -74,14 +73,14 @@ function nearCard(people, { model, signal }) {
   const act = people.length < MOST ? join : () => null;
   const near = () =>
     loaded(
-      { label: `the nearest ${usersNoun()}`, lines: 10, room: 40, signal },
+      { label: `the nearest ${noun.users}`, lines: 10, room: 40, signal },
       (stop) => api.groupNeighbors(people, NEAREST, stop),
       (answer) => nearest(answer, null, model, { headline: false, act }),
     );
   const none = "Only PMD compares a group; the model of this server uses another measure.";
   return html`
     <section class="card" aria-labelledby="near-all">
-      <h2 id="near-all">Nearest ${usersNoun()}</h2>
+      <h2 id="near-all">Nearest ${noun.users}</h2>
       <p class="soft">Nearest to the mixture of their preferences, in which everybody has the same share.</p>
       ${model.measure === "pmd" ? near() : empty(none)}
     </section>`;

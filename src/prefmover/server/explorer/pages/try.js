@@ -2,10 +2,10 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { count, item as itemNoun, items as itemsNoun, withArticle } from "../lib/format.js";
+import { count, noun, withArticle } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
 import { html } from "../lib/html.js";
-import { combobox } from "../parts/combobox.js";
+import { combobox, option } from "../parts/combobox.js";
 import { meaning } from "../parts/how_ratings_count.js";
 import { importer } from "../parts/import.js";
 import { itemLink } from "../parts/links.js";
@@ -19,9 +19,7 @@ const PAUSE = 250; // ms after the last star before the request
 
 export const name = "Try it yourself";
 
-export function title() {
-  return "Try it yourself";
-}
+export const title = () => "Try it yourself";
 
 export function draw(route, { model, signal }) {
   const rows = new Map();
@@ -58,7 +56,7 @@ export function draw(route, { model, signal }) {
 
   function recount() {
     const n = guestRatings().length;
-    tally.textContent = n === 0 ? "Nothing rated yet" : `${count(n, itemNoun())} rated`;
+    tally.textContent = n === 0 ? "Nothing rated yet" : `${count(n, noun.item)} rated`;
     startOver.disabled = share.disabled = n === 0;
     const middle = (model.scale.lowest + model.scale.highest) / 2;
     low.hidden = model.measure !== "pmd" || !guestRatings().some((one) => one.rating < middle);
@@ -80,13 +78,12 @@ export function draw(route, { model, signal }) {
 
   const search = combobox({
     id: "pick-item",
-    label: `Find ${withArticle(itemNoun())}`,
-    placeholder: `Search ${itemsNoun()}`,
+    label: `Find ${withArticle(noun.item)}`,
+    placeholder: `Search ${noun.items}`,
     clears: true,
     search: async (q, stop) => {
       const { total, items } = await api.items(q, 0, 12, stop);
-      const note = (one) => count(one.n_ratings, "rating");
-      return { total, options: items.map((one) => ({ label: one.title, note: note(one), value: one })) };
+      return { total, options: items.map((one) => option(one, one)) };
     },
     choose: (item) => {
       const stars = add(item, "prepend");
@@ -95,7 +92,7 @@ export function draw(route, { model, signal }) {
     },
   });
 
-  const offered = region({ label: `${itemsNoun()} to rate`, lines: OFFERED, room: 34, signal });
+  const offered = region({ label: `${noun.items} to rate`, lines: OFFERED, room: 34, signal });
   const offer = (n) =>
     offered.show(
       (stop) => api.items("", 0, n, stop),
@@ -103,7 +100,7 @@ export function draw(route, { model, signal }) {
         for (const one of [...guestRatings(), ...answer.items]) add(one, "append");
         const more = () => html`
           <button type="button" class="quiet" @click=${() => offer(n + OFFERED)}>
-            More ${itemsNoun()}
+            More ${noun.items}
           </button>`;
         return [list, html`<p>${answer.total > n && n < 200 ? more() : null}</p>`];
       },
@@ -115,7 +112,7 @@ export function draw(route, { model, signal }) {
   return html`
     <h1>Try it yourself</h1>
     <p class="lead">
-      Rate a few ${itemsNoun()} you know. Your ratings stay in this tab, are sent with each request, and are
+      Rate a few ${noun.items} you know. Your ratings stay in this tab, are sent with each request, and are
       gone when the tab is closed.
     </p>
     ${route.shared ? openShared(route.shared, renew, signal) : null}

@@ -7,14 +7,12 @@ import {
   capitalName,
   count,
   decimal,
-  item as itemNoun,
-  items as itemsNoun,
   measured,
   nameOf,
+  noun,
   percent,
   rank,
   rating,
-  users as usersNoun,
   value,
 } from "../lib/format.js";
 import { html } from "../lib/html.js";
@@ -44,7 +42,7 @@ export function draw(route, context) {
       (stop) => api.explanation(person, other, stop),
       (explanation) => {
         const number = measured(explanation) === null ? "undefined" : decimal(measured(explanation));
-        announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, itemNoun())} in common`);
+        announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, noun.item)} in common`);
         return drawExplanation(explanation, route, valueName);
       },
     );
@@ -55,9 +53,9 @@ export function draw(route, context) {
 export function drawPair(heading, route, { signal }, content) {
   const { person, other } = route;
   let below = content;
-  if (!person) below = () => inviting(`Choose two ${usersNoun()}`);
+  if (!person) below = () => inviting(`Choose two ${noun.users}`);
   else if (!other) below = () => suggestions(route, signal);
-  else if (same(person, other)) below = () => empty(`Choose two different ${usersNoun()}.`);
+  else if (same(person, other)) below = () => empty(`Choose two different ${noun.users}.`);
   return html`<h1>${heading}</h1>${pairPickers(route)}${below()}`;
 }
 
@@ -71,7 +69,7 @@ function suggestions({ page, person }, signal) {
       </a>
     </li>`;
   const near = loaded(
-    { label: `${usersNoun()} to compare with`, lines: 8, room: 34, signal },
+    { label: `${noun.users} to compare with`, lines: 8, room: 34, signal },
     (stop) => api.neighbors(person, 8, stop),
     ({ neighbors }) => html`<ul class="chips">${neighbors.map(chip)}</ul>`,
   );
@@ -91,7 +89,7 @@ function drawExplanation(explanation, route, valueName) {
   return html`
     <dl class="facts">
       ${fact(capital(valueName), shown, note)}
-      ${fact("In common", n === 0 ? "nothing" : count(n, itemNoun()), commonNote(explanation))}
+      ${fact("In common", n === 0 ? "nothing" : count(n, noun.item), commonNote(explanation))}
       ${agreement.length ? agreementFact(agreement) : null}
       ${certificate ? proof(certificate) : null}
     </dl>
@@ -111,7 +109,7 @@ const agreed = (agreement) => agreement.filter((flow) => flow.value > 0);
 
 function agreementFact(agreement) {
   const n = agreed(agreement).length;
-  return fact("Agreement", `${n} of ${agreement.length}`, `${itemsNoun()} that both rated`);
+  return fact("Agreement", `${n} of ${agreement.length}`, `${noun.items} that both rated`);
 }
 
 /** What two people agree on most, and least: both rated it above their means, or both below, or not. */
@@ -124,7 +122,7 @@ function drawAgreement(agreement) {
   return card(
     "Do they agree?",
     null,
-    `They agree if both rated the ${itemNoun()} above their own mean, or both below it.`,
+    `They agree if both rated the ${noun.item} above their own mean, or both below it.`,
     html`
       <dl class="factors">
         ${list("agree most on", agreed(agreement))}

@@ -3,9 +3,8 @@
 import { html } from "../lib/html.js";
 
 /**
- * @param {string} label
  * @param {[string, any][]} options texts and values
- * @param {(value: any) => void} choose is called with the value of the button that is pressed
+ * @param {(value: any) => void} choose is called with the value of the button that is used
  * @returns {{element: HTMLElement, press: (value: any) => void}} press says which value is chosen
  */
 export function choices(label, options, choose) {

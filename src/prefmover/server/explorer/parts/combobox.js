@@ -4,6 +4,7 @@
  */
 
 import { announce } from "../lib/announce.js";
+import { capitalName, count } from "../lib/format.js";
 import { freshId, html } from "../lib/html.js";
 
 const PAUSE = 120; // ms after the last letter before the request
@@ -11,14 +12,10 @@ const PAUSE = 120; // ms after the last letter before the request
 /**
  * @param {object} options
  * @param {string} options.id of the text field, which gets the focus back when the page is drawn again
- * @param {string} options.label
  * @param {string} [options.value] the present choice
- * @param {string} [options.placeholder]
  * @param {(q: string, signal: AbortSignal) => Promise<{total: number, options: Array}>} options.search
  *   an option is {label, note, value}
- * @param {(value: any) => void} options.choose
  * @param {boolean} [options.clears] whether the field is emptied after a choice
- * @returns {HTMLElement}
  */
 export function combobox({ id, label, value = "", placeholder = "", search, choose, clears = false }) {
   const listId = freshId("list");
@@ -142,6 +139,13 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
       <div class="field">${input}${popup}</div>
     </div>`;
 }
+
+/** An option for a user or an item, with the number of ratings. */
+export const option = (one, value) => ({
+  label: one.title ?? capitalName(one),
+  note: count(one.n_ratings, "rating"),
+  value,
+});
 
 /** The label, with the typed letters in bold. */
 function marked(label, q) {

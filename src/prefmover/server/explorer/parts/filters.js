@@ -13,11 +13,7 @@ const VARIETY = [
   ["A lot of variety", 0.6],
 ];
 
-/**
- * @param {object} model of /model
- * @param {(choices: object) => void} change is called with the parameters of a request
- * @returns {HTMLElement}
- */
+/** The form; `change` is called with the parameters of a request. */
 export function filters(model, change) {
   const genre = select([["Any genre", ""], ...model.genres.map((name) => [name, name])]);
   const known = select(KNOWN, 1);

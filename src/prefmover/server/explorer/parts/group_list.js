@@ -1,18 +1,15 @@
 /** What suits several people: each item with its predicted rating and a reason for each of them. */
 
-import { count, item as itemNoun, items as itemsNoun, predicted } from "../lib/format.js";
+import { count, noun, predicted } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 import { headline } from "./recommended_list.js";
 import { empty } from "./region.js";
 
-/**
- * @param {object} answer of /group/recommendations
- * @param {object} scale
- */
+/** @param {object} answer of /group/recommendations */
 export function groupList(answer, scale) {
   if (answer.recommendations.length === 0) {
-    return empty(`Nothing is left to recommend: somebody has rated every ${itemNoun()}.`);
+    return empty(`Nothing is left to recommend: somebody has rated every ${noun.item}.`);
   }
   const lines = answer.recommendations.map(
     (one) => html`
@@ -37,6 +34,6 @@ function member({ user, rating, reason }) {
 
 /** The list in a sentence, for screen readers. */
 export function summary({ recommendations: list }) {
-  if (list.length === 0) return `No ${itemsNoun()} for all of them`;
+  if (list.length === 0) return `No ${noun.items} for all of them`;
   return `${count(list.length, "recommendation")} for all of them, first ${list[0].title}`;
 }

@@ -5,10 +5,7 @@ import { html } from "../lib/html.js";
 
 const MOST = 20; // bars
 
-/**
- * @param {{rating: number, count: number}[]} counts lowest rating first
- * @param {{lowest: number, highest: number, step: number|null}} scale
- */
+/** @param {{rating: number, count: number}[]} counts lowest rating first */
 export function histogram(counts, scale) {
   const bars = spread(counts, scale);
   const most = Math.max(...bars.map((one) => one.count), 1);

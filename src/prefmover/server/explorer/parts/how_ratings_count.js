@@ -1,6 +1,6 @@
 /** How the measure of the model reads ratings: what a low rating means to it. */
 
-import { items, rating, users } from "../lib/format.js";
+import { noun, rating } from "../lib/format.js";
 import { html } from "../lib/html.js";
 
 /** @param {object} model of /model */
@@ -19,9 +19,9 @@ export function meaning({ scale }) {
   const times =
     scale.lowest > 0 ? `${rating(scale.highest / scale.lowest)} times as much as` : "much more than";
   return (
-    `To find like-minded ${users()}, PMD reads ratings as shares of attention: a ${high} weighs ` +
+    `To find like-minded ${noun.users}, PMD reads ratings as shares of attention: a ${high} weighs ` +
     `${times} a ${low}. A low rating says that you care about such ` +
-    `${items()}, not that you dislike them, so people who hate a genre and people ` +
+    `${noun.items}, not that you dislike them, so people who hate a genre and people ` +
     "who love it can be near each other. Recommendations do distinguish low ratings from high ones."
   );
 }

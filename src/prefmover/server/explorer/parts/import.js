@@ -2,17 +2,14 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, count, item, items } from "../lib/format.js";
+import { capital, count, noun } from "../lib/format.js";
 import { guestRatings, MOST, rate } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 
 const LISTED = 60; // titles without a match that are listed
 const LARGEST = 900_000; // bytes; the server takes bodies of at most 1 MiB
 
-/**
- * @param {() => void} done is called when ratings were added
- * @param {AbortSignal} signal
- */
+/** The form; `done` is called when ratings were added. */
 export function importer(done, signal) {
   const report = html`<div class="imported" role="status"></div>`;
   const chosen = async ({ target: input }) => {
@@ -29,7 +26,7 @@ export function importer(done, signal) {
       <div class="import">
         <p class="soft">
           Export your ratings there (Letterboxd: Settings, Data, ratings.csv; IMDb: Your ratings, Export), and
-          choose the CSV file. ${capital(items())} are matched by title and year. The file is not stored.
+          choose the CSV file. ${capital(noun.items)} are matched by title and year. The file is not stored.
         </p>
         <input type="file" accept=".csv,text/csv" id="import-file" class="unseen" @change=${chosen}>
         <label for="import-file" class="button quiet">Choose a CSV file</label>
@@ -72,7 +69,7 @@ function outcome({ origin, ratings, unmatched, n_unrated: unrated }, added) {
     <p>
       <strong>${count(added, "rating")} imported</strong> from ${origin}.
       ${left ? `${count(left, "older one")} left out: ${MOST} is the limit. ` : null}
-      ${unrated ? `${count(unrated, `unrated ${item()}`)} skipped.` : null}
+      ${unrated ? `${count(unrated, `unrated ${noun.item}`)} skipped.` : null}
     </p>
     ${unmatched.length ? missing : null}`;
 }

@@ -1,18 +1,15 @@
 /** The nearest people by several measures side by side, and how well each list predicts. */
 
-import { count, decimal, item as itemNoun, items, nameOf, users } from "../lib/format.js";
+import { count, decimal, nameOf, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 
 const NOTES = {
-  cos: () => `Cosine compares the ${items()} in common only. One ${itemNoun()} is enough for a perfect 1.`,
-  jmsd: () => `JMSD weighs agreement on the ${items()} in common by how many there are.`,
+  cos: () => `Cosine compares the ${noun.items} in common only. One ${noun.item} is enough for a perfect 1.`,
+  jmsd: () => `JMSD weighs agreement on the ${noun.items} in common by how many there are.`,
 };
 
-/**
- * @param {object} answer of .../lists
- * @param {object} person of the route
- */
+/** A column for each of the lists. */
 export function measureLists(answer, person) {
   const names = answer.lists.map((list) => new Set(list.neighbors.map((one) => one.user)));
   const others = (k) => names.filter((_, at) => at !== k);
@@ -39,7 +36,7 @@ function column({ name, label, test, neighbors }, others, most) {
       ${test ? score(test, most) : null}
       <p class="soft note">${NOTES[name]?.() ?? "Uses all ratings of both."}</p>
       <ol>${lines}</ol>
-      <p class="soft">${lines.length ? found : `It finds nobody: it needs ${items()} in common.`}</p>
+      <p class="soft">${lines.length ? found : `It finds nobody: it needs ${noun.items} in common.`}</p>
     </section>`;
 }
 
@@ -58,7 +55,7 @@ function explained(answer, person) {
   if (!test) return `With so few favorites, the lists cannot be tested on ${nameOf(person)}.`;
   return (
     `The test: the ${count(test.n_hidden, "favorite")} of ${nameOf(person)} are hidden, a fifth at a time, ` +
-    `and the nearest ${users()} are searched again without them. A favorite is found if it is among the ` +
-    `${test.n_suggested} ${items()} that most of the ten liked.`
+    `and the nearest ${noun.users} are searched again without them. A favorite is found if it is among the ` +
+    `${test.n_suggested} ${noun.items} that most of the ten liked.`
   );
 }

@@ -1,18 +1,14 @@
 /** The people of a group: a field that adds somebody, and a button for each that takes them out. */
 
-import { capitalName, listed, nameOf, user as userNoun } from "../lib/format.js";
+import { capitalName, listed, nameOf, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 import { personPicker } from "./pickers.js";
 
-/**
- * @param {string[]} people ids
- * @param {number} most
- * @param {(people: string[]) => void} change is called with the new ids
- */
+/** The members, of at most `most`; `change` is called with the new ids. */
 export function members(people, most, change) {
   const choose = ({ id }) => change(people.includes(id) ? people : [...people, id]);
-  const label = people.length ? `Add ${userNoun()}` : `First ${userNoun()}`;
+  const label = people.length ? `Add ${noun.user}` : `First ${noun.user}`;
   const picker = () => personPicker({ id: "add-person", label, you: false, choose });
   const member = (id) => html`
     <li class="member">

@@ -1,16 +1,6 @@
 /** The nearest people: their distance, and how little they have rated in common. */
 
-import {
-  count,
-  decimal,
-  item as itemNoun,
-  items as itemsNoun,
-  measured,
-  nameOf,
-  rank,
-  user as userNoun,
-  users as usersNoun,
-} from "../lib/format.js";
+import { count, decimal, measured, nameOf, noun, rank } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { bandOf } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
@@ -26,7 +16,7 @@ import { empty } from "./region.js";
  */
 export function nearest(answer, person, model, { headline = true, none, act } = {}) {
   const near = answer.neighbors;
-  if (near.length === 0) return empty(none ?? `There is no other ${userNoun()} to compare with.`);
+  if (near.length === 0) return empty(none ?? `There is no other ${noun.user} to compare with.`);
   const link = act ?? ((other) => whyLink(person, other));
   const nearness = nearnessOf(near, model.spread);
   const rows = near.map((one) => row(one, model.value_name, nearness(measured(one)), link));
@@ -58,8 +48,8 @@ function strangers(near, person) {
   const whom = nameOf(person);
   const sentence = html`
     <strong>${n} of the ${near.length}</strong> nearest ${n === 1 ? "has" : "have"} rated nothing that ${whom}
-    rated. Measures of co\u2011rated ${itemsNoun()} cannot see them.`;
-  return dotted(none, n ? sentence : `All ${near.length} share at least one ${itemNoun()} with ${whom}.`);
+    rated. Measures of co\u2011rated ${noun.items} cannot see them.`;
+  return dotted(none, n ? sentence : `All ${near.length} share at least one ${noun.item} with ${whom}.`);
 }
 
 const whyLink = (person, other) => html`
@@ -80,7 +70,7 @@ function row(one, valueName, share, link) {
       <span class="rule" aria-hidden="true">
         <span class=${bandOf(1 - share, 1)} style=${{ width }}></span>
       </span>
-      <span class=${common}>${count(one.n_common, itemNoun())} in common</span>
+      <span class=${common}>${count(one.n_common, noun.item)} in common</span>
       ${link({ id: one.user })}
     </li>`;
 }
@@ -88,8 +78,8 @@ function row(one, valueName, share, link) {
 /** The list in a sentence, for screen readers. */
 export function summary(answer) {
   const near = answer.neighbors;
-  if (!near.length) return `No other ${userNoun()}`;
+  if (!near.length) return `No other ${noun.user}`;
   const none = near.filter((one) => one.n_common === 0).length;
   const first = `the nearest is ${nameOf({ id: near[0].user })} at ${decimal(measured(near[0]))}`;
-  return `${near.length} nearest ${usersNoun()}; ${first}; ${none} of them with nothing in common`;
+  return `${near.length} nearest ${noun.users}; ${first}; ${none} of them with nothing in common`;
 }

@@ -1,6 +1,6 @@
 /** The transport plan of two people in a card: ribbons, what they are grouped by, and a table. */
 
-import { items } from "../lib/format.js";
+import { noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { farthest, kindsOf, ratedItems } from "../lib/plan_layout.js";
 import { choices } from "./choices.js";
@@ -12,7 +12,7 @@ const STEP = 20; // items of a group that a click shows
 const KINDS = {
   genre: () => "By genre",
   decade: () => "By decade",
-  cluster: () => `By similar ${items()}`,
+  cluster: () => `By similar ${noun.items}`,
   none: () => "Largest one by one",
 };
 
@@ -44,7 +44,7 @@ export function planCard(explanation, people) {
   return card(
     "The cheapest plan",
     legend(farthest(flows)),
-    `The wider a ribbon, the more preference moves; the stronger its color, the closer the ${items()}. ` +
+    `The wider a ribbon, the more preference moves; the stronger its color, the closer the ${noun.items}. ` +
       (kinds.length ? "Click a group to see what is in it." : ""),
     kinds.length ? html`<div class="line">${grouping.element}${closing}</div>` : null,
     holder,

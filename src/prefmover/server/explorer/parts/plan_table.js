@@ -5,10 +5,7 @@ import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
 
-/**
- * @param {object} explanation of two people
- * @param {object[]} people the two, as in the route
- */
+/** The table in a fold, with terms instead of flows if the measure has no plan. */
 export function planTable(explanation, people) {
   const { flows } = explanation;
   const plan = hasPlan(explanation);

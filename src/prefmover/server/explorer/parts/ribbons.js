@@ -3,10 +3,10 @@
  * at a ribbon, or moving through them with the arrow keys, shows its numbers.
  */
 
-import { capitalWhose, count, decimal, items, percent, whose } from "../lib/format.js";
+import { capitalWhose, count, decimal, noun, percent, rating, whose } from "../lib/format.js";
 import { html } from "../lib/html.js";
-import { layout, ratedItems } from "../lib/plan_layout.js";
-import { column, nodeTitle } from "./plan_columns.js";
+import { BOTH, layout, OTHERS, ratedItems } from "../lib/plan_layout.js";
+import { itemLink } from "./links.js";
 
 const HOW = matchMedia("(hover: none)").matches
   ? "tap one to see its numbers"
@@ -14,12 +14,9 @@ const HOW = matchMedia("(hover: none)").matches
 const HELP = { head: "Every ribbon is a part of the distance", body: HOW };
 
 /**
- * @param {object} explanation of two people, with a plan
- * @param {object[]} people the two, as in the route
  * @param {object} [options] those of the layout, and:
  * @param {boolean} [options.compact] without names and sum
  * @param {(group: string) => void} [options.expand] is called with a group that is to be opened
- * @returns {HTMLElement}
  */
 export function ribbons(explanation, people, { compact = false, expand, ...options } = {}) {
   const plan = layout(explanation, options);
@@ -127,11 +124,56 @@ export function ribbons(explanation, people, { compact = false, expand, ...optio
   return element;
 }
 
+/** "Alien (1979)", "12 Horror films", "5 films rated by both". */
+function nodeTitle(node) {
+  if (!node.group) return node.title;
+  if (node.group === OTHERS) return count(node.n, `other ${noun.item}`);
+  if (node.group === BOTH) return `${count(node.n, noun.item)} rated by both`;
+  if (node.group.startsWith("like ")) return `${count(node.n, noun.item)} ${node.group}`;
+  return `${node.group}, ${count(node.n, noun.item)}`;
+}
+
+/** The items and groups of one person, each with a bar as tall as its mass; the nodes get their elements. */
+function column(nodes, name, expand) {
+  for (const node of nodes) node.element = nodeElement(node, expand);
+  return html`<div class=${`column ${name}`}>${nodes.map((node) => node.element)}</div>`;
+}
+
+function nodeElement(node, expand) {
+  const text = nodeTitle(node);
+  const style = {
+    top: `${node.y.toFixed(1)}px`,
+    height: `${node.height.toFixed(1)}px`,
+    "--bar": `${node.bar.toFixed(1)}px`,
+    "--lines": Math.max(1, Math.floor(node.height / 18)),
+  };
+  const classes = `node${node.common ? " common" : ""}${node.group ? " group" : ""}`;
+  return html`
+    <div class=${classes} title=${text} style=${style}>
+      <span class="words">
+        <span class="name">${node.common ? both() : null}${label(node, text, expand)}</span>
+        ${node.rating === null ? null : html`<span class="gave"> ${rating(node.rating)}</span>`}
+      </span>
+      <span class="bar" aria-hidden="true"></span>
+    </div>`;
+}
+
+function label(node, text, expand) {
+  if (!node.group) return itemLink(node.id, text);
+  if (!expand) return text;
+  return html`
+    <button type="button" class="expand" aria-label=${`${text}: show the ${noun.items}`}
+      @click=${() => expand(node.group)}>${text}</button>`;
+}
+
+const both = () => html`
+  <span class="both" aria-hidden="true">◆ </span><span class="unseen">rated by both: </span>`;
+
 function sentences(ribbon, from, to) {
   const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} flows together` : "";
   const mass = `${percent(ribbon.mass)} of the preference`;
   if (ribbon.stays) {
-    const body = `${mass} is on ${items()} that both rated and costs nothing${several}`;
+    const body = `${mass} is on ${noun.items} that both rated and costs nothing${several}`;
     return { head: `${from} stays`, body };
   }
   const cost = `${mass} × distance ${decimal(ribbon.distance)} = ${decimal(ribbon.value)}`;

@@ -29,11 +29,8 @@ export function shareButton() {
 }
 
 /**
- * Take over the ratings of a link; if the visitor has other ratings, ask first.
+ * Take over the ratings of a link, then call `done`; if the visitor has other ratings, ask first.
  *
- * @param {string} code of the address
- * @param {() => void} done is called when the ratings were taken over
- * @param {AbortSignal} signal
  * @returns {HTMLElement|null} a question, or an error
  */
 export function openShared(code, done, signal) {

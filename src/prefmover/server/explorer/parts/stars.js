@@ -28,11 +28,8 @@ export function shownStars(rating, scale) {
 /**
  * A slider for a rating.
  *
- * @param {object} options
- * @param {string} options.label "Your rating of Alien (1979)"
- * @param {number|null} options.value
- * @param {{lowest: number, highest: number, step: number|null}} options.scale
- * @param {(rating: number|null) => void} options.change
+ * @param {{label: string, value: number|null, scale: object, change: Function}} options the label is "Your
+ *   rating of Alien (1979)"; `change` is called with a rating, or with null when it is removed
  */
 export function starInput({ label, value, scale, change }) {
   const { lowest, highest } = scale;

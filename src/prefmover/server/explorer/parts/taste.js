@@ -1,6 +1,6 @@
 /** A person's taste at a glance: the distribution of the preference, and the highest ratings. */
 
-import { count, items as itemsNoun, percent, predicted } from "../lib/format.js";
+import { count, noun, percent, predicted } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { itemLink, tasteLine } from "./links.js";
 import { empty } from "./region.js";
@@ -8,10 +8,7 @@ import { shownStars } from "./stars.js";
 
 const SHOWN = 8;
 
-/**
- * @param {object} person of /users/{id}
- * @param {object} scale
- */
+/** @param {object} person of /users/{id} */
 export function taste(person, scale) {
   if (person.n_ratings === 0) return empty("No ratings yet.");
   const highest = person.ratings.slice(0, SHOWN);
@@ -54,7 +51,7 @@ function strip(person, scale) {
       <div class="strip" role="img" aria-label=${label}>${stripes}</div>
       <p class="soft ends">
         <span>highest</span>
-        <span>preference over ${itemsNoun()}</span>
+        <span>preference over ${noun.items}</span>
         <span>lowest</span>
       </p>
     </div>`;

@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, decimal, items as itemsNoun, measured, nameOf, users as usersNoun } from "../lib/format.js";
+import { capital, decimal, measured, nameOf, noun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
@@ -17,13 +17,13 @@ const YOU = { you: true };
 
 /** Neighbors, recommendations and an explanation for the ratings; each is loaded separately. */
 export function tryResults(model, signal) {
-  const near = region({ label: `like-minded ${usersNoun()}`, lines: 5, room: 20, signal });
+  const near = region({ label: `like-minded ${noun.users}`, lines: 5, room: 20, signal });
   const best = region({ label: "recommendations", lines: 6, room: 24, signal });
   const plan = region({ label: "why", lines: 6, room: 24, signal });
   const because = html`<h2 id="try-why">Why they are near you</h2>`;
   const more = (route, text) =>
     html`<a class="more-link" href=${href({ ...route, person: YOU })}>${text}</a>`;
-  const heading = html`<h2 id="try-near" tabindex="-1">Like-minded ${usersNoun()}</h2>`;
+  const heading = html`<h2 id="try-near" tabindex="-1">Like-minded ${noun.users}</h2>`;
   let choices = {};
   const wanted = filters(model, (chosen) => {
     choices = chosen;
@@ -37,8 +37,8 @@ export function tryResults(model, signal) {
 
   function update() {
     if (guestRatings().length === 0) {
-      near.notice(empty(`Rate a few ${itemsNoun()}, and the ${usersNoun()} nearest to you appear here.`));
-      best.notice(empty(`${capital(itemsNoun())} you would like, with reasons.`));
+      near.notice(empty(`Rate a few ${noun.items}, and the ${noun.users} nearest to you appear here.`));
+      best.notice(empty(`${capital(noun.items)} you would like, with reasons.`));
       plan.notice(empty("Why the nearest is like you."));
       because.textContent = "Why they are near you";
       glance.hidden = true;

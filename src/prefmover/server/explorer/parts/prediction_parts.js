@@ -1,29 +1,57 @@
-/** The parts of a predicted rating: a bar for each, and the contributions of the neighbors. */
+/** The parts of a score, and those of a predicted rating: a bar for each, and what each neighbor adds. */
 
 import {
   capital,
+  capitalWhose,
   count,
   decimal,
-  items,
   measured,
   nameOf,
+  noun,
   rating,
   signed,
-  user as userNoun,
 } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
+import { itemLink, personLink } from "./links.js";
 
 const LONGEST = 40; // px of the bar of the largest contribution
 const NAMED = 3; // ratings of similar items
 
-/**
- * A predicted rating as a sum, each part a bar that begins where the last one ended.
- *
- * @param {object} explanation of .../recommendations/{item}
- * @param {object} person of the route
- * @param {string} valueName "distance" or "similarity"
- */
+/** The parts of a score: what the person's own ratings add, and what other people add. */
+export function scoreParts(why, person) {
+  const own = why.own.map((one) =>
+    scoreLine([itemLink(one.item, one.label), `, ${rating(one.rating)}`], one.value),
+  );
+  const people = why.neighbors.map((one) =>
+    scoreLine([personLink(one.user, nameOf), ` gave it ${rating(one.rating)}`], one.value),
+  );
+  const rest = ({ count: n, value }, what) => (n ? scoreLine(`${count(n, "part")} of ${what}`, value) : null);
+  return html`
+    <div class="wide" tabindex="0" role="region" aria-label=${`Parts of the score of ${why.label}`}>
+      <table class="contributions scores">
+        <caption>The score it is ranked by</caption>
+        <thead><tr><th scope="col" class="text">part</th><th scope="col">adds</th></tr></thead>
+        <tbody>
+          ${scoreLine(`${capitalWhose(person)} own ratings`, why.item_side, true)}
+          ${own}
+          ${rest(why.other_own, `other ${noun.items}`)}
+          ${scoreLine("People with the same taste", why.user_side, true)}
+          ${people}
+          ${rest(why.other_users, `other ${noun.users}`)}
+        </tbody>
+        <tfoot>${scoreLine("Score", why.score, true)}</tfoot>
+      </table>
+    </div>`;
+}
+
+const scoreLine = (label, value, strong = false) => html`
+  <tr class=${strong ? "sum-of" : null}>
+    <th scope="row" class="text">${label}</th>
+    <td class="number">${signed(value)}</td>
+  </tr>`;
+
+/** A predicted rating as a sum, each part a bar that begins where the last one ended. */
 export function ratingParts(explanation, person, valueName) {
   const end = `The scale ends at ${rating(explanation.rating)}, so that is the prediction.`;
   return [
@@ -39,7 +67,7 @@ function summands({ baseline, contributions, others }) {
   const n = contributions.length + others.count;
   if (n === 0) return parts;
   const value = contributions.reduce((sum, one) => sum + one.value, others.value);
-  return [...parts, { name: "Neighbors", meaning: count(n, `like-minded ${userNoun()}`), value }];
+  return [...parts, { name: "Neighbors", meaning: count(n, `like-minded ${noun.user}`), value }];
 }
 
 function waterfall(parts) {
@@ -133,5 +161,5 @@ const row = (who, adds, apart, evidence) => html`
 function evidence(one) {
   if (one.rating !== null) return `gave it ${rating(one.rating)}`;
   const ratings = one.evidence.slice(0, NAMED).map((e) => `${rating(e.rating)} to ${e.label}`);
-  return ratings.length ? `gave ${ratings.join(" and ")}` : `rated similar ${items()}`;
+  return ratings.length ? `gave ${ratings.join(" and ")}` : `rated similar ${noun.items}`;
 }
