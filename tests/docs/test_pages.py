@@ -12,7 +12,7 @@ import warnings
 import pytest
 
 from prefmover.cli import terminal
-from prefmover.measures import MEASURES
+from prefmover.measures import MEASURES, unregister_measure
 from tests.docs.blocks import ROOT, Block, blocks_of, pages
 from tests.docs.commands import check, commands_of, run
 
@@ -28,13 +28,13 @@ def _leave_no_trace(monkeypatch):
     threadpoolctl = pytest.importorskip("threadpoolctl")
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     logger = logging.getLogger("prefmover")
-    before, rows = (list(logger.handlers), logger.level), dict(MEASURES)
+    before, rows = (list(logger.handlers), logger.level), set(MEASURES)
     with threadpoolctl.threadpool_limits(1):  # t-SNE with two threads is slow on two busy cores
         yield
     terminal.STATE.debug = terminal.STATE.quiet = False
     logger.handlers, logger.level = before
-    MEASURES.clear()
-    MEASURES.update(rows)
+    for name in set(MEASURES) - rows:
+        unregister_measure(name)
     pyplot.close("all")
 
 
