@@ -288,7 +288,7 @@ def test_missing_items_are_reported_before_anything_is_computed(write, monkeypat
 
 def test_fewer_than_half_are_worth_a_doubt(write):
     ratings = write("user,item,rating\n" + "".join(f"u,{k},5\n" for k in range(9)), "r.csv")
-    with pytest.warns(MissingItemsWarning, match=names("catalog", 7, 9)):
+    with pytest.warns(MissingItemsWarning, match=names("same ids", 7, 9)):
         Dataset.from_files(ratings, [write("item,tag\n1,x\n2,x\n")], options=FileOptions(missing="drop"))
 
 

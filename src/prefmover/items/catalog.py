@@ -16,6 +16,7 @@ from prefmover._typing import Bools, Ids, Ints
 from prefmover.data.columns import find_column
 from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
 from prefmover.errors import InputError, UnknownIdError, close_names
+from prefmover.items import filters
 
 __all__ = ["Catalog", "Names", "parse_year", "plain_text", "plain_title", "split_year"]
 
@@ -261,9 +262,7 @@ class Catalog:
         >>> films.matching({"year": (None, 1980), "genre": "horror"})
         array([ True, False])
         """
-        from prefmover.items.filters import matching
-
-        return matching(self, where)
+        return filters.matching(self, where)
 
     @cached_property
     def _names(self) -> Names:
