@@ -2,7 +2,7 @@
  * Starts the explorer: loads the facts about the model, then draws the page of the address.
  *
  * Words of all modules: a `model`, an `answer`, an `explanation` and a `why` are what the API sends, a
- * `person` is that of a route, a `scale` that of the model's ratings; a `signal` is aborted when the page is left.
+ * `person` is that of a route, a `scale` that of the ratings; a `signal` is aborted when the page is left.
  */
 
 import { announce } from "./lib/announce.js";
