@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats, Ints
+from prefmover.execution.lazy import LazyModule
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair
-from prefmover.measures.distribution import user_means
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import EXACT, WholeRatings, on_grid, whole_ratings
+
+_corated = LazyModule("prefmover.measures._corated")
 
 
 def cosine(pairs: Pairs) -> Rows:
@@ -22,12 +24,10 @@ def cosine(pairs: Pairs) -> Rows:
 
     One co-rated item with two positive ratings gives 1, whatever they are.
     """
-    from prefmover.measures._corated import cosine_rows
-
     whole = whole_ratings(pairs)
     if whole is not None and whole.longest * whole.highest**2 < EXACT:
-        return _filled_by(cosine_rows, pairs, whole.values)
-    return _on_grid(_filled_by(cosine_rows, pairs, pairs.matrix.data))
+        return _filled_by(_corated.cosine_rows, pairs, whole.values)
+    return _on_grid(_filled_by(_corated.cosine_rows, pairs, pairs.matrix.data))
 
 
 def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
@@ -39,17 +39,15 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     are all zero: always for a single co-rated item with co-rated means, and for users who give the same
     rating to everything.
     """
-    from prefmover.measures._corated import cosine_rows, pearson_rows, whole_pearson_rows
-
     # The correlation does not change with the origin and the unit of either user's ratings.
     whole = whole_ratings(pairs)
     if means == "all-rated":
         if whole is not None and whole.longest**3 * whole.width**2 < EXACT:
-            return _filled_by(cosine_rows, pairs, _centered_whole(pairs, whole))
-        return _on_grid(_filled_by(cosine_rows, pairs, _centered(pairs)))
+            return _filled_by(_corated.cosine_rows, pairs, _centered_whole(pairs, whole))
+        return _on_grid(_filled_by(_corated.cosine_rows, pairs, _centered(pairs)))
     if whole is not None and whole.longest**2 * whole.width**2 < EXACT:
-        return _filled_by(whole_pearson_rows, pairs, whole.values - whole.lowest)
-    return _on_grid(_filled_by(pearson_rows, pairs, pairs.matrix.data))
+        return _filled_by(_corated.whole_pearson_rows, pairs, whole.values - whole.lowest)
+    return _on_grid(_filled_by(_corated.pearson_rows, pairs, pairs.matrix.data))
 
 
 def mean_squared_difference(pairs: Pairs) -> Rows:
@@ -88,8 +86,6 @@ class SquaredDifferences(NamedTuple):
 
 def squared_differences(pairs: Pairs) -> SquaredDifferences:
     """Return the sums of squared differences of co-rated ratings."""
-    from prefmover.measures._corated import difference_rows
-
     whole, scale = whole_ratings(pairs), pairs.ratings.scale
     width, values = scale.highest - scale.lowest or 1.0, pairs.matrix.data
     are_whole = whole is not None and whole.longest * whole.width**2 < EXACT
@@ -100,7 +96,7 @@ def squared_differences(pairs: Pairs) -> SquaredDifferences:
     def rows(users: Ints) -> tuple[Floats, Floats]:
         total = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(total)
-        difference_rows(*walk(users), total, n)
+        _corated.difference_rows(*walk(users), total, n)
         return total, n
 
     return SquaredDifferences(rows, float(width) ** 2, are_whole)
@@ -118,7 +114,7 @@ def _centered_whole(pairs: Pairs, whole: WholeRatings) -> Floats:
 def _centered(pairs: Pairs) -> Floats:
     """Return r_ui - μ_u for every rating."""
     data, n = pairs.matrix.data, pairs.counts()
-    centered = data - np.repeat(user_means(pairs), n)
+    centered = data - np.repeat(pairs.user_means(), n)
     # A rating equal to its user's mean must center to 0, not to a remainder of rounding.
     largest = np.zeros(len(n))
     np.maximum.at(largest, pairs.ratings.rows(), data)

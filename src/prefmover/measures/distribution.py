@@ -3,9 +3,13 @@
 import numpy as np
 
 from prefmover._typing import Floats, Ints
+from prefmover.execution.lazy import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
+from prefmover.measures.overlap import jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import significant
+
+_corated = LazyModule("prefmover.measures._corated")
 
 MOST_LEVELS = 64
 """Up to this many levels of the scale, PSS is tabulated; above, ratings are treated as continuous."""
@@ -19,7 +23,7 @@ def urp(pairs: Pairs) -> Rows:
     """
     from scipy.special import expit
 
-    means, deviations = user_means(pairs), user_deviations(pairs)
+    means, deviations = pairs.user_means(), pairs.user_deviations()
 
     def rows(users: Ints) -> Floats:
         gap = np.abs(means[users, None] - means[pairs.others])
@@ -36,9 +40,6 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
 
     With ``overlap="product"``, J' = n / (|I_u| |I_v|), as published; with ``"union"``, it is Jaccard's J.
     """
-    from prefmover.measures._corated import pss_rows
-    from prefmover.measures.overlap import jaccard_from_counts
-
     counts, means = pairs.counts(), pairs.item_means()
     urp_rows = urp(pairs)
     values, codes = levels(pairs)
@@ -48,7 +49,7 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
     def rows(users: Ints) -> Floats:
         pss = np.empty((len(users), len(pairs.others)))
         n = np.empty_like(pss)
-        pss_rows(*walk(users), values, means, pairs.ratings.scale.middle, pss, n)
+        _corated.pss_rows(*walk(users), values, means, pairs.ratings.scale.middle, pss, n)
         of_users, of_others = counts[users], counts[pairs.others]
         if overlap == "product":
             pss *= n / np.maximum(of_users[:, None] * of_others, 1)
@@ -58,29 +59,6 @@ def nhsm(pairs: Pairs, *, overlap: str = "product") -> Rows:
         return significant(pss * urp_rows(users))
 
     return rows
-
-
-def user_means(pairs: Pairs) -> Floats:
-    """Return μ_u over I_u; NaN for a user without ratings."""
-    owner, n = pairs.ratings.rows(), pairs.counts()
-    total = np.bincount(owner, pairs.matrix.data, minlength=len(n))
-    mean: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
-    first = pairs.matrix.indptr[:-1][n > 0]
-    if len(first):
-        # The mean of equal numbers is that number, also where their sum is rounded (3 x 0.1).
-        lowest = np.minimum.reduceat(pairs.matrix.data, first)
-        flat = lowest == np.maximum.reduceat(pairs.matrix.data, first)
-        mean[n > 0] = np.where(flat, lowest, mean[n > 0])
-    return mean
-
-
-def user_deviations(pairs: Pairs) -> Floats:
-    """Return σ_u, the population standard deviation over I_u; exactly 0 where all ratings are equal."""
-    owner, n = pairs.ratings.rows(), pairs.counts()
-    squares = (pairs.matrix.data - user_means(pairs)[owner]) ** 2
-    total = np.bincount(owner, squares, minlength=len(n))
-    deviation: Floats = np.sqrt(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
-    return deviation
 
 
 def levels(pairs: Pairs) -> tuple[Floats, Floats]:

@@ -14,11 +14,14 @@ import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import entries_of_rows
+from prefmover.execution.lazy import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
-from prefmover.measures.distribution import levels, urp, urp_breakdown, user_deviations, user_means
+from prefmover.measures.distribution import levels, urp, urp_breakdown
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid, significant
+
+_item_aware = LazyModule("prefmover.measures._item_aware")
 
 STRIPE_BYTES = 2**28
 """Item similarities are held for all items if they fit in this; otherwise computed a stripe at a time."""
@@ -69,7 +72,7 @@ def _local_values(pairs: Pairs, local: str) -> tuple[Floats, Bools]:
     data, n = pairs.matrix.data, pairs.counts()
     owner = pairs.ratings.rows()
     if local == "correlation":
-        center, spread = user_means(pairs), user_deviations(pairs)
+        center, spread = pairs.user_means(), pairs.user_deviations()
         flat = ~(spread > 0)
     elif local == "median":
         center = np.full(len(n), pairs.ratings.scale.middle)
@@ -80,7 +83,7 @@ def _local_values(pairs: Pairs, local: str) -> tuple[Floats, Bools]:
         center = np.bincount(owner, data, minlength=len(n)) / n_items
         rated = np.bincount(owner, (data - center[owner]) ** 2, minlength=len(n))
         spread = np.sqrt((rated + (n_items - n) * center**2) / n_items)
-        flat = ~(user_deviations(pairs) > 0)
+        flat = ~(pairs.user_deviations() > 0)
     values = (data - center[owner]) / np.where(flat, 1.0, spread)[owner]
     values[flat[owner]] = 0.0
     return values, flat
@@ -152,8 +155,6 @@ def _pss_sum(pairs: Pairs) -> Rows:
         lift = np.exp((values[:, None] - means) / 2)
 
     def rows(users: Ints) -> Floats:
-        from prefmover.measures._item_aware import husm_pairs, husm_rows
-
         out = np.zeros((len(users), len(pairs.others)))
         mine = *pairs.spans(users), items, kinds
         for first, last, similarity in stripes:
@@ -162,10 +163,10 @@ def _pss_sum(pairs: Pairs) -> Rows:
             if tabulated:
                 cells = part.data.astype(np.int64) * (last - first) + part.indices
                 lifts = lift[:, stripes.rows], lift[:, columns]
-                husm_rows(*mine, similarity, factor, *lifts, part.indptr, cells, out)
+                _item_aware.husm_rows(*mine, similarity, factor, *lifts, part.indptr, cells, out)
             else:
                 ratings = part.indptr, part.indices, part.data, means[columns]
-                husm_pairs(*mine, means[stripes.rows], similarity, *ratings, middle, out)
+                _item_aware.husm_pairs(*mine, means[stripes.rows], similarity, *ratings, middle, out)
         return out
 
     return rows

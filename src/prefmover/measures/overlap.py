@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from prefmover._typing import Floats, Ints
+from prefmover.execution.lazy import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.corated import msd_breakdown, squared_differences
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid
+
+_corated = LazyModule("prefmover.measures._corated")
 
 
 def jaccard(pairs: Pairs) -> Rows:
@@ -34,14 +37,12 @@ def jaccard_msd(pairs: Pairs) -> Rows:
 
 def co_rated_counts(pairs: Pairs) -> Rows:
     """Return a function that gives n = |I_u ∩ I_v| for a block of users."""
-    from prefmover.measures._corated import count_rows
-
     walk = pairs.walk()
 
     def rows(users: Ints) -> Floats:
         n = np.empty((len(users), len(pairs.others)))
         starts, stops, items, _, begins, indptr, others, _ = walk(users)
-        count_rows(starts, stops, items, begins, indptr, others, n)
+        _corated.count_rows(starts, stops, items, begins, indptr, others, n)
         return n
 
     return rows

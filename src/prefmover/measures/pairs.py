@@ -79,6 +79,26 @@ class Pairs:
         means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
         return means
 
+    def user_means(self) -> Floats:
+        """Return μ_u, the mean rating of each user; NaN for a user without ratings."""
+        n, data = self.counts(), self.matrix.data
+        total = np.bincount(self.ratings.rows(), data, minlength=len(n))
+        mean: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+        first = self.matrix.indptr[:-1][n > 0]
+        if len(first):
+            # The mean of equal numbers is that number, also where their sum is rounded (3 x 0.1).
+            lowest = np.minimum.reduceat(data, first)
+            flat = lowest == np.maximum.reduceat(data, first)
+            mean[n > 0] = np.where(flat, lowest, mean[n > 0])
+        return mean
+
+    def user_deviations(self) -> Floats:
+        """Return σ_u, the standard deviation of each user's ratings; exactly 0 where all are equal."""
+        owner, n = self.ratings.rows(), self.counts()
+        total = np.bincount(owner, (self.matrix.data - self.user_means()[owner]) ** 2, minlength=len(n))
+        deviation: Floats = np.sqrt(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
+        return deviation
+
     def walk(self, values: npt.NDArray[Any] | None = None) -> Callable[[Ints], Walk]:
         """Return a function from users to the first arguments of the kernels in ``_corated``.
 
