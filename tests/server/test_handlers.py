@@ -230,11 +230,18 @@ def test_the_order_of_a_guests_ratings_does_not_matter(client):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{}, {"user": "ada-b", **BODY}, {"user": None}, {"ratings": None}, {"user": None, **BODY}]
+    ("wrong", "named"),
+    [
+        ({}, ["user", "ratings"]),
+        ({"user": "ada-b", **BODY}, ["user", "ratings"]),
+        ({"user": None}, ["user"]),
+        ({"ratings": None}, ["ratings"]),
+        ({"user": None, **BODY}, ["user"]),
+    ],
+    ids=["nobody", "both", "no user", "no ratings", "a guest without id"],
 )
-def test_a_person_is_a_user_or_a_guest(client, wrong):
-    detail = is_problem(client.post("/api/v1/neighbors", json=wrong), 422)
-    assert not unnamed(detail, "user", "ratings")
+def test_a_person_is_a_user_or_a_guest(client, wrong, named):
+    assert not unnamed(is_problem(client.post("/api/v1/neighbors", json=wrong), 422), *named)
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,8 @@ def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:
     models = schema["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
-    models["GuestRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
+    if scale.damping is None:  # otherwise guests give counts, and the scale is that of strengths
+        models["GuestRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     models |= problem.pop("$defs")
     models["Problem"] = problem

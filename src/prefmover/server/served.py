@@ -85,7 +85,7 @@ class ServedModel:
 
     def person(self, asked: Person) -> UserState:
         """Return the state of the person whom a request is about."""
-        return self.guest(asked.key) if asked.user is None else self.user(asked.user)
+        return self.guest(asked.key) if asked.ratings else self.user(asked.user)
 
     def user(self, text: str) -> UserState:
         """Return the state of a user."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
-from pydantic.json_schema import SkipJsonSchema
 
 from prefmover.items.filters import parse_where
 from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
@@ -51,39 +50,36 @@ class GuestRating(Request):
     rating: float = Field(ge=0, le=1e6, allow_inf_nan=False, examples=[4.5])
 
 
-GuestRatings = Annotated[list[GuestRating], Field(min_length=1, max_length=MOST_RATINGS)]
-
-
 class Person(Request):
     """A user of the data; or a guest, a person who is not in the data, with ratings."""
 
     model_config = ConfigDict(json_schema_extra=_either)
 
-    user: Id | SkipJsonSchema[None] = Field(default=None, description="Id of a user.", examples=["ada-b"])
-    ratings: GuestRatings | SkipJsonSchema[None] = Field(
-        default=None,
+    user: Id = Field(default="", description="Id of a user.", examples=["ada-b"])
+    ratings: list[GuestRating] = Field(
+        default=[],
+        min_length=1,
+        max_length=MOST_RATINGS,
         description="The ratings of a guest, each item once. Nothing is stored.",
         examples=[[{"item": "alien-1979", "rating": 5}, {"item": "the-thing-1982", "rating": 4.5}]],
     )
 
     @model_validator(mode="after")
     def _one_person(self) -> Self:
-        given = [name for name in ("user", "ratings") if name in self.model_fields_set]
-        if len(given) != 1 or getattr(self, given[0]) is None:
+        if len(self.model_fields_set & {"user", "ratings"}) != 1:
             raise ValueError("give either user, the id of a user, or ratings, those of a guest")
         seen: set[str] = set()
-        for one in self.ratings or ():
+        for one in self.ratings:
             if one.item in seen:
                 raise ValueError(f"item {one.item!r} is rated twice; rate each item once")
             seen.add(one.item)
-        if self.ratings:
-            self.ratings.sort(key=lambda one: one.item)  # equal guests are equal requests
+        self.ratings.sort(key=lambda one: one.item)  # equal guests are equal requests
         return self
 
     @property
     def key(self) -> tuple[tuple[str, float], ...]:
         """The ratings of a guest, sorted by item."""
-        return tuple((one.item, one.rating) for one in self.ratings or ())
+        return tuple((one.item, one.rating) for one in self.ratings)
 
 
 class NeighborsOf(Person):
