@@ -49,7 +49,7 @@ ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 PARTS = (*ABOUT, "ratings", "items", "_geometry", "_folds", "_times")
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
-Times = Ratings | Callable[[], Ratings | None] | None
+Times = Ratings | Callable[[], Ratings] | None
 
 ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
 DESCRIBE_OR_DROP = (
@@ -147,9 +147,10 @@ class Dataset:
         self.user_noun, self.item_noun = user_noun, item_noun
         self._geometry, self._folds = geometry, folds
         # A function's times are those of the ratings that were given, also if some of these are dropped.
-        self._times: Times = (
-            cache(lambda: time_table(given, times())) if callable(times) else time_table(given, times)
-        )
+        self._times: Times = None
+        if times is not None:
+            table = cache(lambda: time_table(given, times() if callable(times) else times))
+            self._times = table if callable(times) else table()
 
     @classmethod
     def from_files(
@@ -265,13 +266,12 @@ class Dataset:
 
         Data without times are an error.
         """
-        table = self._times() if callable(self._times) else self._times
-        if table is None:
+        if self._times is None:
             raise InputError(
                 f"{self.name or 'this data set'} has no times of ratings; give them: Dataset(ratings, "
                 "times=...), FileOptions(time=COLUMN) for a file, or --time-column COLUMN"
             )
-        return frozen(rating_times(self.ratings, table))
+        return frozen(rating_times(self.ratings, self._times() if callable(self._times) else self._times))
 
     @cached_property
     def ratings_per_item(self) -> Ints:

@@ -24,13 +24,18 @@ Missing: TypeAlias = Literal["error", "drop", "far"]
 OnBadLines: TypeAlias = Literal["error", "skip", "warn"]
 
 
-class _Typed(NamedTuple):
-    """An option where people type it: its help, its placeholder, its type, its name if another one."""
+class Setting(NamedTuple):
+    """An option where people type it, on a command line or in a TOML file.
+
+    ``kind`` is str, bool, list (of texts) or a Literal; ``field`` is its name in :class:`FileOptions`.
+    """
 
     help: str
     metavar: str | None = None
     kind: Any = str
     name: str = ""
+    field: str = ""
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,64 +108,64 @@ class FileOptions:
     prefmover.errors.InputError: duplicates is 'first'; choose one of ('error', 'last', 'mean')
     """
 
-    user: Annotated[str | int | None, _Typed("Name of the user column", "NAME", name="user_column")] = None
-    item: Annotated[str | int | None, _Typed("Name of the item column", "NAME", name="item_column")] = None
-    rating: Annotated[str | int | None, _Typed("Name of the rating column", "NAME", name="rating_column")] = (
-        None
-    )
+    user: Annotated[str | int | None, Setting("Name of the user column", "NAME", name="user_column")] = None
+    item: Annotated[str | int | None, Setting("Name of the item column", "NAME", name="item_column")] = None
+    rating: Annotated[
+        str | int | None, Setting("Name of the rating column", "NAME", name="rating_column")
+    ] = None
     time: Annotated[
-        str | None, _Typed("Name of the column of times, in (milli)seconds", "NAME", name="time_column")
+        str | None, Setting("Name of the column of times, in (milli)seconds", "NAME", name="time_column")
     ] = None
     separator: Annotated[
-        str | None, _Typed("Column separator of the ratings; detected by default", "TEXT")
+        str | None, Setting("Column separator of the ratings; detected by default", "TEXT")
     ] = None
     header: Annotated[
-        bool | None, _Typed("Whether the ratings have a header; detected by default", kind=bool)
+        bool | None, Setting("Whether the ratings have a header; detected by default", kind=bool)
     ] = None
-    encoding: Annotated[str, _Typed("Encoding of the files", "NAME")] = "utf-8"
-    duplicates: Annotated[Duplicates, _Typed("What to do if a user rated an item twice", kind=Duplicates)] = (
-        "error"
-    )
+    encoding: Annotated[str, Setting("Encoding of the files", "NAME")] = "utf-8"
+    duplicates: Annotated[
+        Duplicates, Setting("What to do if a user rated an item twice", kind=Duplicates)
+    ] = "error"
     scale: Annotated[
-        "Scale | None", _Typed("Rating scale; the range of the ratings by default", "LOW:HIGH:STEP")
+        "Scale | None", Setting("Rating scale; the range of the ratings by default", "LOW:HIGH:STEP")
     ] = None
     feedback: Annotated[
         Feedback | None,
-        _Typed("Ratings, or interactions and their counts; recognized by default", kind=Feedback),
+        Setting("Ratings, or interactions and their counts; recognized by default", kind=Feedback),
     ] = None
     damping: Annotated[
-        Damping | None, _Typed("How counts of implicit feedback are damped; log by default", kind=Damping)
+        Damping | None, Setting("How counts of implicit feedback are damped; log by default", kind=Damping)
     ] = None
     zeros: Annotated[
-        Zeros | None, _Typed("Whether 0 is a rating (default), or means that there is none", kind=Zeros)
+        Zeros | None, Setting("Whether 0 is a rating (default), or means that there is none", kind=Zeros)
     ] = None
     missing: Annotated[
-        Missing, _Typed("What to do with rated items that no file describes", kind=Missing)
+        Missing, Setting("What to do with rated items that no file describes", kind=Missing)
     ] = "error"
     on_bad_lines: Annotated[
-        OnBadLines, _Typed("What to do with damaged lines; skip leaves them out", kind=OnBadLines)
+        OnBadLines, Setting("What to do with damaged lines; skip leaves them out", kind=OnBadLines)
     ] = "error"
     item_id: Annotated[
-        str | None, _Typed("Id column of the items; --item-column by default", "NAME", name="id_column")
+        str | None, Setting("Id column of the items; --item-column by default", "NAME", name="id_column")
     ] = None
-    title: Annotated[str | None, _Typed("Title column of the items", "NAME", name="title_column")] = None
+    title: Annotated[str | None, Setting("Title column of the items", "NAME", name="title_column")] = None
     tags: Annotated[
-        Sequence[str], _Typed("Column of the items to use as tags, too", "NAME", list, "tag_column")
+        Sequence[str], Setting("Column of the items to use as tags, too", "NAME", list, "tag_column")
     ] = ()
     text: Annotated[
-        Sequence[str], _Typed("Column of text to compare items by", "NAME", list, "text_column")
+        Sequence[str], Setting("Column of text to compare items by", "NAME", list, "text_column")
     ] = ()
     weights: Annotated[
         Mapping[str, float],
-        _Typed("Weight of a column or of features; text .1, others 1", "NAME=NUMBER", list, "column_weight"),
+        Setting("Weight of a column or of features; text .1, others 1", "NAME=NUMBER", list, "column_weight"),
     ] = field(default_factory=dict)
     encoder: Annotated[
         Callable[[list[str]], Any] | str | None,
-        _Typed("Model of sentence-transformers for text; tf-idf without", "NAME", name="text_encoder"),
+        Setting("Model of sentence-transformers for text; tf-idf without", "NAME", name="text_encoder"),
     ] = None
     choose_weights: Annotated[
         bool | None,
-        _Typed("Let the ratings choose weights that are not given; by default with features", kind=bool),
+        Setting("Let the ratings choose weights that are not given; by default with features", kind=bool),
     ] = None
 
     def __post_init__(self) -> None:
@@ -204,29 +209,14 @@ class FileOptions:
                 raise InputError(f"{name}= is about files of items, and there are none", argument=name)
 
 
-class Setting(NamedTuple):
-    """An option where people type it: on a command line, or in a TOML file.
-
-    ``field`` is its name in :class:`FileOptions`, and ``kind`` is str, bool, list (of texts) or a Literal.
-    """
-
-    name: str
-    field: str
-    kind: Any
-    default: Any
-    help: str
-    metavar: str | None
-
-
-def _default(default: Any) -> Any:
-    """Return a default where people type options, where lists have none."""
-    return default if isinstance(default, str) else None
-
-
-SETTINGS = tuple(
-    Setting(typed.name or one.name, one.name, typed.kind, _default(one.default), typed.help, typed.metavar)
+SETTINGS: tuple[Setting, ...] = tuple(
+    setting._replace(
+        name=setting.name or one.name,
+        field=one.name,
+        default=one.default if isinstance(one.default, str) else None,
+    )
     for one in fields(FileOptions)
-    for typed in FileOptions.__annotations__[one.name].__metadata__
+    for setting in FileOptions.__annotations__[one.name].__metadata__
 )
 
 

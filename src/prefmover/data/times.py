@@ -109,10 +109,8 @@ def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
     return np.asarray(times.matrix.data[found])
 
 
-def time_table(ratings: Ratings, times: Any) -> Ratings | None:
-    """Return the times of ratings, in any form, as a table of seconds; None for none."""
-    if times is None:
-        return None
+def time_table(ratings: Ratings, times: Any) -> Ratings:
+    """Return the times of ratings, in any form, as a table of seconds."""
     if isinstance(times, Ratings):
         m = times.matrix
         return _seconds(times, m.data, m.indices, m.indptr)
