@@ -43,7 +43,7 @@ def test_distances_of_too_many_users(tight, crowd):
 
 
 def test_a_measure_between_too_many_users(tight, crowd):
-    with pytest.raises(InputError, match=names(400, 1, "prefmover.measures.value_blocks")):
+    with pytest.raises(InputError, match=names(400, 1, "prefmover.nearest")):
         pairwise(crowd, "jaccard")
     everyone = np.arange(400)
     blocks = value_blocks(crowd, find_measure("jaccard"), None, everyone, everyone)
