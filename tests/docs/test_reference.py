@@ -1,6 +1,7 @@
 """The reference lists modules that document every public name, and the glossary is in order."""
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
@@ -16,7 +17,7 @@ def test_every_public_name_is_documented():
         value = getattr(prefmover, name)
         modules = [module for module in listed if name in module.__all__ and getattr(module, name) is value]
         assert modules or (isinstance(value, ModuleType) and value.__name__ in MODULES), name
-        assert value.__doc__
+        assert value.__doc__ or isinstance(value, Mapping)  # a table has its text below it
 
 
 def test_the_modules_say_what_is_public():
