@@ -37,31 +37,31 @@ export function scatter(canvas, points, { hover, choose, signal }) {
     return { groups, none: read("--edge"), ink: read("--ink") };
   }
 
+  const colorOf = ({ group }) => (group === null ? colors.none : colors.groups[group]);
+
   function draw() {
     pending = 0;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
+    const size = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+    if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
     colors ??= palette();
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const size = Math.min(2 + 0.8 * Math.sqrt(view.zoom) + 60 / Math.sqrt(points.length), 9);
+    const dot = Math.min(2 + 0.8 * Math.sqrt(view.zoom) + 60 / Math.sqrt(points.length), 9);
     const faint = chosen !== null || lit.size > 0;
     for (const [k, one] of points.entries()) {
       if (lit.has(k) || k === chosen) continue;
       pen.globalAlpha = faint ? 0.28 : 0.8;
-      pen.fillStyle = one.group === null ? colors.none : colors.groups[one.group];
+      pen.fillStyle = colorOf(one);
       const [x, y] = place(one);
       if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-      pen.fillRect(x - size / 2, y - size / 2, size, size);
+      pen.fillRect(x - dot / 2, y - dot / 2, dot, dot);
     }
     pen.globalAlpha = 1;
-    for (const k of lit) spot(points[k], size + 5, 2);
-    if (chosen !== null) spot(points[chosen], size + 9, 3);
-    if (over !== null && over !== chosen) spot(points[over], size + 6, 2);
+    for (const k of lit) spot(points[k], dot + 5, 2);
+    if (chosen !== null) spot(points[chosen], dot + 9, 3);
+    if (over !== null && over !== chosen) spot(points[over], dot + 6, 2);
   }
 
   /** A point with a rim. */
@@ -69,7 +69,7 @@ export function scatter(canvas, points, { hover, choose, signal }) {
     const [x, y] = place(one);
     pen.beginPath();
     pen.arc(x, y, size / 2, 0, 2 * Math.PI);
-    pen.fillStyle = one.group === null ? colors.none : colors.groups[one.group];
+    pen.fillStyle = colorOf(one);
     pen.fill();
     pen.lineWidth = rim;
     pen.strokeStyle = colors.ink;
@@ -80,13 +80,11 @@ export function scatter(canvas, points, { hover, choose, signal }) {
     if (!pending) pending = requestAnimationFrame(draw);
   }
 
-  function nearest(event) {
-    const box = canvas.getBoundingClientRect();
-    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+  function nearest({ offsetX, offsetY }) {
     let [best, least] = [null, REACH * REACH];
     for (const [k, one] of points.entries()) {
       const [x, y] = place(one);
-      const far = (x - px) ** 2 + (y - py) ** 2;
+      const far = (x - offsetX) ** 2 + (y - offsetY) ** 2;
       if (far < least) [best, least] = [k, far];
     }
     return best;
@@ -94,14 +92,11 @@ export function scatter(canvas, points, { hover, choose, signal }) {
 
   /** Zoom so that the place under a point of the canvas stays there. */
   function zoomBy(factor, cx = canvas.clientWidth / 2, cy = canvas.clientHeight / 2) {
+    const [dx, dy] = [cx - canvas.clientWidth / 2, cy - canvas.clientHeight / 2];
     const before = side();
-    const [x, y] = [
-      view.x + (cx - canvas.clientWidth / 2) / before,
-      view.y - (cy - canvas.clientHeight / 2) / before,
-    ];
     view.zoom = Math.min(Math.max(view.zoom * factor, 1), MOST_ZOOM);
-    view.x = x - (cx - canvas.clientWidth / 2) / side();
-    view.y = y + (cy - canvas.clientHeight / 2) / side();
+    view.x += dx / before - dx / side();
+    view.y -= dy / before - dy / side();
     if (view.zoom === 1) Object.assign(view, { x: 0.5, y: 0.5 });
     redraw();
   }
@@ -115,57 +110,44 @@ export function scatter(canvas, points, { hover, choose, signal }) {
   const on = (name, listener, options = {}) =>
     canvas.addEventListener(name, listener, { signal, ...options });
   on("pointerdown", (event) => {
-    pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
     canvas.setPointerCapture(event.pointerId);
     moved = 0;
   });
+  const point = (k) => {
+    if (k === over) return;
+    over = k;
+    hover(k);
+    redraw();
+  };
   on("pointermove", (event) => {
     const last = pointers.get(event.pointerId);
-    if (!last) {
-      const k = nearest(event);
-      if (k !== over) {
-        over = k;
-        hover(k);
-        redraw();
-      }
-      return;
-    }
-    const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
-    const others = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
-    if (others.length) {
-      const gap = (at) => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]);
-      const box = canvas.getBoundingClientRect();
-      const middle = [(event.clientX + others[0][0]) / 2, (event.clientY + others[0][1]) / 2];
-      zoomBy(
-        gap([event.clientX, event.clientY]) / Math.max(gap(last), 1),
-        middle[0] - box.left,
-        middle[1] - box.top,
-      );
+    if (!last) return point(nearest(event));
+    const here = [event.offsetX, event.offsetY];
+    const [dx, dy] = [here[0] - last[0], here[1] - last[1]];
+    const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+    if (other) {
+      const gap = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]);
+      const middle = [(here[0] + other[0]) / 2, (here[1] + other[1]) / 2];
+      zoomBy(gap(here) / Math.max(gap(last), 1), ...middle);
     } else pan(dx, dy);
     moved += Math.abs(dx) + Math.abs(dy);
-    pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    pointers.set(event.pointerId, here);
   });
-  const release = (event) => {
-    pointers.delete(event.pointerId);
-  };
+  const release = (event) => pointers.delete(event.pointerId);
   on("pointerup", (event) => {
     release(event);
     const k = moved < 6 ? nearest(event) : null;
     if (k !== null) choose(k);
   });
   on("pointercancel", release);
-  on("pointerleave", () => {
-    over = null;
-    hover(null);
-    redraw();
-  });
+  on("pointerleave", () => point(null));
   on(
     "wheel",
     (event) => {
       if (!event.ctrlKey && view.zoom === 1 && event.deltaY > 0) return; // the page scrolls
       event.preventDefault();
-      const box = canvas.getBoundingClientRect();
-      zoomBy(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+      zoomBy(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
     },
     { passive: false },
   );
