@@ -16,7 +16,7 @@ import numpy as np
 from bench import arguments, dataset, publish, table
 from prefmover import Recommender
 from prefmover.data.splits import Split, random_split
-from prefmover.predict import gaussian_process, item_kernel, similarity
+from prefmover.predict import gaussian_process, low_rank, similarity
 from prefmover.rank.ndcg import ndcg
 from prefmover.rank.tuning import relevant
 
@@ -107,10 +107,10 @@ def compared(name: str) -> str:
     for share in (0.8, 0.1):
         split = random_split(dataset(name).ratings, share, 0)
         ours = accuracy(split, name)
-        before = similarity.EXACT_PAIRS, item_kernel.MAX_EXACT, gaussian_process.TOLERANCE
-        similarity.EXACT_PAIRS, item_kernel.MAX_EXACT, gaussian_process.TOLERANCE = 10**12, 10**6, 1e-5
+        before = similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE
+        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE = 10**12, 10**6, 1e-5
         exact = accuracy(split, name)
-        similarity.EXACT_PAIRS, item_kernel.MAX_EXACT, gaussian_process.TOLERANCE = before
+        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE = before
         for label, a, b in zip(("MAE", "nDCG@10"), ours, exact, strict=True):
             rows.append([f"{share:g}", label, f"{a:.4f}", f"{b:.4f}", f"{a - b:+.4f}"])
     return table(["training share", "", "default", "exact", "difference"], rows)

@@ -37,7 +37,7 @@ def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
         lines.append([*row, "" if apart is None else f"{apart:.3f}", f"{share_of_items:.1%}"])
 
     def one_side(side: int) -> ScoredLists:
-        best, selection = [], Selection.make(train, 10)
+        best, selection = [], Selection.from_options(train, 10)
         for block in np.array_split(users, max(1, len(users) // 500)):
             for user, scores in zip(block, model.ranker_.block(block)[side], strict=True):
                 best.append(selection.best(scores, train.ratings.row(user)[0]))

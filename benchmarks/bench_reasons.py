@@ -73,7 +73,7 @@ def measure(name: str, n_users: int, n: int) -> tuple[list[list[str]], str]:
     for user, best in zip(users, lists, strict=True):
         state = model._state(user)
         positions = items.item_positions([one.item for one in best])
-        parts: Any = model.ranker_.parts(state, positions, np.empty(0, np.int64)).items
+        parts: Any = model.ranker_.terms(state, positions, np.empty(0, np.int64)).item_terms
         for k, one in enumerate(best):
             own = [(int(positions[k]), items.item_position(part.item)) for part in one.why.own]
             named += own

@@ -151,7 +151,7 @@ def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):
     guest = model.guest({10: 4})
     model.recommend(guest)
     model.explain(guest, 1)
-    model.predictor_.similarity.guest_values(guest.guest, np.arange(2))
+    model.similarity_.exact_values(guest.guest, np.arange(2))
     model.save(tmp_path / "model")
     assert KNNRecommender.load(tmp_path / "model").data_.geometry is None
 

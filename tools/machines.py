@@ -118,7 +118,7 @@ def one_fit(file: str) -> int:
     users, items = films.ratings.users.tolist(), films.ratings.items.tolist()
     ten = [[one.item for one in model.recommend(user, n=10, reasons=False)] for user in users]
     pairs = [(user, item) for user in users[:50] for item in items]
-    scores = model.ranker_.ranking.scores(slice(0, None)).total
+    scores = model.ranker_.scores(slice(0, None)).total
     np.savez(file, settings=chosen, ten=ten, scores=scores, ratings=model.predict(pairs).ratings)
     return 0
 

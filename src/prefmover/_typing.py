@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bools", "Floats", "Ids", "Ints", "Progress"]
+__all__ = ["Bools", "Floats", "Ids", "Ints", "Progress", "Singles"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Singles: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Ids: TypeAlias = npt.NDArray[Any]

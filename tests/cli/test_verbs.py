@@ -405,7 +405,7 @@ def test_explain_as_picture_and_page(run, in_shop):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_explain_a_rating(run, data, source, in_shop):
-    expected = pm.Recommender().fit(data).explain_recommendation(42, "Alien", by="rating")
+    expected = pm.Recommender().fit(data).explain_rating(42, "Alien")
     by = ("--by", "rating")
     found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", *by, "--json")[1])
     assert found["total"] == expected.total

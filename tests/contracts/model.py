@@ -56,7 +56,7 @@ class ModelContract:
         ]
         assert np.isfinite(predicted.ratings).all()
         assert predicted[2].rating == pytest.approx(data.ratings.matrix.data.mean(), abs=0.5)
-        assert model.explain_recommendation("nobody", item, by="rating").contributions == ()
+        assert model.explain_rating("nobody", item).contributions == ()
         top = model.recommend(None, 3)
         assert [one.how for one in top] == ["unknown user"] * 3
         with pytest.raises(InputError, match="nobody"):
@@ -64,7 +64,7 @@ class ModelContract:
 
     def test_parts_add_up(self, model, pairs):
         for user, item in [*pairs[::9], ("nobody", pairs[0][1]), (pairs[0][0], "nothing")]:
-            why = model.explain_recommendation(user, item, by="rating")
+            why = model.explain_rating(user, item)
             prediction = model.predict_one(user, item)
             assert min(max(why.total, 1), 5) == pytest.approx(prediction.rating, abs=1e-12)
             assert prediction.clipped == (not 1 <= why.total <= 5)
@@ -95,7 +95,7 @@ class ModelContract:
                 total = math.fsum([*own, why.other_own.value, *users, why.other_users.value])
                 assert total == pytest.approx(why.score, abs=1e-12)
                 self._are_terms(model, state, why)
-                assert len(own) + why.other_own.count == len(state.items)
+                assert len(own) + why.other_own.count == len(state.rated)
                 assert len(users) + why.other_users.count == n_others
                 near = {n.user: n.value for n in model.neighbors(user, n_others)}
                 assert 0 < why.n_like_minded <= n_others / 4 + 1
@@ -109,9 +109,9 @@ class ModelContract:
     def _are_terms(model, state, why):
         """The named parts, and the sums of the others, are terms of the two sums."""
         ratings = model.data_.ratings
-        parts = model.ranker_.parts(state, ratings.item_positions([why.item]))
-        items = dict(zip(ratings.items[state.items].tolist(), parts.items[:, 0], strict=True))
-        users = dict(zip(ratings.users.tolist(), parts.users[:, 0], strict=True))
+        parts = model.ranker_.terms(state, ratings.item_positions([why.item]))
+        items = dict(zip(ratings.items[state.rated].tolist(), parts.item_terms[:, 0], strict=True))
+        users = dict(zip(ratings.users.tolist(), parts.user_terms[:, 0], strict=True))
         for part in why.own:
             assert part.value == pytest.approx(items.pop(part.item), abs=1e-5)
         for part in why.neighbors:
@@ -138,7 +138,7 @@ class ModelContract:
 
     def test_lists_of_many_users_are_those_of_each(self, model, data):
         users = data.ratings.users[:5].tolist()
-        table = model.recommend(users, n=4)
+        table = model.recommend_many(users, n=4)
         assert [row.user for row in table] == users
         for user, row in zip(users, table, strict=True):
             alone = model.recommend(user, n=4)
@@ -165,7 +165,7 @@ class ModelContract:
         for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
             assert again.predict(pairs).ratings.tolist() == model.predict(pairs).ratings.tolist()
             assert list(again.neighbors(pairs[0][0])) == list(model.neighbors(pairs[0][0]))
-            assert again.predictor_.similarity.measure is model.predictor_.similarity.measure
+            assert again.similarity_.measure is model.similarity_.measure
 
     def test_neighbors(self, model, data):
         users = data.ratings.users.tolist()
@@ -173,14 +173,14 @@ class ModelContract:
         assert users[0] not in [n.user for n in near]
         assert {n.user for n in near} <= set(users)
         values = [n.value for n in near]
-        closer_first = model.predictor_.similarity.measure.larger_is_closer
+        closer_first = model.similarity_.measure.larger_is_closer
         assert values == sorted(values, reverse=closer_first)
 
     def test_explanations_are_by_the_measure(self, model, data):
         users = data.ratings.users.tolist()
         near = model.neighbors(users[0], k=1)[0]
         why = model.explain(users[0], near.user)
-        assert why.measure == model.predictor_.similarity.measure.name
+        assert why.measure == model.similarity_.measure.name
         assert why.value == pytest.approx(near.value, abs=1e-9)
 
     def test_guest(self, model, data):
@@ -194,7 +194,7 @@ class ModelContract:
         assert len(top) == 4
         assert not {one.item for one in top} & set(rated)
         for one in top:
-            why = model.explain_recommendation(guest, one.item, by="rating")
+            why = model.explain_rating(guest, one.item)
             assert why.prediction.rating == pytest.approx(one.rating, abs=1e-5)
         near = model.neighbors(guest, k=3)
         assert {n.user for n in near} <= set(data.ratings.users.tolist())

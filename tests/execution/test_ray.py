@@ -13,13 +13,13 @@ import pytest
 
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
-from prefmover.model import KNNRecommender, everybody
+from prefmover.model import KNNRecommender
 from prefmover.search import nearest
 from prefmover.search.candidates import Limits, candidate_search
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
-from tests.model.test_everybody import assert_same as assert_same_lists
+from tests.model.test_batch import assert_same as assert_same_lists
 from tests.search.test_nearest import assert_same
 
 pytestmark = [
@@ -138,7 +138,7 @@ def test_an_evaluation_survives_the_loss_of_a_node(cluster, executor, tmp_path):
 
 
 def test_recommendations_for_everybody_survive_the_loss_of_a_node(cluster, executor, index, monkeypatch):
-    monkeypatch.setattr(everybody, "BLOCK", 20)
+    monkeypatch.setattr(batch, "BLOCK", 20)
     model = KNNRecommender(k=5).fit(index.data)
     progress = removing(cluster, 360)
     there = model.recommend_all(3, executor=executor, progress=progress)

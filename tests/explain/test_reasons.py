@@ -91,7 +91,7 @@ def test_liked_together():
 def like_minded(model, user):
     """The slow twin: users by their weight in the score, and the exact distances to all."""
     state = model._state(user)
-    parts = model.ranker_.parts(state, np.arange(1))
+    parts = model.ranker_.terms(state, np.arange(1))
     others = model.data_.ratings.users.tolist()
     order = sorted(range(len(others)), key=lambda v: -parts.weights[v])
     return [others[v] for v in order if others[v] != user and parts.weights[v] > 0]
@@ -247,7 +247,7 @@ def test_implicit_feedback():
     assert one.why.against == ()
     assert {part.item for part in one.why.own} <= set(data.ratings[0])
     with pytest.raises(InputError):
-        model.explain_recommendation(0, one.item, by="rating")
+        model.explain_rating(0, one.item)
 
 
 def test_votes_of_the_neighbor_average(cinema):
@@ -263,11 +263,13 @@ def test_votes_of_the_neighbor_average(cinema):
 
 def test_reasons_for_a_list_of_users_on_demand(model, cinema):
     users = cinema.ratings.users[:3].tolist()
-    assert all(one.why is None and one.reasons == () for best in model.recommend(users, 2) for one in best)
-    table = model.recommend(users, 2, reasons=True)
+    assert all(
+        one.why is None and one.reasons == () for best in model.recommend_many(users, 2) for one in best
+    )
+    table = model.recommend_many(users, 2, reasons=True)
     alone = [model.recommend(user, 2) for user in users]
     assert [[one.reasons for one in best] for best in table] == [[o.reasons for o in best] for best in alone]
-    assert model.recommend(users[0], 2, reasons=False)[0].why is None
+    assert model.recommend_many(users[0], 2, reasons=False)[0].why is None
 
 
 def test_the_order_by_rating_has_reasons_too(model, cinema):

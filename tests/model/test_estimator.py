@@ -87,7 +87,8 @@ def test_without_scikit_learn(monkeypatch):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_parameters_of_any_kind_are_shown_and_refused(model):
-    for name, value in (("weight", np.array([1, 2])), ("measure", np.array([1, 2])), ("n_threads", True)):
+    settings = "ranking" if model is pm.Recommender else "weight"
+    for name, value in ((settings, np.array([1, 2])), ("measure", np.array([1, 2])), ("n_threads", True)):
         strange = model(**{name: value})
         assert name in repr(strange)
         data = pm.Dataset(pm.Ratings.from_arrays([1, 1, 2, 2], list("abab"), [5, 3, 4, 1]))

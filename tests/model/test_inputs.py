@@ -92,10 +92,14 @@ def test_ids_of_the_wrong_type_are_no_unknown_ids(model):
     for user, item in (("1", "a"), (1, 4), ([1], "a"), (1, {}), (True, "a"), (1.5, "a")):
         with pytest.raises(UnknownIdError, match="ids are"):
             model.predict_one(user, item)
-    for user in ("1", True, [[1]]):
+    for user in ("1", True):
         with pytest.raises(UnknownIdError, match="ids are"):
             model.recommend(user)
-    assert len(model.recommend([1, 2])) == 2
+    with pytest.raises(UnknownIdError, match="ids are"):
+        model.recommend_many([[1]])
+    with pytest.raises(InputError, match="recommend_many"):
+        model.recommend_many([1, 2])
+    assert len(model.recommend_many([1, 2])) == 2
     for name in ([], True, 1.5, None):
         with pytest.raises(InputError, match=names("name")):
             model.guest({"a": 5}, name=name)

@@ -46,7 +46,7 @@ def test_table_1_by_hand():
     w = np.exp(-4 * np.array([to_u2, to_u4]))
     assert p.rating == pytest.approx(10 / 3 + (w[0] * (5 - 10 / 3) + w[1] * 0) / w.sum(), abs=1e-6)
     assert p.rating == pytest.approx(4.433, abs=5e-4)
-    why = model.explain_recommendation("u1", "Bat Man", by="rating")
+    why = model.explain_rating("u1", "Bat Man")
     assert {part.user: part.rating for part in why.contributions} == {"u2": 5, "u4": 5}
     assert [part.measure_value for part in why.contributions] == pytest.approx([to_u2, to_u4], abs=1e-6)
 
@@ -75,7 +75,12 @@ def test_parameters_of_the_other_model_do_not_exist(name):
 
 
 def test_settings(data):
-    assert KNNRecommender().fit(data).settings_ == {"weight": "exponential(4)", "k": 40, "shrinkage": 0.0}
+    settings = KNNRecommender().fit(data).settings_
+    assert {**settings, "weight": str(settings["weight"])} == {
+        "weight": "exponential(4)",
+        "k": 40,
+        "shrinkage": 0.0,
+    }
     assert KNNRecommender.paper("cos", 7).fit(data).settings_["k"] == 7
     assert KNNRecommender.paper().centering == "mean"
 

@@ -8,10 +8,10 @@ import pytest
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
 from prefmover.measures import estimates
-from prefmover.model import folder
-from prefmover.predict import gaussian_process, low_rank
+from prefmover.model import arrays, folder
+from prefmover.predict import gaussian_process
 from prefmover.rank import RankingSettings, ease
-from prefmover.rank.similar_items import SimilarItems
+from prefmover.rank.content import SimilarItems
 from tests.messages import names
 
 
@@ -87,12 +87,12 @@ def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
     whole = Recommender().fit(data)
     monkeypatch.setattr(ease, "MAX_DENSE", 30)
     some = Recommender(ranking=whole.settings_["ranking"]).fit(data)
-    assert some.ranker_.ranking.item_side.sparse is not None
+    assert some.ranker_.item_side.sparse is not None
     a, b = (model.ranker_.block(np.arange(260)).total for model in (whole, some))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
     state = some._state(data.ratings.users[0].item())
-    parts = some.ranker_.parts(state, np.arange(90))
-    assert parts.items.sum(axis=0) + parts.users.sum(axis=0) == pytest.approx(b[0], abs=1e-3)
+    parts = some.ranker_.terms(state, np.arange(90))
+    assert parts.item_terms.sum(axis=0) + parts.user_terms.sum(axis=0) == pytest.approx(b[0], abs=1e-3)
 
 
 def test_fewer_directions_predict_about_the_same(data, monkeypatch):
@@ -111,12 +111,12 @@ def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
     model = Recommender().fit(data)
     model.save(tmp_path / "model")
     monkeypatch.setattr(folder, "QUICK", 0)
-    monkeypatch.setattr(low_rank, "LARGE_ARRAY", 0)
+    monkeypatch.setattr(arrays, "LARGE_ARRAY", 0)
     loaded = Recommender.load(tmp_path / "model")
     for array in (
-        loaded.ranker_.ranking.item_side.right,
-        loaded.ranker_.ranking.user_side.weights,
-        loaded.ranker_.ranking.user_side.kernel.features,
+        loaded.ranker_.item_side.right,
+        loaded.ranker_.user_side.weights,
+        loaded.ranker_.user_side.kernel.features,
         loaded.predictor_.regression.item_factors,
         loaded.predictor_.regression.alpha,
         loaded.data_.geometry.vectors,

@@ -6,7 +6,8 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import Recommender
-from prefmover.predict import Covariance
+from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
+from prefmover.predict import RatingSettings
 from prefmover.rank import RankingSettings
 from tests.contracts.model import ModelContract
 from tests.messages import names
@@ -16,7 +17,7 @@ from tests.predict.conftest import make_data
 class KernelContract(ModelContract):
     def test_contributions_are_weight_times_residual(self, model, pairs):
         for user, item in pairs[::9]:
-            why = model.explain_recommendation(user, item, by="rating")
+            why = model.explain_rating(user, item)
             assert min(max(why.total, 1), 5) == why.prediction.rating  # the user's part has the rounding
             for part in why.contributions:
                 assert part.value != 0
@@ -53,7 +54,7 @@ class TestWithoutGeometry(KernelContract):
         ({"measure": "pdm"}, names("'pdm'", "'pmd'")),
         ({"convention": "mine"}, "mine"),
         ({"weight": "linear"}, "linear"),
-        ({"covariance": {"item": 1}}, names("covariance", "Covariance")),
+        ({"covariance": {"item": 1}}, names("covariance", "RatingSettings")),
     ],
 )
 def test_bad_parameters(data, parameters, message):
@@ -69,11 +70,11 @@ def test_parameters_of_the_other_model_do_not_exist(name):
 
 
 def test_settings(data):
-    model = Recommender(weight="exponential(2)").fit(data)
-    chosen = {name: model.settings_[name] for name in ("weight", "covariance")}
-    assert chosen == {"weight": "exponential(2)", "covariance": Covariance()}
-    assert Recommender().fit(data).settings_["weight"] == "exponential(2.5)"
-    assert Recommender("cos").fit(data).settings_["weight"] == "as-is"
+    model = Recommender(rating=RatingSettings("exponential(2)")).fit(data)
+    assert model.settings_["rating"] == RatingSettings("exponential(2)")
+    for measure, rule in (("pmd", "exponential(2.5)"), ("cos", "as-is")):
+        settings = Recommender(measure).fit(data).settings_
+        assert str(settings["rating"].weight) == settings["ranking"].weight == rule
 
 
 def test_held_out_ratings_do_not_reach_the_geometry():
@@ -91,7 +92,7 @@ def test_held_out_ratings_do_not_reach_the_geometry():
 def test_a_stored_calibration_of_another_length_is_refused(tmp_path):
     data = make_data(5, n_users=160, n_items=30)
     model = Recommender(ranking=RankingSettings()).fit(data)
-    facts, arrays = model._stored()
+    facts, arrays = fitted_facts(model), fitted_arrays(model)
     facts["calibration"]["coefficients"] = facts["calibration"]["coefficients"][:3]
     with pytest.raises(InputError, match="calibration"):
-        model._restored(model.predictor_.similarity, model.settings_, facts, arrays)
+        restored(model.similarity_, model.settings_, facts, arrays)

@@ -236,7 +236,7 @@ def test_the_data_are_saved_with_the_model(data, tmp_path):
 def test_tuned_settings_are_saved(tmp_path):
     larger = make_data(5, n_users=50, n_items=20, per_user=12)
     for model in (Recommender(), KNNRecommender("cos")):
-        model.fit(larger, tune=True).save(tmp_path / "m")
+        model.fit(larger).save(tmp_path / "m")
         again = storage.load(tmp_path / "m")
         assert again.settings_ == model.settings_
         assert again.tuning_ == model.tuning_

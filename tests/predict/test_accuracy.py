@@ -7,9 +7,8 @@ from prefmover import datasets
 from prefmover.data.splits import random_split
 from prefmover.measures import Measure, pairwise
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.model.recommender import PMD_WEIGHT
-from prefmover.predict import Centering, Covariance
-from prefmover.rank import RankingSettings
+from prefmover.model.recommender import RATING_WEIGHTS
+from prefmover.predict import Centering, RatingSettings
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +23,13 @@ def errors():
         return float(np.abs(np.clip(values, 1, 5) - split.ratings).mean())
 
     def error(model):
-        return mae(model.fit(train).predict(split).ratings)
+        return mae(model.fit(train, heads=["rating"]).predict(split).ratings)
 
-    given = {"ranking": RankingSettings()}  # of lists: choosing them takes long, and changes no prediction
-    no_neighbors = Covariance(shared_taste=0, neighbors=0)
+    no_neighbors = RatingSettings(RATING_WEIGHTS["pmd"], shared_taste=0, neighbors=0)
     return {
-        "default": error(Recommender(pmd, weight=PMD_WEIGHT, **given)),
-        "uniform": error(Recommender(pmd, weight="exponential(0)", **given)),
-        "no neighbors": error(Recommender(pmd, weight=PMD_WEIGHT, covariance=no_neighbors, **given)),
+        "default": error(Recommender(pmd, rating=RatingSettings(RATING_WEIGHTS["pmd"]))),
+        "uniform": error(Recommender(pmd, rating=RatingSettings("exponential(0)"))),
+        "no neighbors": error(Recommender(pmd, rating=no_neighbors)),
         "bias": mae(Centering.fit(split.train).baseline(split.users, split.items)),
         "paper": error(KNNRecommender.paper(pmd, weight="exponential(4)")),
     }

@@ -7,7 +7,7 @@ from prefmover import datasets
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.model import Recommender
-from prefmover.predict import Covariance, gaussian_process, item_kernel
+from prefmover.predict import RatingSettings, gaussian_process, low_rank
 from tests.messages import names
 from tests.oracles import prediction as oracle
 
@@ -17,10 +17,10 @@ from tests.oracles import prediction as oracle
 def test_regression_is_the_formula(data, landmarks, with_geometry, monkeypatch):
     monkeypatch.setattr(gaussian_process, "TOLERANCE", 1e-6)
     measure, data = ("pmd", data) if with_geometry else ("jaccard", Dataset(data.ratings))
-    covariance = Covariance(shared_taste=0.7, taste=0.3, item_rate=1.5, level=0.2)
-    model = Recommender(measure, covariance=covariance, landmarks=landmarks).fit(data)
+    covariance = RatingSettings(shared_taste=0.7, taste=0.3, item_rate=1.5, level=0.2)
+    model = Recommender(measure, rating=covariance, landmarks=landmarks).fit(data)
     kernel = model.predictor_.regression.kernel
-    K = kernel.features.astype(float) @ kernel.features.astype(float).T + np.diag(kernel.rest)
+    K = kernel.features.astype(float) @ kernel.features.astype(float).T + np.diag(kernel.unexplained)
     distance = data.geometry.block() if with_geometry else None
     expected = oracle.gaussian_process(data.ratings, distance, K, covariance)
     users, items = (x.ravel() for x in np.indices(data.ratings.matrix.shape))
@@ -30,14 +30,14 @@ def test_regression_is_the_formula(data, landmarks, with_geometry, monkeypatch):
 
 def test_covariances_are_checked():
     with pytest.raises(InputError, match=names("taste", -1)):
-        Covariance(taste=-1)
+        RatingSettings(taste=-1)
     with pytest.raises(InputError, match=names("item", 0)):
-        Covariance(item=0)
+        RatingSettings(item=0)
 
 
 def test_no_convergence_is_an_error(data, monkeypatch):
     monkeypatch.setattr(gaussian_process, "ITERATIONS", 1)
-    with pytest.raises(NotOptimalError, match=names(1, "covariance")):
+    with pytest.raises(NotOptimalError, match=names(1, "RatingSettings")):
         Recommender().fit(data)
 
 
@@ -51,17 +51,17 @@ def test_the_default_tolerance_is_close_to_the_solution(data, monkeypatch):
 @pytest.mark.parametrize("with_geometry", [True, False])
 def test_the_system_of_few_item_landmarks_is_the_formula_of_its_kernel(data, with_geometry, monkeypatch):
     """With landmarks among the items, the regression is that of the low-rank covariance of items."""
-    monkeypatch.setattr(item_kernel, "MAX_EXACT", 10)
-    monkeypatch.setattr(item_kernel, "LANDMARKS", 6)
+    monkeypatch.setattr(low_rank, "MAX_EXACT", 10)
+    monkeypatch.setattr(low_rank, "ITEM_LANDMARKS", 6)
     monkeypatch.setattr(gaussian_process, "TOLERANCE", 1e-7)
-    covariance = Covariance(shared_taste=0.7, taste=0.3, level=0.2)
+    covariance = RatingSettings(shared_taste=0.7, taste=0.3, level=0.2)
     data = data if with_geometry else Dataset(data.ratings)
-    model = Recommender("pmd" if with_geometry else "jaccard", covariance=covariance).fit(data)
+    model = Recommender("pmd" if with_geometry else "jaccard", rating=covariance).fit(data)
     r, everything = model.predictor_.regression, np.arange(data.n_items)
     k_I = r.items.block(everything, everything)
     assert np.diagonal(k_I) == pytest.approx(np.ones(data.n_items), abs=1e-5)
     assert r.items.rank == (6 if with_geometry else 0)
-    K = r.kernel.features.astype(float) @ r.kernel.features.astype(float).T + np.diag(r.kernel.rest)
+    K = r.kernel.features.astype(float) @ r.kernel.features.astype(float).T + np.diag(r.kernel.unexplained)
     with np.errstate(divide="ignore"):
         distance = -np.log(np.maximum(k_I, 0.0)) if with_geometry else None
     users, items = (x.ravel() for x in np.indices(data.ratings.matrix.shape))
@@ -76,13 +76,15 @@ def test_products_by_users_and_by_items_are_the_same(shape):
     """The sums over users and items are taken over whichever are fewer."""
     crowd = datasets.synthetic(*shape, ratings=(3, 5), tastes=3)
     users = Recommender().fit(crowd).predictor_.regression.kernel
-    items = item_kernel.ItemKernel.from_geometry(crowd.geometry, 1.0, np.ones(shape[1]))
-    system = gaussian_process._System(crowd.ratings, items, users, Covariance(), 1)
+    items = low_rank.item_kernel(crowd.geometry, 1.0, np.ones(shape[1]))
+    system = gaussian_process._System(crowd.ratings, items, users, RatingSettings(), 1)
     alpha = np.random.default_rng(0).normal(size=crowd.ratings.n_ratings)
     V = crowd.ratings.matrix.toarray()
     V[V > 0] = alpha
     expected = (
-        V.T @ users.features * (Covariance().neighbors + Covariance().shared_taste * items.rest[:, None])
+        V.T
+        @ users.features
+        * (RatingSettings().neighbors + RatingSettings().shared_taste * items.unexplained[:, None])
     )
-    expected += Covariance().shared_taste * items.features @ (items.features.T @ (V.T @ users.features))
+    expected += RatingSettings().shared_taste * items.features @ (items.features.T @ (V.T @ users.features))
     assert system.item_factors(alpha) == pytest.approx(expected, abs=1e-4)

@@ -9,12 +9,12 @@ from prefmover.dataset import Dataset
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import pairwise
 from prefmover.model import Recommender
-from prefmover.predict import Covariance
+from prefmover.predict import RatingSettings
 from tests.predict.conftest import make_data
 
 
 def test_user_kernel_is_the_weight(data):
-    model = Recommender(weight="exponential(2)", covariance=Covariance(shrinkage=0)).fit(data)
+    model = Recommender(rating=RatingSettings("exponential(2)", shrinkage=0)).fit(data)
     kernel = model.predictor_.regression.kernel
     K = kernel.features @ kernel.features.T
     assert pytest.approx(np.exp(-2 * pairwise(data)), abs=1e-4) == K
@@ -22,7 +22,7 @@ def test_user_kernel_is_the_weight(data):
 
 def test_users_with_few_ratings_count_less_as_neighbors(data):
     whole, shrunk = (
-        Recommender(weight="exponential(2)", covariance=Covariance(shrinkage=shrinkage)).fit(data)
+        Recommender(rating=RatingSettings("exponential(2)", shrinkage=shrinkage)).fit(data)
         for shrinkage in (0, 3)
     )
     n = np.diff(data.ratings.matrix.indptr)
@@ -32,13 +32,13 @@ def test_users_with_few_ratings_count_less_as_neighbors(data):
     user = data.ratings.users[0]
     guest = shrunk.guest(data.ratings[user])  # has the features of the user with the same ratings
     features = shrunk.predictor_.regression.kernel.features[0]
-    assert pytest.approx(features, abs=1e-5) == shrunk.predictor_._place(guest.guest)[0]
+    assert pytest.approx(features, abs=1e-5) == guest.rating.features
 
 
 def _covariance(model):
     """K = ΦΦᵀ + diag(ψ) of a fitted model."""
     kernel = model.predictor_.regression.kernel
-    return kernel.features @ kernel.features.T + np.diag(kernel.rest)
+    return kernel.features @ kernel.features.T + np.diag(kernel.unexplained)
 
 
 def test_a_guest_is_almost_a_user():
@@ -74,13 +74,13 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
     model = lonely_model = Recommender("cos").fit(Dataset(alone, geometry))
     lonely = model.predict_one("u0", "i5")
     assert (lonely.how, lonely.n_neighbors) == ("no neighbor", 0)
-    assert model.explain_recommendation("u0", "i5", by="rating").contributions == ()
+    assert model.explain_rating("u0", "i5").contributions == ()
     rows = [("a", "i0", 5), ("a", "i1", 2), ("b", "i0", 4), ("b", "i2", 1), ("c", "i1", 3), ("c", "i3", 5)]
     few = Ratings.from_arrays(*map(list, zip(*rows, strict=True)), scale=Scale(1, 5, 1))
     model = Recommender("cos").fit(Dataset(few, geometry))
     for user in (*"abc", model.guest({"i0": 5})):
         for item in ids[: 6 if with_geometry else 4]:
-            parts = model.explain_recommendation(user, item, by="rating").contributions
+            parts = model.explain_rating(user, item).contributions
             assert model.predict_one(user, item).n_neighbors == len(parts)
             assert all(part.value != 0 for part in parts)
         for one in model.recommend(user, 6, reasons=False):  # a list does not count them
@@ -93,7 +93,7 @@ def test_neighbors_who_add_nothing_are_not_counted(with_geometry):
 def test_evidence_is_the_neighbors_ratings(data):
     model = Recommender().fit(data)
     top = model.recommend("u00", 1)[0]
-    why = model.explain_recommendation("u00", top.item, by="rating")
+    why = model.explain_rating("u00", top.item)
     assert why.prediction.rating == pytest.approx(top.rating, abs=1e-5)
     first = why.contributions[0]
     assert len(first.evidence) > 0
@@ -102,6 +102,6 @@ def test_evidence_is_the_neighbors_ratings(data):
 
 
 def test_values_of_the_ten_largest_contributions_only(data):
-    parts = Recommender().fit(data).explain_recommendation("u00", "i03", by="rating").contributions
+    parts = Recommender().fit(data).explain_rating("u00", "i03").contributions
     assert [part.measure_value is None for part in parts] == [False] * 10 + [True] * (len(parts) - 10)
     assert [bool(part.evidence) for part in parts] == [True] * 10 + [False] * (len(parts) - 10)

@@ -92,4 +92,4 @@ def test_neighbors_of_weight_0_are_not_listed():
     zero = Measure.from_function("zero", lambda u, v: 0.0 if 1.0 in (u["x"], v["x"]) else 0.5, symmetric=True)
     model = KNNRecommender(zero).fit(Dataset(ratings))
     assert model.predict_one("a", "z").n_neighbors == 1
-    assert [part.user for part in model.explain_recommendation("a", "z", by="rating").contributions] == ["b"]
+    assert [part.user for part in model.explain_rating("a", "z").contributions] == ["b"]

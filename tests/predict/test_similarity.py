@@ -16,8 +16,10 @@ def test_values(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
     expected = pairwise(data, name)
     everyone = np.arange(data.n_users)
-    assert similarity.values(everyone[::2], everyone).tolist() == pytest.approx(expected[::2], nan_ok=True)
-    rows = np.concatenate([rows for _, rows in similarity.blocks(everyone)])
+    assert similarity.exact_values(everyone[::2], everyone).tolist() == pytest.approx(
+        expected[::2], nan_ok=True
+    )
+    rows = np.concatenate([rows for _, rows in similarity.exact_blocks(everyone)])
     assert rows == pytest.approx(expected, nan_ok=True)
     self_values = similarity.self_values(everyone)
     if not MEASURES[name].is_zero_for_itself:
@@ -33,7 +35,9 @@ def test_a_guest_is_one_more_user(data, name):
     whole = data.with_ratings(fewer.ratings.stack(guest))
     expected = pairwise(whole, name, users=["guest"])[0]
     others = np.array([3, 0, 17])
-    values, to_self = UserSimilarity(fewer, MEASURES[name]).guest_values(guest, others)
+    similarity = replace(UserSimilarity(fewer, MEASURES[name]), landmarks=others)
+    assert similarity.exact_values(guest, others)[0] == pytest.approx(expected[others], nan_ok=True)
+    values, to_self = similarity.to_landmarks(guest)
     assert values == pytest.approx(expected[others], nan_ok=True)
     if not MEASURES[name].is_zero_for_itself:
         assert to_self == pytest.approx(expected[-1], nan_ok=True)
@@ -43,13 +47,15 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
     pmd, both = (UserSimilarity(data, MEASURES[name]) for name in ("pmd", "pmd-agreement"))
     calibration = calibrate(data)
     everyone = np.arange(data.n_users)
-    term = pairwise(data, "pmd-agreement") - pairwise(data, "pmd")
-    estimates = [replace(one, calibration=calibration).estimates(everyone, everyone) for one in (pmd, both)]
+    term = similarities(data, "pmd-agreement") - similarities(data, "pmd")
+    estimates = [
+        replace(one, calibration=calibration).estimated_values(everyone, everyone) for one in (pmd, both)
+    ]
     assert estimates[1] == pytest.approx(estimates[0] + term)
     guest = one_user(data.ratings, "guest", *data.ratings.row(5))
     landmarks = np.array([0, 3, 5])
     found = [
-        replace(one, calibration=calibration).landmark_estimates(guest, landmarks) for one in (pmd, both)
+        replace(one, calibration=calibration, landmarks=landmarks).to_landmarks(guest) for one in (pmd, both)
     ]
     assert found[1][0] == pytest.approx(found[0][0] + term[5, landmarks])
     assert found[1][1] == pytest.approx(term[5, 5])
@@ -59,8 +65,8 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
 def test_neighbors_of_users_and_guests(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
     nearest = similarity.nearest(np.array([5]), 4)
-    guest = one_user(data.ratings, "guest", *data.ratings.row(5))
-    of_guest = similarity.nearest(None, 5, guest)
+    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    of_guest = similarity.nearest(guest, 5)
     assert set(nearest.neighbors.tolist()) <= {*of_guest.neighbors.tolist()}
     item = int(data.ratings.row(5)[0][0])
     raters = similarity.raters(np.array([5]), np.array([item]), 3)

@@ -23,7 +23,10 @@ def test_sums_are_a_product(shape, n_threads):
     expected = more + matrix @ rows
     assert sum_rows(matrix, rows, more, n_threads) is more
     assert more == pytest.approx(expected, abs=1e-5)
-    entries, numbers = Entries.of(matrix.indptr, matrix.indices, shape[1], n_threads), rng.random(shape[1])
+    entries, numbers = (
+        Entries.from_arrays(matrix.indptr, matrix.indices, shape[1], n_threads),
+        rng.random(shape[1]),
+    )
     pattern = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
     assert entries.sum_numbers(numbers) == pytest.approx(pattern @ numbers)
     assert entries.sum_entries(matrix.data) == pytest.approx(np.asarray(matrix.sum(axis=1)).ravel(), abs=1e-5)
@@ -33,7 +36,7 @@ def test_strips_of_columns_have_every_entry_once(monkeypatch):
     rng = np.random.default_rng(0)
     matrix = sparse((50, 20), 0.4, rng)
     matrix.sort_indices()
-    entries = Entries.of(matrix.indptr, matrix.indices, 20, 1)
+    entries = Entries.from_arrays(matrix.indptr, matrix.indices, 20, 1)
     assert len(entries.strips(8)) == 1
     monkeypatch.setattr(sparse_sums, "CACHE", 60)
     strips = entries.strips(8)

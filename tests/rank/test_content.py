@@ -8,9 +8,13 @@ from scipy.sparse import csr_array
 
 from prefmover import ItemGeometry
 from prefmover.rank import content
-from prefmover.rank.content import content_weights
+from prefmover.rank.content import SIMILAR_SHARE, SimilarContent, SimilarItems
 from prefmover.rank.ease import ItemSide
 from tests.oracles import ranking as oracle
+
+
+def content_weights(geometry, rated):
+    return SimilarContent.fit(geometry, rated).weights
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 12))
@@ -57,19 +61,14 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     assert not more[:, 8:].any()
 
 
-def test_one_fit_computes_the_weights_once():
+def test_known_weights_are_taken_for_the_same_items():
     geometry = ItemGeometry.from_vectors(range(6), np.random.default_rng(0).random((6, 2)))
     rated = np.array([0, 2, 3, 5])
-    alone = content_weights(geometry, rated)
-    with content.shared_content():
-        first = content_weights(geometry, rated)
-        assert content_weights(geometry, rated.copy()) is first
-        assert (first != alone).nnz == 0
-        fewer = content_weights(geometry, rated[:3])
-        assert fewer[[5]].nnz == 0
-        other = ItemGeometry.from_vectors(range(6), np.random.default_rng(1).random((6, 2)))
-        assert (content_weights(other, rated) != alone).nnz
-    assert content_weights(geometry, rated) is not first
+    first = SimilarContent.fit(geometry, rated)
+    assert SimilarContent.fit(geometry, rated.copy(), known=first) is first
+    assert SimilarContent.fit(geometry, rated[:3], known=first).weights[[5]].nnz == 0
+    other = ItemGeometry.from_vectors(range(6), np.random.default_rng(1).random((6, 2)))
+    assert (SimilarContent.fit(other, rated, known=first).weights != first.weights).nnz
 
 
 def test_the_unit_of_given_distances_does_not_matter():
@@ -78,3 +77,11 @@ def test_the_unit_of_given_distances_does_not_matter():
     first, second = (content_weights(geometry, np.arange(3)).toarray() for geometry in (one, other))
     assert first == pytest.approx(second, abs=1e-6)
     assert first[0, 1] > first[2, 1] > 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_mixtures_of_far_items_are_numbers(scale):
+    distance = scale * np.array([[0, 1, 3.0], [1, 0, 2.0], [3.0, 2.0, 0]])
+    weights = SimilarItems.fit(np.array([0, 1]), ItemGeometry.from_distance(list("abc"), distance)).weights
+    expected = np.exp(-3.0 * scale * np.array([1.0, 0.0]))
+    assert weights[[2], :2].toarray()[0] == pytest.approx(SIMILAR_SHARE * expected / expected.sum(), rel=1e-3)

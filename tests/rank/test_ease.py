@@ -1,7 +1,5 @@
 """The item side: both closed forms against ridge regressions column by column."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,22 +125,3 @@ def test_a_large_penalty_turns_the_side_off():
 def test_bad_penalties(penalty):
     with pytest.raises(InputError, match="penalty"):
         ItemSide.fit(csr_array(np.eye(2)), penalty)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"n_items": 7},
-        {"items": np.array([0, 1, 2, 2, 4])},
-        {"items": np.array([0, 1, 2, 3, 99])},
-        {"right": np.full((5, 5), np.nan, np.float32)},
-        {"right": np.zeros((5, 4), np.float32)},
-        {"diagonal": np.zeros(3, np.float32)},
-        {"likes": csr_array((3, 5))},
-    ],
-)
-def test_damaged_sides(damage):
-    side = ItemSide.fit(csr_array(random_likes(6, 20, 5, density=0.9)), 1.0)
-    side.check(5)
-    with pytest.raises(InputError, match="item side"):
-        replace(side, **damage).check(5)

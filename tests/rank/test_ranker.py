@@ -11,8 +11,16 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, weight
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.rank.ranker import TwoSidedRanker
-from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights
+from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
+from prefmover.predict.low_rank import LandmarkValues
+from prefmover.predict.predictor import Newcomers
+from prefmover.rank.two_sided import (
+    RankingSettings,
+    TwoSidedRanker,
+    mean_squared_like,
+    row_angles,
+    user_weights,
+)
 from prefmover.rank.user_ridge import UserSide
 from tests.oracles import ranking as oracle
 
@@ -63,8 +71,8 @@ def test_every_measure_makes_the_kernel(data, measure, overlap):
     similarity, everyone = ranker.similarity, np.arange(data.n_users)
     self_values = similarity.self_values(everyone)
     angles = row_angles(ranker.likes, ranker.likes)
-    values = similarity.values(everyone, everyone)
-    W = user_weights(values, self_values, self_values, angles, ranker.ranking.settings)
+    values = similarity.exact_values(everyone, everyone)
+    W = user_weights(values, self_values, self_values, angles, ranker.settings)
     np.fill_diagonal(W, 1.0)
     spectrum, vectors = np.linalg.eigh((W + W.T) / 2)  # W is symmetric but for (N-)HUSM
     large = spectrum > 1e-4
@@ -93,23 +101,25 @@ class RankerContract:
         guest = model.guest(dict(zip(sparse.ratings.items[:3].tolist(), [5, 1, 4], strict=True)))
         for user in [*sparse.ratings.users.tolist(), guest]:
             state, (items, users) = model._state(user), scores(model, user)
-            parts = model.ranker_.parts(state, everything)
-            assert parts.items.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
-            assert parts.users.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
-            assert len(parts.likes) == len(parts.items) == len(state.items)
-            assert parts.users.shape == (sparse.n_users, sparse.n_items)
+            parts = model.ranker_.terms(state, everything)
+            assert parts.item_terms.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
+            assert parts.user_terms.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
+            assert len(parts.likes) == len(parts.item_terms) == len(state.rated)
+            assert parts.user_terms.shape == (sparse.n_users, sparse.n_items)
             some = everything[[7, 2, 0]]
-            assert model.ranker_.parts(state, some).users == pytest.approx(parts.users[:, some], abs=1e-5)
-            if state.position >= 0 and len(state.items):
+            assert model.ranker_.terms(state, some).user_terms == pytest.approx(
+                parts.user_terms[:, some], abs=1e-5
+            )
+            if state.position >= 0 and len(state.rated):
                 assert parts.weights[state.position] == 0
-                assert (parts.users[state.position] == 0).all()
+                assert (parts.user_terms[state.position] == 0).all()
 
     def test_a_user_without_ratings_and_an_unknown_one_get_mean_likes(self, model, sparse):
         mean = oracle.likes(sparse.ratings).mean(axis=0)
         assert scores(model, sparse.ratings.users[4]).total[0] == pytest.approx(mean, abs=1e-5)
         assert scores(model, "nobody").total[0] == pytest.approx(mean, abs=1e-5)
         with pytest.raises(InputError, match="nobody"):
-            model.ranker_.parts(model._state("nobody"), np.arange(3))
+            model.ranker_.terms(model._state("nobody"), np.arange(3))
         best = sparse.ratings.items[np.argmax(mean)]
         assert model.recommend(None, 1)[0].item == model.recommend(sparse.ratings.users[4], 1)[0].item == best
 
@@ -179,7 +189,7 @@ def test_votes_are_weighted_mean_likes(feedback, request):
     ranker = KNNRecommender(k=5, weight="exponential(2)").fit(data).ranker_
     Y, rule = oracle.likes(data.ratings), weight("exponential(2)")
     everyone = np.arange(data.n_users)
-    D, found = ranker.similarity.values(everyone, everyone), ranker.block(everyone)
+    D, found = ranker.similarity.exact_values(everyone, everyone), ranker.block(everyone)
     for u in everyone:
         nearest = sorted((v for v in everyone if v != u), key=lambda v: (D[u, v], v))[:5]
         w = rule(D[u, nearest])
@@ -201,41 +211,51 @@ def test_landmarks_that_are_all_users_approximate_nothing(data):
     """Nyström features reproduce the whole kernel, and a sample of the users nearly does."""
     everyone = np.arange(data.n_users)
     whole = fitted(data, landmarks=data.n_users).ranker_
-    phi = whole.ranking.user_side.kernel.features.astype(float)
-    D = whole.similarity.values(everyone, everyone)
+    phi = whole.user_side.kernel.features.astype(float)
+    D = whole.similarity.exact_values(everyone, everyone)
     assert phi @ phi.T == pytest.approx(np.exp(-2.5 * D), abs=1e-3)
     half = fitted(data, landmarks=data.n_users // 2).ranker_  # up to twice as many are landmarks, too
     assert np.array_equal(half.block(everyone).total, whole.block(everyone).total)
     some = fitted(data, landmarks=8).ranker_
-    assert some.ranking.user_side.kernel.rank <= 8
+    assert some.user_side.kernel.rank <= 8
     a, b = some.block(everyone).total.ravel(), whole.block(everyone).total.ravel()
     assert np.corrcoef(a, b)[0, 1] > 0.9
+
+
+def updated(ranker, data, changed):
+    """What a model hands to its heads after an update."""
+    similarity = ranker.similarity.updated(data)
+    users = np.concatenate([changed, np.arange(ranker.similarity.data.n_users, data.n_users)])
+    rows = [data.ratings.take(users=[user]) for user in users.tolist()]
+    return similarity, Newcomers(users, [similarity.to_landmarks(row) for row in rows])
 
 
 @pytest.mark.parametrize("landmarks", [6, 24])
 @pytest.mark.parametrize("overlap", [0.0, 1.0])
 def test_changed_and_new_users_are_those_of_a_new_user_side(sparse, landmarks, overlap):
     """The item side and the places of other users stay; everything else is as in a fit of the new data."""
-    old, rng = fitted(sparse, landmarks=landmarks, overlap=overlap).ranker_, np.random.default_rng(0)
+    model, rng = fitted(sparse, landmarks=landmarks, overlap=overlap), np.random.default_rng(0)
+    old = model.ranker_
     r = sparse.ratings
     dense = r.matrix.toarray()
     changed = np.array([1, 4, 10])  # 4 had no ratings
-    dense[changed] = rng.integers(0, 6, (3, sparse.n_items))
+    dense[changed] = rng.integers(1, 6, (3, sparse.n_items))
     new = rng.integers(0, 6, (2, sparse.n_items))
     ratings = Ratings.from_csr(
         csr_array(np.concatenate([dense, new])), users=[*r.users, "v1", "v2"], items=r.items, scale=r.scale
     )
     data = sparse.with_ratings(ratings)
-    found, side = old.with_data(data, changed), old.ranking.item_side
-    kernel = found.ranking.user_side.kernel
+    found, side = old.with_data(*updated(old, data, changed)), old.item_side
+    kernel = found.user_side.kernel
     untouched = np.setdiff1d(np.arange(sparse.n_users), changed)
-    before = old.ranking.user_side.kernel.features
+    before = old.user_side.kernel.features
     assert np.array_equal(kernel.features[untouched], before[untouched])
     for u in changed.tolist():  # placed as a guest with these ratings would be, also if a landmark
-        assert kernel.features[u] == pytest.approx(old.guest(ratings.take(users=[u])), abs=1e-5)
+        guest = model.guest(dict(zip(r.items.tolist(), dense[u].tolist(), strict=True)), name="guest")
+        assert kernel.features[u] == pytest.approx(old.place(guest), abs=1e-5)
     rest = found.likes.toarray() - side.scores(found.likes)
     again = UserSide.fit(kernel, kernel.features.T @ rest.astype(np.float32), SETTINGS.user_penalty)
-    assert found.ranking.user_side.weights == pytest.approx(again.weights, abs=1e-4)
+    assert found.user_side.weights == pytest.approx(again.weights, abs=1e-4)
     assert found.likes.toarray() == pytest.approx(oracle.likes(ratings))
     assert np.isfinite(found.block(np.arange(data.n_users)).total).all()
 
@@ -246,18 +266,18 @@ def test_parts_sum_to_the_scores_after_an_item_got_its_first_rating(sparse):
     dense[0, 2] = 5.0  # nobody had rated it
     ratings = Ratings.from_csr(csr_array(dense), users=r.users, items=r.items, scale=r.scale)
     model = fitted(sparse)
-    ranker = model.ranker_.with_data(sparse.with_ratings(ratings), np.array([0]))
+    ranker = model.ranker_.with_data(*updated(model.ranker_, sparse.with_ratings(ratings), np.array([0])))
     state, everything = model._state(r.users[1]), np.arange(sparse.n_items)
-    parts, (items, users) = ranker.parts(state, everything), ranker.block(np.array([1]))
-    assert parts.items.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
-    assert parts.users.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
+    parts, (items, users) = ranker.terms(state, everything), ranker.block(np.array([1]))
+    assert parts.item_terms.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
+    assert parts.user_terms.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
 
 
 def test_implicit_feedback(played):
     model = fitted(played)
     ranker, everyone = model.ranker_, np.arange(played.n_users)
     Y = oracle.likes(played.ratings)
-    D = ranker.similarity.values(everyone, everyone)
+    D = ranker.similarity.exact_values(everyone, everyone)
     K, penalty = np.exp(-2.5 * D), 3.0 * mean_squared_like(ranker.likes)
     items, users = oracle.two_sides(Y, K, penalty, 0.5, content_of(played))
     found = ranker.block(everyone)
@@ -271,7 +291,7 @@ def test_implicit_feedback(played):
     with pytest.raises(InputError, match="implicit"):
         model.predict_one(*pair)
     with pytest.raises(InputError, match="implicit"):
-        model.explain_recommendation(*pair, by="rating")
+        model.explain_rating(*pair)
 
 
 @pytest.mark.parametrize("damping", ["log", "none"])
@@ -290,12 +310,13 @@ def test_counts_that_are_all_equal(data, damping):
     "name", ["ranking.user_weights", "ranking.right", "ranking.similar.indices", "ranking.inverse"]
 )
 def test_damaged_arrays(sparse, name):
-    ranker = fitted(sparse).ranker_
-    arrays = {key: np.array(array) for key, array in ranker.to_arrays().items()}
-    TwoSidedRanker.from_arrays(ranker.similarity, ranker.to_facts(), arrays)
+    model = fitted(sparse)
+    arrays = {key: np.array(array) for key, array in fitted_arrays(model).items()}
+    given = model.similarity_, model.settings_, fitted_facts(model)
+    restored(*given, arrays)
     arrays[name] = arrays[name][:-1]
     with pytest.raises(InputError, match="damaged"):
-        TwoSidedRanker.from_arrays(ranker.similarity, ranker.to_facts(), arrays)
+        restored(*given, arrays)
 
 
 def test_estimated_distances_rank_nearly_as_exact_ones():
@@ -304,9 +325,10 @@ def test_estimated_distances_rank_nearly_as_exact_ones():
     model = fitted(cinema)
     assert model.calibration_ is not None
     everyone = np.arange(cinema.n_users)
-    exact = TwoSidedRanker.fit(
-        model.ranker_.similarity, SETTINGS, everyone, model.ranker_.similarity.values(everyone, everyone)
-    )
+    similarity = model.similarity_
+    values = similarity.exact_values(everyone, everyone)
+    compared = LandmarkValues(everyone, values, similarity.self_values(everyone))
+    exact = TwoSidedRanker.fit(similarity, model.settings_["ranking"], compared)
     a, b = model.ranker_.block(everyone).total, exact.block(everyone).total
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.99
 
@@ -321,6 +343,6 @@ def test_content_of_a_numpy_number_is_saved(data, tmp_path):
 
 
 def test_without_distances_there_is_no_content(data):
-    for ranking in (None, RankingSettings()):
+    for ranking in ("tuned", RankingSettings()):
         model = Recommender("jmsd", ranking=ranking).fit(Dataset(data.ratings))
         assert model.settings_["ranking"].content == 0.0

@@ -29,6 +29,6 @@ def test_recommendations_are_a_table():
 def test_a_table_of_users_and_guests():
     data = Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], ["a", "b", "b", "c", "c"], [5, 4, 5, 3, 4]))
     model = KNNRecommender("cos").fit(data)
-    frame = model.recommend([1, model.guest({"a": 5})], 2).to_frame()
+    frame = model.recommend_many([1, model.guest({"a": 5})], 2).to_frame()
     assert set(frame["user"].to_pylist()) == {"1", "guest"}  # mixed ids become text
     assert frame.column_names == ["user", "rank", "item", "title", "score", "rating", "n_ratings", "how"]

@@ -10,12 +10,14 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.data.splits import random_split
 from prefmover.measures import find_measure
+from prefmover.predict.low_rank import LandmarkValues
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank import tuning
-from prefmover.rank.ranker import TwoSidedRanker
 from prefmover.rank.tuning import _HeldOut, choose_settings, relevant
-from prefmover.rank.two_sided import RankingSettings, mean_squared_like
+from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, mean_squared_like
 from tests.oracles import ranking as oracle
+
+START = RankingSettings(weight="exponential(2.5)")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def similarity(cinema):
 
 @pytest.fixture(scope="module")
 def chosen(similarity):
-    return choose_settings(similarity, RankingSettings(), 0)
+    return choose_settings(similarity, START, 0)[:2]
 
 
 @pytest.mark.parametrize(
@@ -57,21 +59,22 @@ def test_every_interaction_is_relevant():
     ("share", "settings"),
     [
         (1.0, RankingSettings(item_penalty=75.0, weight="exponential(6)", user_penalty=0.3)),
-        (1.0, RankingSettings(overlap=1.0, user_penalty=30.0)),
-        (0.12, RankingSettings()),
-        (0.12, RankingSettings(content=3.0)),
+        (1.0, replace(START, overlap=1.0, user_penalty=30.0)),
+        (0.12, START),
+        (0.12, replace(START, content=3.0)),
     ],
 )
 def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings, share):
     if share < 1:
         cinema = cinema.with_ratings(random_split(cinema.ratings, share, 1).train)
         similarity = UserSimilarity(cinema, find_measure("pmd"))
-    found = _HeldOut(similarity, cinema.ratings, 3).ndcg(settings)
+    found = _HeldOut(similarity, cinema.ratings, 3, None).ndcg(settings)
     split = random_split(cinema.ratings, tuning.TRAIN_SHARE, 3)
     rest = similarity.with_data(cinema.with_ratings(split.train)).calibrated(3)
     everyone = np.arange(cinema.n_users)
     landmarks = np.flatnonzero(np.diff(split.train.matrix.indptr))
-    ranker = TwoSidedRanker.fit(rest, settings, landmarks, rest.estimates(everyone, landmarks))
+    values = rest.estimated_values(everyone, landmarks)
+    ranker = TwoSidedRanker.fit(rest, settings, LandmarkValues(landmarks, values, rest.self_values(everyone)))
     scores = ranker.block(everyone).total
     unrated = np.bincount(split.train.matrix.indices, minlength=cinema.n_items) == 0
     assert unrated.any()
@@ -79,7 +82,7 @@ def test_a_trial_is_a_ranker_fitted_to_the_rest(similarity, cinema, settings, sh
     scores[np.diff(split.train.matrix.indptr) == 0] = (
         0.0  # and what everybody likes, for users without ratings
     )
-    scores = np.rint(scores / (tuning.STEP * np.sqrt(mean_squared_like(ranker.ranking.likes))))
+    scores = np.rint(scores / (tuning.STEP * np.sqrt(mean_squared_like(ranker.likes))))
     scores[:, np.bincount(cinema.ratings.matrix.indices, minlength=cinema.n_items) == 0] = -np.inf
     scores[split.train.matrix.nonzero()] = -np.inf
     hits = np.zeros(scores.shape, bool)
@@ -96,7 +99,7 @@ def test_a_change_is_kept_if_it_is_better_by_the_margin(chosen):
     tried = {RankingSettings(**{k: v for k, v in one.items() if k != "ndcg"}): one["ndcg"] for one in trials}
     assert len(tried) == len(trials)
     best = next(iter(tried))
-    assert best == RankingSettings()
+    assert best == START
     for candidate, ndcg in tried.items():  # in the order in which they were tried
         if ndcg - tried[best] > 0.0005:
             best = candidate
@@ -105,34 +108,34 @@ def test_a_change_is_kept_if_it_is_better_by_the_margin(chosen):
 
 
 def test_it_is_deterministic(similarity, chosen):
-    assert choose_settings(similarity, RankingSettings(), 0) == chosen
+    assert choose_settings(similarity, START, 0)[:2] == chosen
 
 
 def test_progress_ends_at_the_total(similarity):
     calls = []
-    choose_settings(similarity, RankingSettings(), 0, lambda done, total: calls.append((done, total)))
+    choose_settings(similarity, START, 0, lambda done, total: calls.append((done, total)))
     assert calls[-1][0] == calls[-1][1]
     assert all(done <= total for done, total in calls)
 
 
 def test_a_weight_without_a_rate_is_kept(cinema):
     similarity = UserSimilarity(cinema, find_measure("cos"))
-    settings, trials = choose_settings(similarity, RankingSettings(weight="as-is"), 0)
+    settings, trials, _ = choose_settings(similarity, RankingSettings(weight="as-is"), 0)
     assert settings.weight == "as-is"
     assert {trial["weight"] for trial in trials} == {"as-is"}
 
 
 def test_few_ratings_take_the_defaults(cinema):
     few = cinema.with_ratings(cinema.ratings.take(users=range(8)))
-    start = replace(RankingSettings(), user_penalty=7.0)
-    assert choose_settings(UserSimilarity(few, find_measure("pmd")), start, 0) == (start, [])
+    start = replace(START, user_penalty=7.0)
+    assert choose_settings(UserSimilarity(few, find_measure("pmd")), start, 0) == (start, [], None)
 
 
 def test_items_that_nobody_in_the_sample_has_rated_do_not_matter(similarity, cinema):
-    whole = _HeldOut(similarity, cinema.ratings, 3)
+    whole = _HeldOut(similarity, cinema.ratings, 3, None)
     assert whole.likes.shape[1] == len(np.unique(cinema.ratings.matrix.indices))
     few = cinema.ratings.take(users=range(12))
-    some = _HeldOut(similarity, few, 3)
+    some = _HeldOut(similarity, few, 3, None)
     assert some.likes.shape[1] == some.relevant.shape[1] == len(np.unique(few.matrix.indices))
     assert some.likes.shape[1] < cinema.n_items
     assert some.likes.nnz < few.n_ratings

@@ -12,19 +12,22 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import Recommender
-from prefmover.predict.low_rank import UserKernel
-from prefmover.rank.similar_items import SimilarItems
-from prefmover.rank.two_sided import (
-    Ranking,
-    RankingSettings,
-    likes_of,
-    mean_likes,
-    mean_squared_like,
-    row_angles,
-)
+from prefmover.predict.low_rank import LowRankKernel
+from prefmover.rank.content import SimilarItems
+from prefmover.rank.ranker import SideScores, likes_from
+from prefmover.rank.two_sided import RankingSettings, fit_sides, mean_squared_like, row_angles
 from tests.oracles import ranking as oracle
 from tests.rank.test_ease import random_likes
 from tests.rank.test_user_ridge import kernel_of
+
+
+def two_sides(Y, kernel, settings, geometry=None):
+    """Both sides, and the scores of all users."""
+    likes = csr_array(Y)
+    item_side, user_side = fit_sides(likes, geometry, kernel, settings)
+    items = item_side.scores(likes)
+    rest = likes.toarray().astype(np.float32) - items
+    return item_side, user_side, SideScores(items, user_side.own_scores(np.arange(len(items)), rest))
 
 
 def worked_example():
@@ -44,7 +47,7 @@ def test_the_worked_example():
     model = Recommender(ranking=settings).fit(worked_example())
     # The item side: P = 1/32 [[5, -3, -1], [-3, 5, -1], [-1, -1, 5]] for the films about space.
     everything = np.arange(4)
-    assert model.ranker_.ranking.item_side.weights(everything, everything) == pytest.approx(
+    assert model.ranker_.item_side.weights(everything, everything) == pytest.approx(
         np.array([[0, 0.6, 0.2, 0], [0.6, 0, 0.2, 0], [0.2, 0.2, 0, 0], [0, 0, 0, 0]]), abs=1e-6
     )
     scores = model.ranker_.block(np.array([0]))
@@ -55,9 +58,9 @@ def test_the_worked_example():
     dune, emma = [b * 2 * 1.2, -c * c * 1.2], [-b * c * 2, c * 2 * 2]
     assert scores.users[0, 2:] == pytest.approx([sum(dune) / down, sum(emma) / down], abs=1e-5)
     assert scores.total[0, 2:] == pytest.approx([1.2295, 0.0320], abs=1e-4)
-    parts = model.ranker_.parts(model._state("ann"), np.array([2, 3]))
-    assert parts.items == pytest.approx(np.array([[0.4, 0], [0.4, 0]]), abs=1e-6)
-    assert parts.users[1:] == pytest.approx(np.array([dune, emma]).T / down, abs=1e-5)
+    parts = model.ranker_.terms(model._state("ann"), np.array([2, 3]))
+    assert parts.item_terms == pytest.approx(np.array([[0.4, 0], [0.4, 0]]), abs=1e-6)
+    assert parts.user_terms[1:] == pytest.approx(np.array([dune, emma]).T / down, abs=1e-5)
     assert parts.weights == pytest.approx([0, b, c], abs=1e-6)
     assert [one.item for one in model.recommend("ann")] == ["Dune", "Emma"]
 
@@ -68,7 +71,7 @@ def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
     Y, (K, kernel) = random_likes(seed, n_users, n_items, 0.6), kernel_of(rng, n_users)
     likes = csr_array(Y)
     settings = RankingSettings(item_penalty=2.0, user_penalty=penalty)
-    found = Ranking.fit(likes, None, kernel, settings).scores(slice(None))
+    *_, found = two_sides(Y, kernel, settings)
     items, users = oracle.two_sides(Y, K, 2.0 * mean_squared_like(likes), penalty)
     assert found.items == pytest.approx(items, abs=1e-3)
     assert found.users == pytest.approx(users, abs=5e-3)
@@ -78,10 +81,10 @@ def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
 def test_leaving_out_the_own_row_keeps_the_order_of_unrated_items(seed, n_users, n_items):
     """The score is 1 / (1 - h) times that of the whole fit, where the user has no rating."""
     Y, (K, kernel) = random_likes(seed, n_users, n_items), kernel_of(np.random.default_rng(seed), n_users)
-    ranking = Ranking.fit(csr_array(Y), None, kernel, RankingSettings(item_penalty=5.0, user_penalty=2.0))
-    items, total = ranking.item_side.scores(csr_array(Y)), ranking.scores(slice(None)).total
+    _, side, scores = two_sides(Y, kernel, RankingSettings(item_penalty=5.0, user_penalty=2.0))
+    items, total = scores.items, scores.total
     whole = items + oracle.kernel_ridge(K, Y - items, 2.0)
-    h = ranking.user_side.leverage(np.arange(n_users))
+    h = side.leverage(np.arange(n_users))
     unrated = Y == 0
     assert (total * (1 - h)[:, None])[unrated] == pytest.approx(whole[unrated], abs=5e-3)
 
@@ -91,17 +94,16 @@ def test_likes(seed, implicit):
     rng = np.random.default_rng(seed)
     dense = rng.integers(0, 6, (5, 7)) * 1.0
     ratings = Ratings.from_csr(csr_array(dense), feedback="implicit" if implicit else None)
-    assert likes_of(ratings).toarray() == pytest.approx(oracle.likes(ratings))
-    assert mean_likes(likes_of(ratings)) == pytest.approx(oracle.likes(ratings).mean(axis=0))
+    assert likes_from(ratings).toarray() == pytest.approx(oracle.likes(ratings))
 
 
 def test_the_likes_of_counts_are_their_strengths():
     ratings = Ratings.from_arrays(["a", "a", "b"], ["x", "y", "x"], [1, 3, 7], feedback="implicit")
-    assert likes_of(ratings).toarray() == pytest.approx(np.array([[1.0, 2.0], [3.0, 0.0]]))  # log2(1 + c)
+    assert likes_from(ratings).toarray() == pytest.approx(np.array([[1.0, 2.0], [3.0, 0.0]]))  # log2(1 + c)
 
 
 def test_a_rating_below_half_of_the_mean_counts_against():
-    likes = likes_of(Ratings.from_arrays([1, 1, 1], list("abc"), [5, 5, 1]))
+    likes = likes_from(Ratings.from_arrays([1, 1, 1], list("abc"), [5, 5, 1]))
     assert (likes.toarray()[0] > 0).tolist() == [True, True, False]
 
 
@@ -121,8 +123,10 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
     Y, (_, kernel) = random_likes(5, 9, 16, 0.8), kernel_of(rng, 9)
     Y[:, [3, 15]] = 0.0
     geometry = ItemGeometry.from_vectors(range(16), np.abs(rng.normal(size=(16, 3))))
-    ranking = Ranking.fit(csr_array(Y), geometry, kernel, RankingSettings(item_penalty=1.0))
-    scores = ranking.scores(np.arange(9))
+    similar = SimilarItems.from_likes(csr_array(Y), geometry)
+    scores = [
+        similar.filled(part) for part in two_sides(Y, kernel, RankingSettings(item_penalty=1.0), geometry)[2]
+    ]
     rated = [i for i in range(16) if i not in (3, 15)]
     for unrated in (3, 15):
         d = geometry.block([unrated], rated)[0]
@@ -131,24 +135,22 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
         for part in scores:
             mean = (part[:, [rated[k] for k in nearest]] * w).sum(axis=1) / w.sum()
             assert part[:, unrated] == pytest.approx(mean / 2, abs=1e-5)
-    no_content = RankingSettings(item_penalty=1.0, content=0.0)
-    scores = Ranking.fit(csr_array(Y), geometry, kernel, no_content).scores(np.arange(9))
-    without = Ranking.fit(csr_array(Y), None, kernel, RankingSettings(item_penalty=1.0))
-    assert (without.similar, without.settings.content) == (None, 0.0)
-    assert without.scores(np.arange(9)).total[:, rated] == pytest.approx(scores.total[:, rated])
+    no_content = two_sides(Y, kernel, RankingSettings(item_penalty=1.0, content=0.0), geometry)[2]
+    without = two_sides(Y, kernel, RankingSettings(item_penalty=1.0))[2]
+    assert without.total[:, rated] == pytest.approx(no_content.total[:, rated])
 
 
 def test_no_item_is_similar_to_items_without_ratings_if_there_is_none():
     geometry = ItemGeometry.from_vectors(range(3), np.eye(3))
-    assert SimilarItems.of_likes(csr_array((2, 3)), geometry) is None
-    assert SimilarItems.of_likes(csr_array(np.ones((2, 3))), geometry) is None
-    far = SimilarItems.of_likes(csr_array(np.array([[1.0, 0, 0]])), geometry)
+    assert SimilarItems.from_likes(csr_array((2, 3)), geometry) is None
+    assert SimilarItems.from_likes(csr_array(np.ones((2, 3))), geometry) is None
+    far = SimilarItems.from_likes(csr_array(np.array([[1.0, 0, 0]])), geometry)
     assert far.filled(np.array([[4.0, 0, 0]], np.float32)).tolist() == [[4.0, 2.0, 2.0]]
 
 
 def test_nobody_has_ratings():
-    kernel = UserKernel.from_weights(np.eye(2), np.arange(2))
-    assert (Ranking.fit(csr_array((2, 3)), None, kernel, RankingSettings()).scores([0, 1]).total == 0).all()
+    kernel = LowRankKernel.from_weights(np.eye(2), np.arange(2))
+    assert (two_sides(csr_array((2, 3)), kernel, RankingSettings())[2].total == 0).all()
 
 
 @pytest.mark.parametrize(

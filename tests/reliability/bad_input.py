@@ -716,8 +716,8 @@ model(
 )
 model(
     "an array that is missing",
-    ("model", "'kernel.rest'"),
-    forged(lambda table, _: table.pop("kernel.rest") and None),
+    ("model", "'kernel.unexplained'"),
+    forged(lambda table, _: table.pop("kernel.unexplained") and None),
 )
 
 

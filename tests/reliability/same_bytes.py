@@ -80,9 +80,9 @@ def _models(data, n_threads):
         ("kernel", Recommender(n_threads=n_threads)),
         ("landmarks", Recommender(landmarks=30, n_threads=n_threads)),
         ("paper", KNNRecommender.paper(k=10, n_threads=n_threads)),
-        ("tuned", KNNRecommender("jaccard", n_threads=n_threads)),
+        ("jaccard", KNNRecommender("jaccard", n_threads=n_threads)),
     ):
-        model.fit(data, tune=name == "tuned")
+        model.fit(data)
         best = model.recommend(3, n=5)
         yield f"{name}: predictions", digest(model.predict(pairs).ratings)
         yield f"{name}: recommendations", digest(repr(best.to_dict()))

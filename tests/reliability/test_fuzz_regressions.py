@@ -21,7 +21,6 @@ from prefmover.data.ids import IdIndex, as_ids
 from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
-from prefmover.predict.low_rank import UserKernel
 from tests.items.reading import read_item_table
 from tests.messages import names
 
@@ -284,7 +283,7 @@ def test_records_with_rare_line_ends(tmp_path):
 
 
 def test_arrays_of_models_that_do_not_fit():
-    kernel = UserKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+    kernel = LowRankKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
     kernel.check(2)
     for n_users in (1, 3):
         with pytest.raises(InputError):

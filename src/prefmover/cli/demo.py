@@ -110,7 +110,7 @@ def demo(
         ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
         neighbors=neighbors,
         explanation=explain_users(data, user, data.user_position(least_common.user)),
-        recommendations=[DemoRecommendation(one.title, one.rating, one.reasons) for one in best],
+        recommendations=[DemoRecommendation(one.title, one.rating or 0.0, one.reasons) for one in best],
         shares=[share_name(share) for share in SHARES],
         lists=_lists(data, folder, threads),
         errors=_errors(data, folder, threads),

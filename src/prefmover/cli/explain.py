@@ -73,7 +73,7 @@ def explain(
             explanation = model.explain_recommendation(*ids)
             lines = recommendation_lines(explanation, n)
         else:
-            explanation = model.explain_recommendation(*ids, by="rating")
+            explanation = model.explain_rating(*ids)
             lines = rating_lines(explanation, n)
     else:
         row, convention = measure_of(model, options.measure, options.convention)

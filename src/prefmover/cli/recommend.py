@@ -134,7 +134,9 @@ def recommend(
     if selection.by == "rating" and data.ratings.implicit:
         raise InputError("--by rating needs ratings, and the data are implicit feedback; leave it out")
     chosen = selection.arguments(data)
-    Selection.make(data, n, **{name: value for name, value in chosen.items() if name != "by"})  # before a fit
+    Selection.from_options(
+        data, n, **{name: value for name, value in chosen.items() if name != "by"}
+    )  # before a fit
     model = fitted(data, model, options, threads)
     if all_users:
         assert file is not None
@@ -151,7 +153,7 @@ def recommend(
         return _written_group(best, file) if file else _shown_group(best)
     if guest:
         people = [model.guest(guest, name=data.ratings.user_index.free_name("guest"))]
-    table = model.recommend(people, n, **chosen, reasons=not file)
+    table = model.recommend_many(people, n, **chosen, reasons=not file)
     return _written(table, file) if file else _shown(data, table, guest)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender
 
 DEFAULT_ONLY = ("landmarks", "seed")
-KNN_ONLY = ("k", "centering", "neighborhood", "shrinkage")
+KNN_ONLY = ("k", "weight", "centering", "neighborhood", "shrinkage")
 
 
 def option_name(name: str) -> str:
@@ -183,7 +183,9 @@ class ModelOptions:
     convention: Convention = None
     weight: Annotated[
         str | None,
-        Option(metavar="RULE", help='Rule that turns a distance into a weight, such as "exponential(2.5)".'),
+        Option(
+            metavar="RULE", help='knn: rule that turns a distance into a weight, such as "exponential(4)".'
+        ),
     ] = None
     landmarks: Annotated[
         int | None,
@@ -207,7 +209,6 @@ class ModelOptions:
         float | None,
         Option(metavar="N", min=0, help="knn: total weight at which a prediction is half baseline."),
     ] = None
-    tune: Annotated[bool, Option("--tune", help="Tune the parameters on a tenth of the ratings.")] = False
 
     def chosen(self) -> dict[str, Any]:
         """Return the options that the user has set."""
@@ -227,7 +228,7 @@ class ModelOptions:
                 raise InputError(f"--{name} needs a neighbor average; add --model-type knn or --paper")
         if self.paper and self.model_type == "default":
             raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")
-        for name in ("model_type", "paper", "tune"):
+        for name in ("model_type", "paper"):
             chosen.pop(name, None)
         estimator: Any = KNNRecommender.paper if self.paper else KNNRecommender if knn else Recommender
         model: BaseRecommender = estimator(**chosen, n_threads=threads)
@@ -240,7 +241,7 @@ def fitted(
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is None:
         with progress("fitting the model") as callback:
-            return options.make(threads).fit(data, tune=options.tune, progress=callback)
+            return options.make(threads).fit(data, progress=callback)
     for name in options.chosen():
         option = name.replace("_", "-")
         raise InputError(f"--{option} is an option for fitting; the model of --model is already fitted")

@@ -12,7 +12,7 @@ from prefmover.data.splits import Split
 from prefmover.dataset import Dataset
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.rating_task import Predicted
-from prefmover.evaluation.recommenders import AnyRecommender, Method, create
+from prefmover.evaluation.recommenders import AnyRecommender, Method, create, fit
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
 from prefmover.evaluation.validation import Found, search, task_of
 from prefmover.model import KNNRecommender, Recommender
@@ -73,7 +73,7 @@ def compute_record(
         found = search(method, e, part.data, part.split, part.seed, n_threads, task)
         model = create(method, e, part.seed, n_threads, task, found.settings)
     start = time.perf_counter()
-    model.fit(part.data)
+    fit(model, part.data, task)
     fitted = time.perf_counter()
     answer = judge.ask(model, method, progress)
     end = time.perf_counter()

@@ -21,6 +21,7 @@ from prefmover.evaluation.baselines.by_scores import relevant_from
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups
 from prefmover.items.geometry import ItemGeometry
+from prefmover.model.base_recommender import BaseRecommender
 
 __all__ = ["CheckedLists", "RankingTask", "check_lists"]
 
@@ -105,6 +106,8 @@ class RankingTask:
 
     def ask(self, recommender: Any, method: Method, progress: Progress | None = None) -> Any:
         """Return the lists of a fitted recommender, as it gives them."""
+        if isinstance(recommender, BaseRecommender):
+            return recommender.recommend_many(self.ids(), self.ns[-1])
         return recommender.recommend(self.ids(), self.ns[-1])
 
     def value(self, answer: Any, method: Method) -> float:

@@ -39,7 +39,7 @@ from prefmover.evaluation.baselines import kernel_ridge, packages, rating_contro
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.rank import RankingSettings
+from prefmover.model.base_recommender import BaseRecommender
 
 if TYPE_CHECKING:
     from prefmover.evaluation.experiment import Experiment
@@ -162,9 +162,7 @@ def _knn(ask: Request) -> KNNRecommender:
 
 
 def _model(ask: Request, measure: str = "pmd") -> Recommender:
-    # Predicted ratings do not depend on the settings of the ranking, which take long to choose.
-    ranking = RankingSettings() if ask.task == "rating" else None
-    return Recommender(measure, ranking=ranking, n_threads=ask.n_threads)
+    return Recommender(measure, n_threads=ask.n_threads)
 
 
 def _bias(ask: Request) -> Any:
@@ -515,3 +513,11 @@ def _label(recommender: Any) -> str:
         return recommender.__name__
     text = " ".join(repr(recommender).split())
     return type(recommender).__name__ if " at 0x" in text else text
+
+
+def fit(model: Any, data: Dataset, task: Task) -> None:
+    """Fit a recommender; of a model of the package, only the head that the task asks."""
+    if isinstance(model, BaseRecommender):
+        model.fit(data, heads=[task])
+    else:
+        model.fit(data)

@@ -23,7 +23,7 @@ from prefmover.evaluation.baselines.by_scores import ScoringRecommender
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.ranking_task import RankingTask
 from prefmover.evaluation.rating_task import RatingTask
-from prefmover.evaluation.recommenders import Method, create, grid
+from prefmover.evaluation.recommenders import Method, create, fit, grid
 from prefmover.evaluation.record import Task, Trial, Tuning
 
 __all__ = ["MAX_USERS", "Found", "search", "task_of", "validation_part"]
@@ -94,7 +94,7 @@ def search(
             prepared = model.prepare(known) if prepared is None else prepared
             model.fit(known, prepared)
         else:
-            model.fit(known)
+            fit(model, known, task)
         values.append(round(judge.value(judge.ask(model, method), method), 8))
         seconds.append(round(time.perf_counter() - start, 3))
     best = np.argmin(values) if task == "rating" else np.argmax(values)

@@ -9,14 +9,14 @@ between two users.
 
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RatingExplanation
-from prefmover.explain.reasons import explain_items
+from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 
 __all__ = [
+    "Explainer",
     "RatingExplanation",
     "RecommendationExplanation",
     "UserExplanation",
-    "explain_items",
     "explain_rows",
     "explain_users",
 ]

@@ -8,7 +8,7 @@ from math import fsum, isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover.explain import text
-from prefmover.predict.predictor import Baseline, Contribution, Prediction
+from prefmover.predict.predictions import Baseline, Contribution, Prediction
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,7 @@
 r"""Which terms of a score are reasons that a person can check.
 
 An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like
-(:mod:`prefmover.rank.co_likes`), and its item is related to the recommended one, which means one of two
+(:mod:`prefmover.explain.co_likes`), and its item is related to the recommended one, which means one of two
 things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
@@ -26,8 +26,9 @@ together. The explanation of one item computes and gives them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import entries_of_rows
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, geometry_if
+from prefmover.explain.co_likes import CoLikes, likes_among
 from prefmover.explain.recommendation import (
     NeighborRating,
     Others,
@@ -43,11 +45,9 @@ from prefmover.explain.recommendation import (
 )
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
-from prefmover.rank.co_likes import likes_among
-from prefmover.rank.ranker import NearerThan, Ranker
-from prefmover.rank.two_sided import SideScores
+from prefmover.rank.ranker import NearerThan, Ranker, SideScores
 
-__all__ = ["explain_items"]
+__all__ = ["Explainer"]
 
 LEAST = 0.0005
 """What an own rating adds at least if it is named; explanations print three digits."""
@@ -77,72 +77,116 @@ FEW = 2
 """Items in common are named if there are at most this many."""
 
 
-def explain_items(
-    ranker: Ranker,
-    state: UserState,
-    items: Ints,
-    ratings: Sequence[float | None],
-    scores: SideScores | None = None,
-    *,
-    everybody: bool = False,
-) -> list[RecommendationExplanation]:
-    """Return the reasons to recommend items to a user, in one pass.
+class Explainer:
+    """Reasons for the scores of a ranker.
 
-    Parameters
+    Attributes
     ----------
     ranker
-        The ranking that gave the scores.
-    state
-        The user. If nothing is known about the user, there are no reasons, only a score.
-    items, ratings
-        Positions of the items, and their predicted ratings.
-    scores
-        The user's scores of all items, if they are there.
-    everybody
-        Whether all like-minded users who rated an item are named, not only the strongest.
+        The ranking that gives the scores.
+    co_likes
+        Who liked what.
     """
-    data = ranker.similarity.data
-    scores = ranker.scores(state) if scores is None else scores
-    like_minded = _like_minded(ranker, state)
-    if len(state.items):
-        parts = ranker.parts(state, items, like_minded)
-        own_parts, user_parts = parts.items, parts.users
-    else:
-        own_parts, user_parts = np.zeros((0, len(items))), np.zeros((0, len(items)))
-    own = _OwnRatings.of(ranker, state, items, own_parts)
-    people = _People.of(ranker, state, items, like_minded, user_parts, everybody)
-    counts, n_likes = data.ratings_per_item, ranker.co_likes.n_likes
-    n_others = data.n_users - (state.position >= 0)
-    explanations = []
-    for k, item in enumerate(items.tolist()):
-        item_side, user_side = float(scores.items[0, item]), float(scores.users[0, item])
-        named, neighbors = own.named(k), people.named(k, item)
-        other_own = item_side - sum(one.value for one in named)
-        other_users = user_side - sum(one.value for one in neighbors)
-        explanations.append(
-            RecommendationExplanation(
-                user=state.name,
-                item=data.ratings.items[[item]].tolist()[0],
-                label=data.items.label(item),
-                item_side=item_side,
-                user_side=user_side,
-                rating=ratings[k],
-                n_ratings=int(counts[item]),
-                n_likes=int(n_likes[item]),
-                rated=next(iter(state.values[state.items == item].tolist()), None),
-                own=named,
-                other_own=Others(len(state.items) - len(named), other_own),
-                n_like_minded=len(like_minded),
-                n_for=people.answers[k].n_for,
-                n_against=people.answers[k].n_against,
-                neighbors=neighbors,
-                other_users=Others(n_others - len(neighbors), other_users),
-                estimated=people.near.estimated,
-                implicit=data.ratings.scale.implicit,
-                value_name=ranker.similarity.measure.value_name,
+
+    def __init__(self, ranker: Ranker) -> None:
+        self.ranker = ranker
+        self.data = ranker.similarity.data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Explainer, (self.ranker,)
+
+    @cached_property
+    def co_likes(self) -> CoLikes:
+        """Who liked what."""
+        return CoLikes.from_ratings(self.data.ratings)
+
+    @cached_property
+    def _near_limits(self) -> Floats:
+        """(n_items, 2) :func:`limits` of the items that were asked for, NaN for others: lists share them.
+
+        Threads may fill the same row at once; they write the same numbers.
+        """
+        return np.full((self.data.n_items, 2), np.nan)
+
+    def explain(
+        self,
+        state: UserState,
+        items: Ints,
+        ratings: Sequence[float | None],
+        scores: SideScores | None = None,
+        *,
+        everybody: bool = False,
+    ) -> list[RecommendationExplanation]:
+        """Return the reasons to recommend items to a user, in one pass.
+
+        Parameters
+        ----------
+        state
+            The user. If nothing is known about the user, there are no reasons, only a score.
+        items, ratings
+            Positions of the items, and their predicted ratings.
+        scores
+            The user's scores of all items, if they are there.
+        everybody
+            Whether all like-minded users who rated an item are named, not only the strongest.
+        """
+        ranker, data = self.ranker, self.data
+        if state.ranking is None and len(state.rated):
+            state = replace(state, ranking=ranker.place(state))
+        scores = ranker.scores(state) if scores is None else scores
+        like_minded = self._like_minded(state)
+        own_terms, user_terms = np.zeros((0, len(items))), np.zeros((0, len(items)))
+        if len(state.rated):
+            _, own_terms, _, user_terms = ranker.terms(state, items, like_minded)
+        own = _OwnRatings.find(self, state, items, own_terms)
+        people = _People.find(self, state, items, like_minded, user_terms, everybody)
+        counts, n_likes = data.ratings_per_item, self.co_likes.n_likes
+        n_others = data.n_users - (state.position >= 0)
+        explanations = []
+        for k, item in enumerate(items.tolist()):
+            item_side, user_side = float(scores.items[0, item]), float(scores.users[0, item])
+            named, neighbors = own.named(k), people.named(k, item)
+            other_own = item_side - sum(one.value for one in named)
+            other_users = user_side - sum(one.value for one in neighbors)
+            explanations.append(
+                RecommendationExplanation(
+                    user=state.name,
+                    item=data.ratings.items[[item]].tolist()[0],
+                    label=data.items.label(item),
+                    item_side=item_side,
+                    user_side=user_side,
+                    rating=ratings[k],
+                    n_ratings=int(counts[item]),
+                    n_likes=int(n_likes[item]),
+                    rated=next(iter(state.given[state.rated == item].tolist()), None),
+                    own=named,
+                    other_own=Others(len(state.rated) - len(named), other_own),
+                    n_like_minded=len(like_minded),
+                    n_for=people.answers[k].n_for,
+                    n_against=people.answers[k].n_against,
+                    neighbors=neighbors,
+                    other_users=Others(n_others - len(neighbors), other_users),
+                    estimated=people.near.estimated,
+                    implicit=data.ratings.scale.implicit,
+                    value_name=ranker.similarity.measure.value_name,
+                )
             )
-        )
-    return explanations
+        return explanations
+
+    def near_limits(self, geometry: ItemGeometry, items: Ints) -> Floats:
+        """Return :func:`limits` of items, (items, 2)."""
+        known = self._near_limits
+        new = items[np.isnan(known[items, 0])]
+        if len(new):
+            known[new] = np.hstack(limits(_distances(geometry, new, None)))
+        return known[items]
+
+    def _like_minded(self, state: UserState) -> Ints:
+        """Return the positions of the people with a user's taste; nobody if nothing is known about it."""
+        n_others = self.data.n_users - (state.position >= 0)
+        if not len(state.rated) or not n_others:
+            return np.empty(0, np.int64)
+        return self.ranker.like_minded(state, min(LIKE_MINDED, -(-n_others // 4)))
 
 
 def limits(distances: Floats) -> tuple[Floats, Floats]:
@@ -168,16 +212,6 @@ def _distances(geometry: ItemGeometry, items: Ints, others: Ints | None) -> Floa
     return distances
 
 
-def _limits_of(ranker: Ranker, geometry: ItemGeometry, items: Ints) -> Floats:
-    """Return :func:`limits` of items, (items, 2). The ranker remembers them: many lists share their items."""
-    known = ranker.near_limits
-    new = [item for item in items.tolist() if item not in known]
-    if new:
-        found = np.hstack(limits(_distances(geometry, np.array(new), None)))
-        known |= dict(zip(new, map(tuple, found.tolist()), strict=True))
-    return np.array([known[item] for item in items.tolist()]).reshape(-1, 2)
-
-
 def liked_together(n_both: Ints, lift: Floats) -> Bools:
     """Return which items are liked together, given how many like both and how many times chance that is."""
     return np.asarray((n_both >= BOTH) & (lift >= LIFT))
@@ -196,7 +230,7 @@ class _OwnRatings:
     distances
         (items, at) distances of the items to theirs; None without a geometry.
     n_both, lift
-        (items, at) from :class:`~prefmover.rank.co_likes.CoLikes`.
+        (items, at) from :class:`~prefmover.explain.co_likes.CoLikes`.
     related
         (items, at) whether they are related.
     """
@@ -211,20 +245,20 @@ class _OwnRatings:
     related: Bools
 
     @classmethod
-    def of(cls, ranker: Ranker, state: UserState, items: Ints, parts: Floats) -> Self:
-        data = ranker.similarity.data
+    def find(cls, explainer: Explainer, state: UserState, items: Ints, parts: Floats) -> Self:
+        data = explainer.data
         at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
         geometry, distances = geometry_if(data, False), None
         aside = np.ones((len(items), len(at)), bool)
         near = ~aside
         if geometry is not None and len(at):
-            ends = _limits_of(ranker, geometry, items)
-            distances = _distances(geometry, items, state.items[at])
+            ends = explainer.near_limits(geometry, items)
+            distances = _distances(geometry, items, state.rated[at])
             near, aside = distances <= ends[:, :1], distances <= ends[:, 1:]
             may_be = ((parts[at].T >= LEAST) & (near | aside)).any(axis=0)
             at, distances = at[may_be], distances[:, may_be]
             near, aside = near[:, may_be], aside[:, may_be]
-        n_both, lift = ranker.co_likes.together(items, state.items[at])
+        n_both, lift = explainer.co_likes.together(items, state.rated[at])
         is_related = near | (liked_together(n_both, lift) & aside)
         return cls(data, state, at, parts[at], distances, n_both, lift, is_related)
 
@@ -233,12 +267,12 @@ class _OwnRatings:
         data, state, parts, rows = self.data, self.state, self.parts[:, k], []
         best = np.flatnonzero(self.related[k] & (parts >= LEAST))
         for i in best[np.argsort(-parts[best], kind="stable")].tolist():
-            position = int(state.items[self.at[i]])
+            position = int(state.rated[self.at[i]])
             rows.append(
                 OwnRating(
                     data.ratings.items[[position]].tolist()[0],
                     data.items.label(position),
-                    float(state.values[self.at[i]]),
+                    float(state.given[self.at[i]]),
                     float(parts[i]),
                     None if self.distances is None else float(self.distances[k, i]),
                     int(self.n_both[k, i]),
@@ -246,14 +280,6 @@ class _OwnRatings:
                 )
             )
         return tuple(rows)
-
-
-def _like_minded(ranker: Ranker, state: UserState) -> Ints:
-    """Return the positions of the people with a user's taste; nobody if nothing is known about the user."""
-    n_others = ranker.similarity.data.n_users - (state.position >= 0)
-    if not len(state.items) or not n_others:
-        return np.empty(0, np.int64)
-    return ranker.like_minded(state, min(LIKE_MINDED, -(-n_others // 4)))
 
 
 class _Answers(NamedTuple):
@@ -295,7 +321,7 @@ class _People:
         For each of them, the positions of the items that the user has rated too.
     """
 
-    ranker: Ranker
+    explainer: Explainer
     state: UserState
     like_minded: Ints
     answers: list[_Answers]
@@ -305,11 +331,17 @@ class _People:
     common: list[Ints]
 
     @classmethod
-    def of(
-        cls, ranker: Ranker, state: UserState, items: Ints, like_minded: Ints, parts: Floats, everybody: bool
+    def find(
+        cls,
+        explainer: Explainer,
+        state: UserState,
+        items: Ints,
+        like_minded: Ints,
+        parts: Floats,
+        everybody: bool,
     ) -> Self:
-        similarity = ranker.similarity
-        ratings, means = similarity.data.ratings, ranker.co_likes.means
+        ranker, similarity = explainer.ranker, explainer.ranker.similarity
+        ratings, means = similarity.data.ratings, explainer.co_likes.means
         rows, columns, given = _given(ratings, like_minded, items)
         likes, added = likes_among(given, means[like_minded[rows]], ratings.scale), parts[rows, columns]
         order, ends = (
@@ -325,17 +357,17 @@ class _People:
         values, near = None, NearerThan(np.empty(0), estimated=False)
         if len(named):
             if everybody or similarity.calibration is None:
-                values = similarity.exact_values(state.position, state.guest, named)
+                values = similarity.exact_values(state.who, named)[0]
             near = ranker.nearer_than(state, named, values)
         rated = np.zeros(ratings.n_items, bool)
-        rated[state.items] = True
+        rated[state.rated] = True
         theirs = [ratings.row(v)[0] for v in named.tolist()]
         common = [some[rated[some]] for some in theirs]
-        return cls(ranker, state, like_minded, answers, known, values, near, common)
+        return cls(explainer, state, like_minded, answers, known, values, near, common)
 
     def named(self, k: int, item: int) -> tuple[NeighborRating, ...]:
         """Return the ratings of an item, the k-th, by those who are named; the largest parts first."""
-        data, answers, rows = self.ranker.similarity.data, self.answers[k], []
+        data, answers, rows = self.explainer.data, self.answers[k], []
         for j, at in enumerate(np.searchsorted(self.known, answers.named).tolist()):
             other, common = int(self.like_minded[self.known[at]]), self.common[at]
             rows.append(
@@ -355,10 +387,10 @@ class _People:
 
     def _alike(self, other: int, item: int) -> tuple[str, str] | None:
         """Return the titles of the nearest pair of items that the user and another like, without one item."""
-        data = self.ranker.similarity.data
-        mine = self.state.items[_likes(data, self.state)]
+        data = self.explainer.data
+        mine = self.state.rated[_likes(data, self.state)]
         items, values = data.ratings.row(other)
-        liked = likes_among(values, self.ranker.co_likes.means[other], data.ratings.scale)
+        liked = likes_among(values, self.explainer.co_likes.means[other], data.ratings.scale)
         theirs = items[liked & (items != item)]
         geometry = geometry_if(data, False)
         if geometry is None or not len(mine) or not len(theirs):
@@ -394,5 +426,5 @@ def _answers(at: Ints, given: Floats, likes: Bools, parts: Floats, everybody: bo
 
 
 def _likes(data: Dataset, state: UserState) -> Bools:
-    mean = float(state.values.mean()) if len(state.values) else 0.0
-    return likes_among(state.values, mean, data.ratings.scale)
+    mean = float(state.given.mean()) if len(state.given) else 0.0
+    return likes_among(state.given, mean, data.ratings.scale)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prefmover.explain.recommendation import NeighborRating, OwnRating, RecommendationExplanation
     from prefmover.measures.breakdown import Flow
     from prefmover.ot import Certificate
-    from prefmover.predict.predictor import Contribution
+    from prefmover.predict.predictions import Contribution
     from prefmover.rank.recommendations import Recommendation
 
 __all__ = [

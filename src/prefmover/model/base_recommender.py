@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
+from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Progress
 from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
@@ -21,112 +21,83 @@ from prefmover.execution.executor import open_executor
 from prefmover.execution.threads import Stages, resolve_threads
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
 from prefmover.explain.rating import RatingExplanation
-from prefmover.explain.reasons import explain_items
+from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures import Measure, find_measure, weight
+from prefmover.measures import Measure, find_measure
+from prefmover.model.batch import By, best_items, check_by, recommend_all
 from prefmover.model.estimator import Estimator, not_fitted_error
 from prefmover.model.inputs import guest_ratings, pair_columns, user_ratings
-from prefmover.model.lists import By, best_items, check_by
-from prefmover.predict.predictor import (
-    Prediction,
-    Predictions,
-    Predictor,
-    UserState,
-    clip,
-    how_predicted,
-)
+from prefmover.predict.predictions import Prediction, Predictions, clip, how_predicted
+from prefmover.predict.predictor import Newcomers, Predictor, UserState
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import CHANGES, Settings, tuned
-from prefmover.rank.content import shared_content
 from prefmover.rank.ranker import Ranker
-from prefmover.rank.recommendations import RecommendationTable
+from prefmover.rank.recommendations import Recommendations, RecommendationTable
 from prefmover.rank.selection import Selection
-from prefmover.rank.two_sided import SideScores
 from prefmover.search import NeighborList
 from prefmover.search.nearest import group_ids, nearest_to_members
 
 if TYPE_CHECKING:
     from prefmover.model.groups import Combine, GroupRecommendations
 
-__all__ = ["Arrays", "BaseRecommender"]
+__all__ = ["BaseRecommender", "Fitted", "Head"]
 
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
-
-FIT_SHARES = {"settings": 70, "calibration": 3, "comparison": 2, "predictor": 20, "ranker": 5}
-"""The stages of a fit, with their shares of its time in percent: the default model on ml-100k.
-
-Other models and measures have other shares; only the order is right for them.
-"""
+Head: TypeAlias = Literal["ranking", "rating"]
 
 ID_TYPES = "the new user ids must be of the model's type, all integers or all strings"
 
 
-class BaseRecommender(Estimator, ABC):
-    """Predictions, recommendations, neighbors and explanations from a fitted predictor.
+class Fitted(NamedTuple):
+    """What a fit has made: the measure, the heads (None if they were not wanted), settings and trials."""
 
-    A subclass has the parameters of its predictor, checks them and builds it.
+    similarity: UserSimilarity
+    predictor: Predictor | None
+    ranker: Ranker | None
+    settings: dict[str, Any]
+    trials: list[dict[str, Any]]
+
+
+class BaseRecommender(Estimator, ABC):
+    """Predictions, recommendations, neighbors and explanations from a fitted predictor and ranker.
+
+    A subclass has the parameters of both heads, checks them and fits the heads.
     """
 
     kind: ClassVar[str]
     """Names the class in saved models."""
 
     uses_geometry: ClassVar[bool] = False
-    """Whether the predictor itself uses the distances between items, whatever the measure does."""
+    """Whether a head itself uses the distances between items, whatever the measure does."""
+
+    fit_shares: ClassVar[Mapping[str, int]] = {"fit": 1}
+    """The stages of a fit, with their shares of its time in percent."""
 
     measure: str | Measure
     convention: str | None
     n_threads: int | None
 
     data_: Dataset
-    predictor_: Predictor
-    ranker_: Ranker
+    similarity_: UserSimilarity
+    heads_: tuple[Head, ...]
     settings_: dict[str, Any]
     tuning_: list[dict[str, Any]]
     params_: dict[str, Any]
+    _fit_id: str
+    _predictor: Predictor | None
+    _ranker: Ranker | None
+    _explainer: Explainer | None
 
     @abstractmethod
-    def _settings(self, row: Measure) -> dict[str, Any]:
-        """Return the parameters that can be tuned, with their defaults filled in."""
+    def _check(self) -> None:
+        """Raise an error that names a parameter with a bad value."""
 
     @abstractmethod
-    def _check(self, settings: Settings) -> None:
-        """Raise an error that names a parameter, or a setting, with a bad value."""
+    def _fit(self, similarity: UserSimilarity, heads: tuple[Head, ...], stages: Stages) -> Fitted:
+        """Return the fitted heads."""
 
-    def _prepare(self, similarity: UserSimilarity, progress: Progress | None) -> Any:
-        """Return the part of the fit that does not depend on the settings."""
-        return None
-
-    def _completed(
-        self,
-        similarity: UserSimilarity,
-        settings: dict[str, Any],
-        trials: list[dict[str, Any]],
-        progress: Progress | None,
-    ) -> dict[str, Any]:
-        """Return the settings with those that every fit chooses on held-out ratings; trials are added."""
-        return settings
-
-    @abstractmethod
-    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: Any) -> Predictor:
-        """Return the predictor."""
-
-    @abstractmethod
-    def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: Any) -> Ranker:
-        """Return the ranker."""
-
-    def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the numbers and the arrays of the fitted predictor that are saved."""
-        return {}, {}
-
-    def _restored(
-        self, similarity: UserSimilarity, settings: Settings, facts: Mapping[str, Any], arrays: Arrays
-    ) -> tuple[Predictor, Ranker]:
-        """Return the predictor and the ranker of a saved model, checked."""
-        return self._build(similarity, settings, None), self._build_ranker(similarity, settings, None)
-
-    @shared_content()  # the weights of similar content are often the same in the search for settings
-    def fit(self, data: Dataset, *, tune: bool = False, progress: Progress | None = None) -> Self:
+    def fit(
+        self, data: Dataset, *, heads: Iterable[Head] | None = None, progress: Progress | None = None
+    ) -> Self:
         """Learn from a data set. A fit that fails or is interrupted leaves the model as it was.
 
         Parameters
@@ -134,65 +105,97 @@ class BaseRecommender(Estimator, ABC):
         data
             Ratings, and the distances between items if the measure needs them. Items without ratings can
             be predicted and recommended too.
-        tune
-            Choose ``weight`` and ``covariance`` (in a :class:`~prefmover.model.KNNRecommender`, ``weight``,
-            ``k`` and ``shrinkage``) on a tenth of the ratings, held out, and then fit to all ratings. Those
-            that differ from their defaults stay as they are. :attr:`tuning_` lists the trials.
+        heads
+            ``"ranking"`` for lists, ``"rating"`` for predicted ratings: those that are wanted. None is both;
+            implicit feedback has no ratings to predict. Lists of a model without the rating head have no
+            predicted ratings.
         progress
             Called with (steps done, steps in all), at least once in each stage of the fit.
         """
-        row, settings = self._checked()
-        stages = Stages(progress, FIT_SHARES)
+        row = self._checked()
         check_dataset(data)
-        self._check_size(data)  # before distances between items are computed
+        wanted = self._heads(heads, data)
+        self._check_size(data, wanted)  # before distances between items are computed
         if row.needs_geometry:
             data.require_geometry(f"measure {row.name!r}")
-        params, changed, trials = self.get_params(), self._changed(), list[dict[str, Any]]()
-        similarity = UserSimilarity(data, row, self.convention, self.n_threads)
-        searched = stages.begin("settings")
-        if tune:
-            names = [name for name in settings if name in CHANGES and name not in changed]
-            seed = params.get("seed", 0)
-            settings, trials = tuned(similarity, settings, names, self._prepare, self._build, seed)
-        # Before the geometry is made: one made from the ratings must not know those that are held out.
-        settings = self._completed(similarity, settings, trials, searched)
-        stages.begin("calibration")
-        if row.needs_geometry or self.uses_geometry:  # a geometry made from the ratings is made once
-            data = data.with_geometry(data.geometry)
-            similarity = similarity.with_data(data)
-        similarity = self._calibrated(similarity)
-        prepared = self._prepare(similarity, stages.begin("comparison"))
-        stages.begin("predictor")
-        fitted: dict[str, Any] = {"predictor_": self._build(similarity, settings, prepared)}
-        stages.begin("ranker")
-        fitted["ranker_"] = self._build_ranker(similarity, settings, prepared)
+        stages = Stages(progress, self.fit_shares)
+        fitted = self._fit(UserSimilarity(data, row, self.convention, self.n_threads), wanted, stages)
         stages.end()
-        # All in one step.
-        vars(self).update(fitted, data_=data, settings_=settings, tuning_=trials, params_=params)
+        self._take(fitted, wanted)
         return self
 
-    def _calibrated(self, similarity: UserSimilarity) -> UserSimilarity:
-        """Return the measure with a calibration, if the model needs many values that need not be exact."""
-        return similarity
+    def _heads(self, heads: Iterable[Head] | None, data: Dataset) -> tuple[Head, ...]:
+        """Return the heads to fit, checked."""
+        implicit = data.ratings.implicit
+        if heads is None:
+            return ("ranking",) if implicit else get_args(Head)
+        wanted = (heads,) if isinstance(heads, str) else tuple(heads)
+        if not wanted or not set(wanted) <= set(get_args(Head)):
+            raise InputError(f'heads is {heads!r}; choose "ranking", "rating" or both')
+        if implicit and "rating" in wanted:
+            raise InputError(
+                "the data are implicit feedback, which has no ratings to predict; leave out heads="
+            )
+        return tuple(head for head in get_args(Head) if head in wanted)
 
-    def _checked(self) -> tuple[Measure, dict[str, Any]]:
-        """Return the measure and the settings, with all parameters checked."""
+    def _take(self, fitted: Fitted, heads: tuple[Head, ...]) -> None:
+        """Become a fitted model, in one step."""
+        vars(self).update(
+            heads_=heads,
+            settings_=fitted.settings,
+            tuning_=fitted.trials,
+            params_=self.get_params(),
+            **_state_of(fitted.similarity, fitted.predictor, fitted.ranker),
+        )
+
+    def _checked(self) -> Measure:
+        """Return the measure, with all parameters checked."""
         resolve_threads(self.n_threads)
         row = find_measure(self.measure)
         row.convention(self.convention)
-        settings = self._settings(row)
-        weight(settings["weight"])
-        self._check(settings)
-        return row, settings
+        self._check()
+        return row
 
-    def _check_size(self, data: Dataset) -> None:
+    def _check_size(self, data: Dataset, heads: tuple[Head, ...]) -> None:
         """Raise an error if the data are too large for the model."""
         return
 
-    def _fitted(self) -> Predictor:
-        if "predictor_" not in vars(self):
+    def _require_fit(self) -> None:
+        if "data_" not in vars(self):
             raise not_fitted_error(type(self).__name__)
-        return self.predictor_
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model was fitted with its rating head."""
+        self._require_fit()
+        return self._predictor is not None
+
+    @property
+    def predictor_(self) -> Predictor:
+        """The fitted rating head."""
+        self._require_fit()
+        if self._predictor is None:
+            raise InputError(
+                "the data are implicit feedback, which has no ratings to predict; recommend() ranks items"
+                if self.data_.ratings.implicit
+                else "the model was fitted without its rating head; leave out heads="
+            )
+        return self._predictor
+
+    @property
+    def ranker_(self) -> Ranker:
+        """The fitted ranking head."""
+        self._require_fit()
+        if self._ranker is None:
+            raise InputError("the model was fitted without its ranking head; leave out heads=")
+        return self._ranker
+
+    @property
+    def explainer_(self) -> Explainer:
+        """Reasons for the scores of the ranking head."""
+        assert self.ranker_ is not None
+        assert self._explainer is not None
+        return self._explainer
 
     def predict(self, pairs: Any, *, progress: Progress | None = None) -> Predictions:
         """Return the predicted ratings of (user, item) pairs.
@@ -206,7 +209,7 @@ class BaseRecommender(Estimator, ABC):
             user and item; a :class:`~prefmover.Ratings`, whose values are ignored; or a
             :class:`~prefmover.data.splits.Split`, whose test pairs are predicted.
         """
-        predictor, ratings = self._fitted(), self.data_.ratings
+        predictor, ratings = self.predictor_, self.data_.ratings
         names, item_ids, users, items = pair_columns(pairs, ratings)
         scores = predictor.predict(users, items, progress)
         states: dict[int, tuple[UserState, list[int]]] = {}
@@ -228,7 +231,7 @@ class BaseRecommender(Estimator, ABC):
 
     def recommend(
         self,
-        user: Any = None,
+        user: Any,
         n: int = 10,
         *,
         by: By = "ranking",
@@ -239,15 +242,15 @@ class BaseRecommender(Estimator, ABC):
         novelty: float = 0.0,
         diversify: float = 0.0,
         seen: bool = False,
-        reasons: bool | None = None,
-    ) -> Any:
-        """Return the n best items for a user, or for each of a list of users.
+        reasons: bool = True,
+    ) -> Recommendations:
+        """Return the n best items for a user.
 
         Parameters
         ----------
         user
-            Id or :class:`UserState`, or a list of them. ``None`` is a user about whom nothing is known, and
-            gets the items that are liked most.
+            Id or :class:`UserState`. ``None`` is a user about whom nothing is known, and gets the items that
+            are liked most.
         n
             Number of items.
         by
@@ -267,49 +270,38 @@ class BaseRecommender(Estimator, ABC):
         seen
             Whether items that the user has rated may be recommended too.
         reasons
-            Whether each item carries its reasons (:attr:`~prefmover.rank.Recommendation.why`). By default,
-            the items for one user do, and those for a list of users, where reasons take most of the time, do
-            not. They are the reasons of the ranking, whatever the order of the list.
-
-        Returns
-        -------
-        Recommendations, or a RecommendationTable for a list of users
+            Whether each item carries its reasons (:attr:`~prefmover.rank.Recommendation.why`). They are the
+            reasons of the ranking, whatever the order of the list.
         """
-        self._fitted()
-        check_by(by, self.data_.ratings.implicit)
-        selection = Selection.make(
-            self.data_,
-            n,
-            items=items,
-            exclude=exclude,
-            where=where,
-            min_ratings=min_ratings,
-            novelty=novelty,
-            diversify=diversify,
-            seen=seen,
-        )
+        self._require_fit()
         if isinstance(user, Mapping):
             raise InputError(
                 "user is a mapping; for ratings by item, pass model.guest(ratings)", argument="user"
             )
-        many = isinstance(user, Iterable) and not isinstance(user, str | bytes)
-        states = [self._state(one, known=one is not None) for one in (user if many else [user])]
-        one_scored = list[SideScores]()
-        lists = best_items(self, states, by, selection, None if many else one_scored)
-        table = lists.to_table([state.name for state in states], self.data_)
-        if (not many) if reasons is None else reasons:
-            scores = [None] * len(states) if many or by == "rating" else one_scored
-            rows = zip(states, table.positions, table.ratings, scores, strict=True)
-            table = replace(table, why=[self._why(*one) for one in rows])
-        return table if many else table[0]
+        if isinstance(user, Iterable) and not isinstance(user, str | bytes):
+            raise InputError("user is several; for a list of users, call recommend_many", argument="user")
+        options: dict[str, Any] = {
+            "items": items,
+            "exclude": exclude,
+            "where": where,
+            "min_ratings": min_ratings,
+        }
+        options |= {"novelty": novelty, "diversify": diversify, "seen": seen}
+        return self.recommend_many([user], n, by=by, reasons=reasons, **options)[0]
 
-    def _why(
-        self, state: UserState, positions: Ints, ratings: Floats, scores: SideScores | None
-    ) -> list[RecommendationExplanation]:
-        """Return the reasons for the items of a list, a row of a table."""
-        there = positions >= 0
-        predicted = [None if rating != rating else rating for rating in ratings[there].tolist()]
-        return explain_items(self.ranker_, state, positions[there], predicted, scores)
+    def recommend_many(
+        self, users: Iterable[Any], n: int = 10, *, by: By = "ranking", reasons: bool = False, **options: Any
+    ) -> RecommendationTable:
+        """Return the n best items for each of some users: a table with the list of each.
+
+        ``users`` are ids or states, ``options`` those of :meth:`recommend`. Reasons take most of the time of
+        a list, and are left out by default.
+        """
+        self._require_fit()
+        check_by(by, self.data_.ratings.implicit)
+        selection = Selection.from_options(self.data_, n, **options)
+        states = [self._state(one, known=one is not None) for one in users]
+        return best_items(self, states, by, selection, reasons=reasons and self._ranker is not None)
 
     def recommend_group(
         self,
@@ -347,9 +339,9 @@ class BaseRecommender(Estimator, ABC):
         """
         from prefmover.model.groups import recommend_together
 
-        self._fitted()
+        self._require_fit()
         check_by(by, self.data_.ratings.implicit)
-        selection = Selection.make(self.data_, n, **options)
+        selection = Selection.from_options(self.data_, n, **options)
         states = [self._state(one, known=True) for one in group_ids(group)]
         return recommend_together(self, states, by, combine, selection, reasons)
 
@@ -361,7 +353,7 @@ class BaseRecommender(Estimator, ABC):
         compare ratings, and a group has none.
         """
         states = [self._state(one, known=True) for one in group_ids(group)]
-        similarity = self._fitted().similarity
+        similarity = self.similarity_
         measure = similarity.measure
         if measure.name != "pmd" or not measure.searches_by_bounds(similarity.convention):
             raise InputError(
@@ -400,50 +392,38 @@ class BaseRecommender(Estimator, ABC):
         progress
             Called with (users done, users in all).
         """
-        from prefmover.model.everybody import recommend_all
-
-        self._fitted()
+        self._require_fit()
         check_by(by, self.data_.ratings.implicit)
-        selection = Selection.make(self.data_, n, **options)
+        selection = Selection.from_options(self.data_, n, **options)
         with open_executor(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
 
-    def neighbors(self, user: Any, k: int = 10, *, strangers: bool = False) -> NeighborList:
+    def neighbors(self, user: Any, k: int = 10, *, without_common_items: bool = False) -> NeighborList:
         """Return the k nearest users of a user (an id or a :class:`UserState`), nearest first.
 
-        With ``strangers``, only users who have rated none of the user's items.
+        With ``without_common_items``, only users who have rated none of the user's items.
         """
-        state, similarity = self._state(user, known=True), self._fitted().similarity
-        if strangers:
+        state, similarity = self._state(user, known=True), self.similarity_
+        if without_common_items:
             check_whole_number("k", k)
-            found = similarity.nearest_strangers(state.position, state.items, k, state.guest)
+            found = similarity.nearest_without_common_items(state.who, k)
         else:
-            found = similarity.nearest(np.array([state.position]), k, state.guest)
+            found = similarity.nearest(state.who, k)
         positions, values = found.row(0)
         users, value_name = self.data_.ratings.users[positions], similarity.measure.value_name
         return NeighborList(state.name, users, values, value_name)
 
     def explain(self, user: Any, other: Any) -> UserExplanation:
         """Explain the distance or similarity of a user (an id or a :class:`UserState`) and another, by id."""
-        similarity, state = self._fitted().similarity, self._state(user, known=True)
+        state, similarity = self._state(user, known=True), self.similarity_
         measure, convention = similarity.measure, similarity.convention
         v = self.data_.ratings.user_position(other)
         if state.position >= 0:
             return explain_users(self.data_, state.position, v, measure, convention)
-        return explain_rows(self.data_, state.name, state.items, state.values, v, measure, convention)
+        return explain_rows(self.data_, state.name, state.rated, state.given, v, measure, convention)
 
-    @overload
-    def explain_recommendation(
-        self, user: Any, item: Any, *, by: Literal["ranking"] = "ranking"
-    ) -> RecommendationExplanation: ...
-
-    @overload
-    def explain_recommendation(self, user: Any, item: Any, *, by: Literal["rating"]) -> RatingExplanation: ...
-
-    def explain_recommendation(
-        self, user: Any, item: Any, *, by: By = "ranking"
-    ) -> RecommendationExplanation | RatingExplanation:
-        """Return why an item is recommended, or how its predicted rating comes about.
+    def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
+        """Return why an item is recommended: the user's own ratings, and those of people with similar taste.
 
         Parameters
         ----------
@@ -451,29 +431,31 @@ class BaseRecommender(Estimator, ABC):
             Id or :class:`UserState`; ``None`` is a user about whom nothing is known.
         item
             Id of the item. It may be one that the user has rated, or that nobody has rated.
-        by
-            ``"ranking"``: the parts of the score by which items are recommended, the user's own ratings and
-            those of people with the user's taste. Unknown ids are errors. ``"rating"``: the parts of the
-            predicted rating, the baseline and the contribution of each neighbor. Unknown ids get a fallback.
         """
-        self._fitted()
-        check_by(by, self.data_.ratings.implicit)
-        if by == "rating":
-            return self._explain_rating(self._state(user), item)
-        state = self._state(user, known=user is not None)
+        state = self._placed(self._state(user, known=user is not None))
         position = self.data_.ratings.item_positions([item])
-        rating = None if self.data_.ratings.scale.implicit else self.predict_one(state, item).rating
-        return explain_items(self.ranker_, state, position, [rating], everybody=True)[0]
+        rating = self.predict_one(state, item).rating if self.predicts else None
+        return self.explainer_.explain(state, position, [rating], everybody=True)[0]
 
-    def _explain_rating(self, state: UserState, item: Any) -> RatingExplanation:
-        data = self.data_
-        position = int(data.ratings.item_index.get([item])[0])
-        baseline, contributions = self.predictor_.explain(state, position)
-        shown = {one.item for contribution in contributions for one in contribution.evidence}
-        shown |= {item} if position >= 0 else set()
-        positions = zip(shown, data.ratings.item_index.get(shown).tolist(), strict=True)
-        labels = {one: data.items.label(position) for one, position in positions if position >= 0}
-        prediction, value_name = self.predict_one(state, item), self.predictor_.similarity.measure.value_name
+    def explain_rating(self, user: Any, item: Any) -> RatingExplanation:
+        """Return how a predicted rating comes about: the baseline, and the contribution of each neighbor.
+
+        Unknown ids get a fallback, as in :meth:`predict`.
+        """
+        predictor, ratings, catalog = self.predictor_, self.data_.ratings, self.data_.items
+        state, (position,) = self._state(user), ratings.item_index.get([item]).tolist()
+        baseline, contributions = predictor.explain(state, position)
+        shown = {one.item for part in contributions for one in part.evidence} | {position} - {-1}
+        ids = dict(zip(shown, ratings.items[list(shown)].tolist(), strict=True))
+        contributions = tuple(
+            part._replace(
+                user=ratings.users[[part.user]].tolist()[0],
+                evidence=tuple(one._replace(item=ids[one.item]) for one in part.evidence),
+            )
+            for part in contributions
+        )
+        labels = {ids[one]: catalog.label(one) for one in shown}
+        prediction, value_name = self.predict_one(state, item), self.similarity_.measure.value_name
         return RatingExplanation(prediction, baseline, contributions, labels, value_name)
 
     def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
@@ -481,8 +463,12 @@ class BaseRecommender(Estimator, ABC):
 
         The name, which appears in results, must not be the id of a user.
         """
-        predictor, one = self._fitted(), guest_ratings(self.data_.ratings, ratings, name)
-        return replace(predictor.guest_state(one), ranking=self.ranker_.guest(one))
+        self._require_fit()
+        one = guest_ratings(self.data_.ratings, ratings, name)
+        compared = self.similarity_.to_landmarks(one) if len(self.similarity_.landmarks) else None
+        state = UserState(one.users.tolist()[0], -1, *one.row(0), self._fit_id, one, compared)
+        rating = None if self._predictor is None else self._predictor.guest(state)
+        return self._placed(replace(state, rating=rating))
 
     def update(self, user: Any, ratings: Mapping[Any, float]) -> Self:
         """Add or change ratings of a user, known or new, from ``{item: rating}``. Nothing is refitted.
@@ -504,7 +490,7 @@ class BaseRecommender(Estimator, ABC):
         >>> model.data_.ratings["ada-b"]["alien-1979"], model.data_.n_users
         (5.0, 31)
         """
-        self._fitted()
+        self._require_fit()
         known = self.data_.ratings
         one = user_ratings(known, ratings, user)
         ids = as_ids([user], "user")
@@ -514,7 +500,7 @@ class BaseRecommender(Estimator, ABC):
 
     def add_users(self, ratings: Ratings) -> Self:
         """Add users, by their ratings of items of the model: :meth:`update` for many new users at once."""
-        self._fitted()
+        self._require_fit()
         known = self.data_.ratings
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings, got {type(ratings).__name__}; see Ratings.from_arrays")
@@ -538,9 +524,15 @@ class BaseRecommender(Estimator, ABC):
         changed = self.data_.ratings.user_index.get(ratings.users)
         changed = changed[changed >= 0]
         data = self.data_.with_ratings(self.data_.ratings.updated(ratings))
-        predictor = self.predictor_.with_data(data, changed)
-        ranker = self.ranker_.with_data(data, changed)
-        vars(self).update(data_=data, predictor_=predictor, ranker_=ranker)  # in one step
+        similarity = self.similarity_.updated(data)
+        users = np.concatenate([changed, np.arange(self.data_.n_users, data.n_users)])
+        compared = None
+        if len(similarity.landmarks):  # once for both heads
+            compared = [similarity.to_landmarks(data.ratings.take(users=[user])) for user in users.tolist()]
+        newcomers = Newcomers(users, compared)
+        predictor = self._predictor and self._predictor.with_data(similarity, newcomers)
+        ranker = self._ranker and self._ranker.with_data(similarity, newcomers)
+        vars(self).update(_state_of(similarity, predictor, ranker))  # in one step
         return self
 
     def add_items(self, geometry: ItemGeometry, items: Any = None) -> Self:
@@ -557,17 +549,18 @@ class BaseRecommender(Estimator, ABC):
         items
             Their titles: ``{item: title}``, or a frame with columns item, title, year and genres.
         """
-        self._fitted()
-        data = self.data_.with_new_items(geometry, items)
-        predictor, ranker = self.predictor_.with_items(data), self.ranker_.with_items(data)
-        vars(self).update(data_=data, predictor_=predictor, ranker_=ranker)
+        self._require_fit()
+        similarity = self.similarity_.with_items(self.data_.with_new_items(geometry, items))
+        predictor = self._predictor and self._predictor.with_items(similarity)
+        ranker = self._ranker and self._ranker.with_items(similarity)
+        vars(self).update(_state_of(similarity, predictor, ranker))
         return self
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Save the fitted model and its data in a folder; an older model there is replaced in one step."""
         from prefmover.model import storage
 
-        self._fitted()
+        self._require_fit()
         storage.save(self, folder)
 
     @classmethod
@@ -593,14 +586,42 @@ class BaseRecommender(Estimator, ABC):
             raise InputError(f"{folder} holds a {name}, not a {cls.__name__}; use {name}.load")
         return model
 
+    def _known(self, position: int, name: Any = None) -> UserState:
+        """Return the state of a user of the data, or of an unknown user."""
+        nothing = np.empty(0, np.int64), np.empty(0)
+        rated, given = self.data_.ratings.row(position) if position >= 0 else nothing
+        return UserState(name, position, rated, given, self._fit_id)
+
+    def _placed(self, state: UserState) -> UserState:
+        """Return a state with what the ranker needs to know about the user, computed once."""
+        if self._ranker is None or state.ranking is not None or not len(state.rated):
+            return state
+        return replace(state, ranking=self._ranker.place(state))
+
     def _state(self, user: Any, *, known: bool = False) -> UserState:
         """Return the state of a user; with ``known``, an unknown id is an error."""
-        predictor, ratings = self._fitted(), self.data_.ratings
+        self._require_fit()
+        ratings = self.data_.ratings
         if not isinstance(user, UserState):
             position = ratings.user_position(user) if known else int(ratings.user_index.get([user])[0])
-            return predictor.state(position, user.item() if isinstance(user, np.generic) else user)
-        if user.fit_id != predictor.fit_id:
+            return self._known(position, user.item() if isinstance(user, np.generic) else user)
+        if user.fit_id != self._fit_id:
             raise InputError(
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
         return user
+
+
+def _state_of(
+    similarity: UserSimilarity, predictor: Predictor | None, ranker: Ranker | None
+) -> dict[str, Any]:
+    """Return the attributes of a fitted model that change together."""
+    explainer = None if ranker is None else Explainer(ranker)
+    return {
+        "data_": similarity.data,
+        "similarity_": similarity,
+        "_explainer": explainer,
+        "_predictor": predictor,
+        "_ranker": ranker,
+        "_fit_id": uuid4().hex,
+    }

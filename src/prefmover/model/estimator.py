@@ -47,7 +47,7 @@ class Estimator:
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the model is fitted, for scikit-learn's ``check_is_fitted``."""
-        return "predictor_" in vars(self)
+        return "data_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn asks about estimators: this one is fitted to a Dataset, not to X and y."""

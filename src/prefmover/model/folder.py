@@ -47,7 +47,7 @@ from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
 
 if TYPE_CHECKING:
-    from prefmover.model.base_recommender import Arrays
+    from prefmover.model.arrays import Arrays
 
 __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "header_sha256", "read", "write"]
 

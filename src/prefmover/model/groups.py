@@ -25,10 +25,10 @@ import numpy as np
 from prefmover._format import counted
 from prefmover._typing import Floats
 from prefmover.errors import InputError
-from prefmover.explain.reasons import explain_items
 from prefmover.explain.text import member_reason
-from prefmover.model.lists import By, item_scores
-from prefmover.predict.predictor import UserState, clip
+from prefmover.model.batch import By, item_scores
+from prefmover.predict.predictions import clip
+from prefmover.predict.predictor import UserState
 from prefmover.rank.selection import Selection
 
 if TYPE_CHECKING:
@@ -177,22 +177,22 @@ def recommend_together(
     if combine not in get_args(Combine):
         raise InputError(f'combine is {combine!r}; choose "mean" or "least"', argument="combine")
     data = model.data_
-    scores = np.stack([np.asarray(row, np.float64) for row in item_scores(model, states, by)])
+    scores = np.stack([np.asarray(row, np.float64) for row, _ in item_scores(model, states, by)])
     if by == "ranking":
         scores = _standardized(scores)
     total = scores.mean(axis=0) if combine == "mean" else scores.min(axis=0)
-    rated = np.unique(np.concatenate([state.items for state in states]))
+    rated = np.unique(np.concatenate([state.rated for state in states]))
     chosen = selection.best(total, rated)
     predicted: list[list[float | None]] = [[None] * len(chosen) for _ in states]
-    if not data.ratings.implicit:
+    if model.predicts:
         scale = data.ratings.scale
         predicted = [
             clip(model.predictor_.scores(state, chosen).values, scale)[0].tolist() for state in states
         ]
     why = [[""] * len(chosen) for _ in states]
-    if reasons and len(chosen):
+    if reasons and len(chosen) and "ranking" in model.heads_:
         why = [
-            [member_reason(state.name, one) for one in explain_items(model.ranker_, state, chosen, ratings)]
+            [member_reason(state.name, one) for one in model.explainer_.explain(state, chosen, ratings)]
             for state, ratings in zip(states, predicted, strict=True)
         ]
     counts = data.ratings_per_item

@@ -14,19 +14,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from prefmover.dataset import geometry_if
 from prefmover.errors import InputError, check_whole_number
+from prefmover.execution.threads import Stages
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base_recommender import BaseRecommender
+from prefmover.model.base_recommender import BaseRecommender, Fitted, Head
 from prefmover.predict.centering import Centering, CenteringName, check_centering
-from prefmover.predict.implicit import ImplicitPredictor
 from prefmover.predict.knn import KNNPredictor, Neighborhood
-from prefmover.predict.predictor import Predictor
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.tuning import Settings
-from prefmover.rank.ranker import VoteRanker
-from prefmover.rank.similar_items import SimilarItems
-from prefmover.rank.two_sided import likes_of
+from prefmover.rank.votes import VoteRanker
 
 __all__ = ["KNNRecommender"]
 
@@ -56,8 +51,8 @@ class KNNRecommender(BaseRecommender):
         λ: pulls a prediction from few or light neighbors toward the baseline. (A neighbor by PMD weighs a
         few hundredths.)
     convention, n_threads
-        As in :class:`~prefmover.model.Recommender`; so are the attributes ``data_``, ``predictor_``,
-        ``settings_`` and ``tuning_``.
+        As in :class:`~prefmover.model.Recommender`; so are the attributes ``data_``, ``heads_`` and
+        ``settings_``.
 
     See Also
     --------
@@ -81,27 +76,25 @@ class KNNRecommender(BaseRecommender):
         """Return the setting of the paper: residuals from users' means, the 40 nearest raters, λ = 0."""
         return cls(measure, k, **{"centering": "mean", **parameters})
 
-    def _settings(self, row: Measure) -> dict[str, Any]:
-        weight = row.weight if self.weight is None else self.weight
-        return {"weight": weight, "k": self.k, "shrinkage": self.shrinkage}
-
-    def _check(self, settings: Settings) -> None:
+    def _check(self) -> None:
         check_centering(self.centering)
         if self.neighborhood not in ("raters", "global"):
             raise InputError(f'neighborhood is {self.neighborhood!r}; choose "raters" or "global"')
-        check_whole_number("k", settings["k"])
-        shrinkage = settings["shrinkage"]
-        if not isinstance(shrinkage, Real) or not 0 <= float(shrinkage) < np.inf:
-            raise InputError(f"shrinkage is {shrinkage!r}; give a number from 0")
+        check_whole_number("k", self.k)
+        if not isinstance(self.shrinkage, Real) or not 0 <= float(self.shrinkage) < np.inf:
+            raise InputError(f"shrinkage is {self.shrinkage!r}; give a number from 0")
+        if self.weight is not None:
+            weight(self.weight)
 
-    def _build(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> Predictor:
-        rule, shrinkage = weight(settings["weight"]), float(settings["shrinkage"])
-        if similarity.data.ratings.implicit:
-            return ImplicitPredictor(similarity, rule)
-        centering = Centering.fit(similarity.data.ratings, self.centering)
-        return KNNPredictor(similarity, rule, centering, settings["k"], self.neighborhood, shrinkage)
-
-    def _build_ranker(self, similarity: UserSimilarity, settings: Settings, prepared: None) -> VoteRanker:
-        data, row = similarity.data, similarity.measure
-        similar = SimilarItems.of_likes(likes_of(data.ratings), geometry_if(data, row.needs_geometry))
-        return VoteRanker(similarity, weight(settings["weight"]), settings["k"], similar)
+    def _fit(self, similarity: UserSimilarity, heads: tuple[Head, ...], stages: Stages) -> Fitted:
+        rule = weight(similarity.measure.weight if self.weight is None else self.weight)
+        predictor, ranker, ratings = None, None, similarity.data.ratings
+        if similarity.measure.needs_geometry:  # one that is made from the ratings is made once
+            similarity = similarity.with_data(similarity.data.with_geometry(similarity.data.geometry))
+        if "rating" in heads:
+            centering, shrinkage = Centering.fit(ratings, self.centering), float(self.shrinkage)
+            predictor = KNNPredictor(similarity, rule, centering, self.k, self.neighborhood, shrinkage)
+        if "ranking" in heads:
+            ranker = VoteRanker.fit(similarity, rule, self.k)
+        settings = {"weight": rule, "k": self.k, "shrinkage": self.shrinkage}
+        return Fitted(similarity, predictor, ranker, settings, [])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import asdict
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +13,16 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import ABOUT, Dataset, geometry_if
 from prefmover.errors import InputError
+from prefmover.execution.threads import Stages
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.vectors import BlockWeight
 from prefmover.measures import Weight, find_measure, weight
+from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
+from prefmover.model.base_recommender import BaseRecommender, Fitted
 from prefmover.model.folder import StoredModel, read, write
-from prefmover.predict.gaussian_process import Covariance
-from prefmover.predict.low_rank import quick_checks
+from prefmover.predict.gaussian_process import RatingSettings
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.two_sided import RankingSettings
-
-if TYPE_CHECKING:
-    from prefmover.model.base_recommender import BaseRecommender
 
 __all__ = ["load", "save"]
 
@@ -52,9 +50,9 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         facts["geometry"] = {name: getattr(geometry, name) for name in GEOMETRY}
         stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
         arrays |= {name: array for name, array in stored.items() if array is not None}
-    more_facts, more_arrays = model._stored()
-    about = {"kind": model.kind, "parameters": parameters, "facts": facts | more_facts}
-    write(folder, about, arrays | more_arrays, ratings.users, data.items)
+    facts |= fitted_facts(model)
+    about = {"kind": model.kind, "parameters": parameters, "facts": facts}
+    write(folder, about, arrays | fitted_arrays(model), ratings.users, data.items)
 
 
 def load(
@@ -66,8 +64,7 @@ def load(
     """
     stored = read(folder, verify=verify)
     try:
-        with nullcontext() if verify or not stored.is_large else quick_checks():
-            return _restored(stored, n_threads)
+        return _restored(stored, n_threads, quick=not verify and stored.is_large)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     except KeyError as error:
@@ -76,7 +73,7 @@ def load(
         raise InputError(f"{folder} is incomplete or damaged ({error!r}); save the model again") from None
 
 
-def _restored(stored: StoredModel, n_threads: int | None) -> BaseRecommender:
+def _restored(stored: StoredModel, n_threads: int | None, *, quick: bool) -> BaseRecommender:
     from prefmover.model.knn_recommender import KNNRecommender
     from prefmover.model.recommender import Recommender
 
@@ -84,19 +81,19 @@ def _restored(stored: StoredModel, n_threads: int | None) -> BaseRecommender:
     cls = Recommender if header.kind == Recommender.kind else KNNRecommender
     model: BaseRecommender = cls(**_from_json({**header.parameters, "n_threads": n_threads}))
     try:
-        row, _ = model._checked()
+        row = model._checked()
     except InputError as error:
         raise InputError(f"{error}. Register a measure of your own before loading") from None
     data = _restored_data(stored)
     if row.needs_geometry:
         data.require_geometry(f"measure {row.name!r}")
     similarity = UserSimilarity(data, row, model.convention, n_threads)
-    settings = _from_json(facts["settings"])
-    model._check(settings)
-    predictor, ranker = model._restored(similarity, settings, facts, stored.arrays)
-    fitted = {"data_": data, "predictor_": predictor, "ranker_": ranker}
-    fitted |= {"settings_": settings, "tuning_": facts["tuning"]}
-    vars(model).update(fitted, params_=model.get_params())
+    heads, settings = model._heads(facts["heads"], data), _from_json(facts["settings"])
+    if isinstance(model, Recommender):
+        parts = restored(similarity, settings, facts, stored.arrays, quick=quick)
+        model._take(Fitted(*parts, settings, facts["tuning"]), heads)
+    else:
+        model._take(model._fit(similarity, heads, Stages(None, {})), heads)
     return model
 
 
@@ -117,7 +114,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, Covariance | RankingSettings):
+    if isinstance(value, RatingSettings | RankingSettings):
         return {name: _to_json(number) for name, number in asdict(value).items()}
     if isinstance(value, np.generic):
         return value.item()
@@ -133,9 +130,9 @@ def _to_json(value: Any) -> Any:
 
 
 def _from_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters or settings with covariance and ranking as objects again."""
+    """Return parameters or settings with ranking and rating as objects again."""
     out = dict(values)
-    for name, cls in (("covariance", Covariance), ("ranking", RankingSettings)):
-        if out.get(name) is not None:
+    for name, cls in (("rating", RatingSettings), ("ranking", RankingSettings)):
+        if isinstance(out.get(name), Mapping):
             out[name] = cls(**out[name])
     return out

@@ -14,16 +14,9 @@
 """
 
 from prefmover.predict.centering import CENTERINGS, Centering
-from prefmover.predict.gaussian_process import Covariance
-from prefmover.predict.predictor import (
-    HOW,
-    Baseline,
-    Contribution,
-    Evidence,
-    Prediction,
-    Predictions,
-    UserState,
-)
+from prefmover.predict.gaussian_process import RatingSettings
+from prefmover.predict.predictions import HOW, Baseline, Contribution, Evidence, Prediction, Predictions
+from prefmover.predict.predictor import UserState
 
 __all__ = [
     "CENTERINGS",
@@ -31,9 +24,9 @@ __all__ = [
     "Baseline",
     "Centering",
     "Contribution",
-    "Covariance",
     "Evidence",
     "Prediction",
     "Predictions",
+    "RatingSettings",
     "UserState",
 ]

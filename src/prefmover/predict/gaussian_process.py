@@ -32,20 +32,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints
+from prefmover._typing import Bools, Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.item_kernel import LANDMARKS, MAX_EXACT, ItemKernel
-from prefmover.predict.low_rank import Singles, UserKernel, check_array
+from prefmover.measures.weights import Weight, weight
+from prefmover.predict.low_rank import (
+    ITEM_LANDMARKS,
+    MAX_EXACT,
+    LowRankKernel,
+    item_kernel,
+    with_more_items,
+)
 from prefmover.predict.sparse_sums import Entries
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Covariance", "Effort", "Regression", "UserCoefficients", "require_room", "solve"]
+kernels = LazyModule("prefmover.predict._sparse_sums")
+
+__all__ = ["RatingSettings", "Regression", "UserCoefficients", "WorkLimits", "require_room", "solve"]
 
 ITEM_BYTES = 32
 """Memory for each item and direction of items while fitting: features, sums and temporary arrays. (Measured
@@ -64,7 +73,7 @@ MANY = 500_000
 same bits as compiled code.)"""
 
 LARGE = 4_000_000
-"""Ratings beyond which a fit saves work: see :class:`Effort`."""
+"""Ratings beyond which a fit saves work: see :class:`WorkLimits`."""
 
 LARGE_RANK, LARGE_TOLERANCE = 160, 2e-2
 
@@ -74,8 +83,8 @@ SWEEPS = 2  # of the preconditioner, over users and items
 
 
 @dataclass(frozen=True, slots=True)
-class Covariance:
-    """How much ratings have in common: the table and the formula at the top of this module.
+class RatingSettings:
+    """How ratings are predicted: the table and the formula at the top of this module.
 
     The defaults were chosen on held-out ratings of 900 users of MovieLens-1M, half of them at the sparsest
     training share of the figures and half at a medium one. That shrinkage is needed was seen on
@@ -83,6 +92,10 @@ class Covariance:
 
     Attributes
     ----------
+    weight
+        The rule that turns values of the measure into covariances K of users. None is
+        ``"exponential(2.5)"`` for PMD, ``"exponential(0.5)"`` for PMD-agreement, and the measure's own rule
+        for others.
     level, item, similar_items
         Variances in units of the noise, shared by all users: for all items, the same item, similar items.
     user, taste
@@ -96,6 +109,7 @@ class Covariance:
         of u. The fewer ratings a user has, the less is known about which users are similar.
     """
 
+    weight: str | Weight | None = None
     level: float = 0.1
     user: float = 0.2
     item: float = 0.25
@@ -107,7 +121,9 @@ class Covariance:
     shrinkage: float = 20.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        if self.weight is not None:
+            weight(self.weight)
+        for field in fields(self)[1:]:
             value = getattr(self, field.name)
             if not 0 <= value < np.inf:
                 raise InputError(f"{field.name} is {value!r}; give a number from 0")
@@ -115,7 +131,7 @@ class Covariance:
             raise InputError(f"user is {self.user!r} and item is {self.item!r}; both must be above 0")
 
 
-class Effort(NamedTuple):
+class WorkLimits(NamedTuple):
     """How much work a fit of many ratings takes.
 
     Every rating is used, however many there are. Beyond :data:`LARGE` ratings, users and items are compared
@@ -135,8 +151,8 @@ class Effort(NamedTuple):
     tolerance: float
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Effort:
-        """Return the effort for a number of ratings."""
+    def for_ratings(cls, ratings: Ratings) -> WorkLimits:
+        """Return the limits for a number of ratings."""
         return cls(LARGE_RANK, LARGE_TOLERANCE) if ratings.n_ratings > LARGE else cls(None, TOLERANCE)
 
 
@@ -175,7 +191,7 @@ class Regression:
         The covariance k_I of items.
     kernel
         The covariance of users.
-    covariance
+    settings
         The variances.
     mean
         The intercept: μ and the part that all ratings share.
@@ -188,27 +204,15 @@ class Regression:
     """
 
     ratings: Ratings
-    items: ItemKernel
-    kernel: UserKernel
-    covariance: Covariance
+    items: LowRankKernel
+    kernel: LowRankKernel
+    settings: RatingSettings
     mean: float
     alpha: Floats
     user: Floats
     item: Floats
     similar_items: Floats
     item_factors: Singles
-
-    def check(self) -> None:
-        """Raise an error unless the arrays fit the ratings and each other; for models from files."""
-        n, m = self.ratings.n_users, self.ratings.n_items
-        self.kernel.check(n)
-        self.items.check(m)
-        sizes = {"alpha": self.ratings.n_ratings, "user": n, "item": m, "similar_items": m}
-        for name, size in sizes.items():
-            check_array(name, getattr(self, name), np.float64, (size,))
-        check_array("item_factors", self.item_factors, np.float32, (m, self.kernel.rank))
-        if not isinstance(self.mean, float) or not np.isfinite(self.mean):
-            raise InputError(f"mean is damaged: {self.mean!r} is not a finite number")
 
     def baseline(self, offsets: Floats, items: Ints) -> Floats:
         """Return the ratings to expect before neighbors contribute; -1 is an unknown item."""
@@ -222,7 +226,7 @@ class Regression:
             return UserCoefficients(*nothing, 0.0, 0.0)
         items, _ = self.ratings.row(user)
         first, last = self.ratings.matrix.indptr[user : user + 2]
-        rest, offset = float(self.kernel.rest[user]), float(self.user[user])
+        rest, offset = float(self.kernel.unexplained[user]), float(self.user[user])
         return UserCoefficients(items, self.alpha[first:last], self.kernel.features[user], rest, offset)
 
     def new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
@@ -230,7 +234,7 @@ class Regression:
 
         The mean and the offsets of items stay as they are.
         """
-        s = self.covariance
+        s = self.settings
         expected = self.baseline(np.zeros(len(items)), items) + self.item_factors[items] @ features
         similarity = self.items.block(items, items)
         k = s.user + (s.taste + s.shared_taste) * similarity + (s.neighbors + 1) * np.eye(len(items))
@@ -266,20 +270,20 @@ class Regression:
             now._add_neighbor(one.items, one.alpha, place)
             user[u] = one.offset
             alpha[ratings.matrix.indptr[u] : ratings.matrix.indptr[u + 1]] = one.alpha
-        kernel = self.kernel.replaced(users, features, rest, n)
+        kernel = self.kernel.with_rows(users, features, rest, n)
         return replace(now, ratings=ratings, kernel=kernel, alpha=alpha, user=user)
 
     def _add_neighbor(self, items: Ints, alpha: Floats, features: Singles) -> None:
         """Add the contributions of a user to the item factors, in place."""
-        s, everything = self.covariance, np.arange(len(self.item_factors))
+        s, everything = self.settings, np.arange(len(self.item_factors))
         spread = s.shared_taste * self.items.sums(items, alpha, everything)
         self.item_factors[:] += np.outer(spread, features).astype(np.float32)
         self.item_factors[items] += np.outer(s.neighbors * alpha, features).astype(np.float32)
 
     def with_items(self, ratings: Ratings, geometry: ItemGeometry | None) -> Regression:
         """Return the regression with more items, which nobody has rated: those at the end of ``ratings``."""
-        s, n = self.covariance, len(self.item)
-        items = self.items.with_items(geometry, s.item_rate, ratings.n_items)
+        s, n = self.settings, len(self.item)
+        items = with_more_items(self.items, geometry, s.item_rate, ratings.n_items)
         before, more = items.features[:n], items.features[n:]
         by_user = np.asarray(_like(self.ratings.matrix, self.alpha).T @ self.kernel.features)
         similar = s.similar_items * (more @ (before.T @ (self.item / s.item)))
@@ -300,15 +304,15 @@ class Regression:
 
     def taste(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return the contribution of a user's own ratings to items, without the part in the features."""
-        s, own = self.covariance, np.zeros(self.ratings.n_items)
+        s, own = self.settings, np.zeros(self.ratings.n_items)
         own[user.items] = user.alpha
         taste = (s.taste + user.rest * s.shared_taste) * self.items.sums(user.items, user.alpha, items)
         return taste + user.rest * s.neighbors * own[items]
 
     def item_weights(self, items: Ints) -> Floats:
         """Return how much ratings of all items count for some: s_n δ + s_s k_I, (n_items, items)."""
-        weights = self.covariance.shared_taste * self.items.columns(items)
-        weights[items, np.arange(len(items))] += self.covariance.neighbors
+        weights = self.settings.shared_taste * self.items.columns(items)
+        weights[items, np.arange(len(items))] += self.settings.neighbors
         return weights
 
     def residuals(self, item_weights: Floats) -> Floats:
@@ -318,7 +322,7 @@ class Regression:
     @property
     def reaches_all_items(self) -> bool:
         """Whether a user with a residual for one item has one for every item, through similar items."""
-        return self.items.rank > 0 and self.covariance.shared_taste > 0
+        return self.items.rank > 0 and self.settings.shared_taste > 0
 
     @cached_property
     def has_any_residual(self) -> Bools:
@@ -329,7 +333,7 @@ class Regression:
     @cached_property
     def _rated_residuals(self) -> csr_array:
         """(n_users, n_items) 1 where a user has a residual for an item by rating it, for counting."""
-        weight = self.covariance.neighbors + self.covariance.shared_taste
+        weight = self.settings.neighbors + self.settings.shared_taste
         return _like(self.ratings.matrix, ((self.alpha != 0) & (weight > 0)).astype(np.int64))
 
     def has_residual(self, items: Ints) -> Bools:
@@ -348,31 +352,31 @@ class Regression:
 def solve(
     ratings: Ratings,
     geometry: ItemGeometry | None,
-    kernel: UserKernel,
-    covariance: Covariance,
+    kernel: LowRankKernel,
+    settings: RatingSettings,
     start: Floats | None = None,
     n_threads: int | None = None,
 ) -> Regression:
     """Return the regression of some ratings, which begins with the coefficients ``start``."""
     require_room(ratings, len(kernel.landmarks))
     n_ratings = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
-    effort = Effort.of(ratings)
-    items = ItemKernel.from_geometry(geometry, covariance.item_rate, n_ratings, effort.max_rank)
-    system = _System(ratings, items, kernel, covariance, n_threads)
+    limits = WorkLimits.for_ratings(ratings)
+    items = item_kernel(geometry, settings.item_rate, n_ratings, limits.max_rank)
+    system = _System(ratings, items, kernel, settings, n_threads)
     mean = float(ratings.matrix.data.mean())
-    alpha = _conjugate_residuals(system, ratings.matrix.data - mean, start, effort.tolerance)
+    alpha = _conjugate_residuals(system, ratings.matrix.data - mean, start, limits.tolerance)
     per_user, per_item = system.by_user.sum_entries(alpha), system.sums_by_item(alpha)
-    intercept = mean + covariance.level * float(alpha.sum())
-    user, item = covariance.user * per_user, covariance.item * per_item
-    similar_items = covariance.similar_items * system.over_items(per_item)
+    intercept = mean + settings.level * float(alpha.sum())
+    user, item = settings.user * per_user, settings.item * per_item
+    similar_items = settings.similar_items * system.over_items(per_item)
     solved = intercept, alpha, user, item, similar_items, system.item_factors(alpha)
-    return Regression(ratings, items, kernel, covariance, *solved)
+    return Regression(ratings, items, kernel, settings, *solved)
 
 
 def require_room(ratings: Ratings, n_landmarks: int) -> None:
     """Raise an error if a regression of this size is too large; called before users are compared."""
-    n_users, n_items, most = ratings.n_users, ratings.n_items, Effort.of(ratings).max_rank
-    directions = min(n_items if n_items <= MAX_EXACT else LANDMARKS, most or n_items)
+    n_users, n_items, most = ratings.n_users, ratings.n_items, WorkLimits.for_ratings(ratings).max_rank
+    directions = min(n_items if n_items <= MAX_EXACT else ITEM_LANDMARKS, most or n_items)
     per_user = n_landmarks * (USER_BYTES if most is None else LARGE_USER_BYTES)
     require(
         n_users * per_user + n_items * directions * ITEM_BYTES,
@@ -392,17 +396,17 @@ class _System:
     def __init__(
         self,
         ratings: Ratings,
-        items: ItemKernel,
-        kernel: UserKernel,
-        covariance: Covariance,
+        items: LowRankKernel,
+        kernel: LowRankKernel,
+        settings: RatingSettings,
         n_threads: int | None,
     ) -> None:
-        self.kernel, self.items, self.covariance = kernel, items, covariance
+        self.kernel, self.items, self.settings = kernel, items, settings
         self.n_threads, m = n_threads, ratings.matrix
         positions = np.arange(m.nnz, dtype=np.int32 if m.nnz < 2**31 else np.int64)
         turned = _like(m, positions).tocsc()
-        self.by_user = Entries.of(m.indptr, m.indices, m.shape[1], n_threads)
-        self.by_item = Entries.of(turned.indptr, turned.indices, m.shape[0], n_threads)
+        self.by_user = Entries.from_arrays(m.indptr, m.indices, m.shape[1], n_threads)
+        self.by_item = Entries.from_arrays(turned.indptr, turned.indices, m.shape[0], n_threads)
         self.order = turned.data  # the ratings in the order of items
         self.item_strips = self.by_item.strips(4 * kernel.rank)
         self.user_strips = self.by_user.strips(4 * items.rank)
@@ -432,7 +436,7 @@ class _System:
         """Return values (n_items,) times k_I: spread over similar items."""
         features = self.items.features
         through = (features @ (features.T @ values.astype(np.float32))).astype(np.float64)
-        return through + self.items.rest * values
+        return through + self.items.unexplained * values
 
     def item_sums(self, values: Singles) -> Singles:
         """Return (ΦᵀV)ᵀ, (n_items, rank): the coefficients of each item's raters, times their features.
@@ -449,10 +453,10 @@ class _System:
 
     def item_factors(self, alpha: Floats) -> Singles:
         """Return (Φᵀ V (s_n + s_s k_I))ᵀ, (n_items, rank)."""
-        s, singles = self.covariance, alpha.astype(np.float32)
+        s, singles = self.settings, alpha.astype(np.float32)
         sums = self.item_sums(self._in_order_of_items(singles))
         through = self._through(sums, self.user_sums(singles))
-        sums *= (s.neighbors + s.shared_taste * self.items.rest).astype(np.float32)[:, None]
+        sums *= (s.neighbors + s.shared_taste * self.items.unexplained).astype(np.float32)[:, None]
         for first in range(0, len(sums), BLOCK_ITEMS):
             block = slice(first, first + BLOCK_ITEMS)
             sums[block] += self.items.features[block] @ through.T
@@ -462,15 +466,13 @@ class _System:
         """Return s_s ΦᵀVΨ, (rank, item rank), by users or by items, whichever are fewer."""
         by_users = len(user_sums) < len(item_sums)
         product = self.kernel.features.T @ user_sums if by_users else item_sums.T @ self.items.features
-        return np.asarray(np.float32(self.covariance.shared_taste) * product)
+        return np.asarray(np.float32(self.settings.shared_taste) * product)
 
     def multiply(self, alpha: Floats) -> Floats:
         """Return (k + 1) α."""
-        from prefmover.predict import _sparse_sums as kernels
-
         # By the number of ratings alone, so that results do not depend on what a process has compiled.
         products = kernels.products if len(alpha) < MANY else kernels.many_products
-        s, rest, items = self.covariance, self.kernel.rest, self.items
+        s, rest, items = self.settings, self.kernel.unexplained, self.items
         in_order = self._in_order_of_items(alpha)
         per_user, per_item = self.by_user.sum_entries(alpha), self.by_item.sum_entries(in_order)
         by_item = s.item * per_item + s.similar_items * self.over_items(per_item)
@@ -483,10 +485,20 @@ class _System:
         through *= own.astype(np.float32)[:, None]
         through += self.kernel.features @ common
         self.left[:, : items.rank] = through
-        sums *= (s.neighbors + s.shared_taste * items.rest).astype(np.float32)[:, None]
+        sums *= (s.neighbors + s.shared_taste * items.unexplained).astype(np.float32)[:, None]
         self.right[:, items.rank :] = sums
         out = np.empty_like(alpha)
-        given = self.by_user.indices, alpha, own, same, base, items.rest, by_item, self.left, self.right
+        given = (
+            self.by_user.indices,
+            alpha,
+            own,
+            same,
+            base,
+            items.unexplained,
+            by_item,
+            self.left,
+            self.right,
+        )
         for strip in self.product_strips:
             self.by_user.call(products, 10 * len(alpha), strip, *given, out)
         return out
@@ -501,11 +513,11 @@ class _System:
         """
         from scipy.linalg import cho_factor
 
-        s, common = self.covariance, max(self.kernel.mean(), 0.0)
+        s, common = self.settings, max(self.kernel.mean(), 0.0)
         self.noise = 1.0 + (1.0 - common) * (s.neighbors + s.shared_taste) + s.taste
         self.user_share = 1.0 / (np.diff(self.by_user.indptr) + self.noise / s.user)
         shared, n = s.similar_items + common * s.shared_taste, n_ratings / self.noise
-        own = s.item + common * s.neighbors + shared * self.items.rest
+        own = s.item + common * s.neighbors + shared * self.items.unexplained
         rank, share = self.items.rank, 1.0 / (1.0 + own * n)
         W = np.empty((len(n), rank + 1))
         np.multiply(self.items.features, shared**0.5, out=W[:, :rank])
@@ -523,8 +535,6 @@ class _System:
         """Return about the solution of the simpler model: offsets of users and items, in turn."""
         from scipy.linalg import cho_solve
 
-        from prefmover.predict._sparse_sums import subtract
-
         by_user, by_item = self.by_user.sum_entries(values), self.sums_by_item(values)
         users, items = self.user_share * by_user, np.empty(0)
         for _ in range(SWEEPS):
@@ -534,7 +544,7 @@ class _System:
             users = self.user_share * (by_user - self.by_user.sum_numbers(items))
         entries, out = self.by_user, np.empty_like(values)
         given = entries.indices, values, users, items, 1.0 / self.noise
-        entries.call(subtract, len(values), entries.whole, *given, out)
+        entries.call(kernels.subtract, len(values), entries.whole, *given, out)
         return out
 
 
@@ -574,7 +584,7 @@ def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, 
         run(turn, chunks, n_threads=system.n_threads)
     raise NotOptimalError(
         f"the regression did not converge: residual {np.linalg.norm(left) / np.linalg.norm(target):.1e} "
-        f"after {ITERATIONS} steps; lower the variances in `covariance`"
+        f"after {ITERATIONS} steps; lower the variances of RatingSettings"
     )
 
 

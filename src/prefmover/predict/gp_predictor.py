@@ -3,60 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
+from prefmover._typing import Bools, Floats, Ints, Progress, Singles
 from prefmover.execution.threads import slices
 from prefmover.measures.weights import Weight
-from prefmover.predict.gaussian_process import Covariance, Effort, Regression, UserCoefficients, solve
-from prefmover.predict.item_kernel import ItemKernel
-from prefmover.predict.low_rank import (
-    Singles,
-    UserKernel,
-    check_array,
-    choose_landmarks,
-    normalized_weights,
-    scaled_weights,
-    self_scale,
-    shrunk,
-)
-from prefmover.predict.predictor import Baseline, Contribution, Evidence, Predictor, Scores, UserState
+from prefmover.predict.gaussian_process import RatingSettings, Regression, UserCoefficients, WorkLimits, solve
+from prefmover.predict.low_rank import LandmarkValues, normalized_weights, shrunk, user_kernel
+from prefmover.predict.predictions import Baseline, Contribution, Evidence
+from prefmover.predict.predictor import Newcomers, Predictor, Scores, UserState
 from prefmover.predict.similarity import UserSimilarity
 
-__all__ = ["KernelPredictor", "LandmarkValues", "compare_with_landmarks"]
+__all__ = ["KernelPredictor"]
 
 N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
 MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
 BLOCK_USERS = 64  # users whose weights to all users are in memory at once
 SOLVE_AGAIN = 0.05  # share of the ratings that an update changes, from which on others are solved for again
-
-KERNEL_ARRAYS = ("landmarks", "whitening", "features", "rest")
-REGRESSION_ARRAYS = ("alpha", "user", "item", "similar_items", "item_factors")
-
-LandmarkValues: TypeAlias = tuple[Ints, Floats | Singles]
-"""Landmarks, and the measure between all users and them, (n_users, landmarks)."""
-
-
-def compare_with_landmarks(
-    similarity: UserSimilarity, limit: int, seed: int, progress: Progress | None = None
-) -> LandmarkValues:
-    """Choose up to twice ``limit`` landmarks and compare all users with them."""
-    ratings = similarity.data.ratings
-    landmarks, everyone = choose_landmarks(ratings, limit, seed), np.arange(ratings.n_users)
-    if similarity.calibration is not None:
-        return landmarks, similarity.estimates(everyone, landmarks, dtype=np.float32)
-    if similarity.measure.symmetric and len(landmarks) < len(everyone):
-        return landmarks, np.ascontiguousarray(similarity.estimates(landmarks, everyone, progress).T)
-    return landmarks, similarity.estimates(everyone, landmarks, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,25 +45,17 @@ class KernelPredictor(Predictor):
 
     @classmethod
     def fit(
-        cls, similarity: UserSimilarity, weight: Weight, covariance: Covariance, compared: LandmarkValues
+        cls, similarity: UserSimilarity, weight: Weight, settings: RatingSettings, compared: LandmarkValues
     ) -> Self:
         """Return the predictor, given the measure between all users and the landmarks."""
-        data, (landmarks, values) = similarity.data, compared
-        self_values = similarity.self_values(np.arange(data.n_users))
-        scale, own = self_scale(weight, self_values), self_scale(weight, self_values[landmarks])
-
-        def weights(users: Ints) -> Floats:
-            block = scaled_weights(values[users].astype(np.float64), weight, scale[users], own)
-            block[users[:, None] == landmarks[None, :]] = 1.0
-            return block
-
-        effort = Effort.of(data.ratings)
-        kernel = UserKernel.from_blocks(data.n_users, landmarks, weights, effort.max_rank)
+        data = similarity.data
+        limits = WorkLimits.for_ratings(data.ratings)
+        kernel = user_kernel(compared, weight, max_rank=limits.max_rank)
         n_ratings = np.diff(data.ratings.matrix.indptr)
-        features, rest = shrunk(kernel.features, kernel.rest, n_ratings, covariance.shrinkage)
-        kernel = replace(kernel, features=features, rest=rest)
-        regression = solve(data.ratings, data.geometry, kernel, covariance, n_threads=similarity.n_threads)
-        return cls(similarity, weight, self_values[landmarks], regression)
+        features, unexplained = shrunk(kernel.features, kernel.unexplained, n_ratings, settings.shrinkage)
+        kernel = replace(kernel, features=features, unexplained=unexplained)
+        regression = solve(data.ratings, data.geometry, kernel, settings, n_threads=similarity.n_threads)
+        return cls(similarity, weight, compared.self_values[compared.landmarks], regression)
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs of positions; -1 is an unknown user or item."""
@@ -120,7 +81,7 @@ class KernelPredictor(Predictor):
         r, user, known = self.regression, self._coefficients(state), np.flatnonzero(items >= 0)
         values, baselines = self._values(user, items)
         n_neighbors = np.zeros(len(items), np.int64)
-        has_weight = _has_weight(r.kernel.between(user.features), state.position)
+        has_weight = _has_weight(r.kernel.covariance_to_all(user.features), state.position)
         n_neighbors[known] = r.count_residuals(has_weight, items[known])
         return Scores(values, baselines, n_neighbors)
 
@@ -168,79 +129,56 @@ class KernelPredictor(Predictor):
         rest = fsum([score, *(-part.value for part in parts), -neighbors])
         return (*parts, Baseline("taste", rest, "the user's ratings of similar items")), contributions
 
-    def with_data(self, data: Dataset, changed: Ints) -> Self:
-        """Return the predictor with other ratings of users ``changed``, and with more users.
+    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+        """Return the predictor with other ratings of some users, and with more users.
 
         These users are compared with the landmarks and solved for, given all others, who stay as they are. If
         they are several and have a good part of all ratings, everybody is solved for again.
         """
-        users = np.concatenate([changed, np.arange(self.ratings.n_users, data.n_users)])
-        placed = [self._place(data.ratings.take(users=[u])) for u in users.tolist()]
+        data = similarity.data
+        users, compared = newcomers
+        assert compared is not None
+        counts = np.diff(data.ratings.matrix.indptr)[users]
+        placed = [self._place(int(n), *values) for n, values in zip(counts, compared, strict=True)]
         places = np.stack([one for one, _ in placed]), np.array([one for _, one in placed])
         r = self.regression.updated(data.ratings, users, *places)
-        n_new = np.diff(data.ratings.matrix.indptr)[users].sum()
-        if len(users) > 1 and n_new > SOLVE_AGAIN * data.ratings.n_ratings:
-            threads = self.similarity.n_threads
-            r = solve(data.ratings, data.geometry, r.kernel, r.covariance, r.alpha, threads)
-        return replace(self, similarity=self.similarity.updated(data), regression=r)
+        if len(users) > 1 and counts.sum() > SOLVE_AGAIN * data.ratings.n_ratings:
+            r = solve(data.ratings, data.geometry, r.kernel, r.settings, r.alpha, similarity.n_threads)
+        return replace(self, similarity=similarity, regression=r)
 
-    def with_items(self, data: Dataset) -> Self:
+    def with_items(self, similarity: UserSimilarity) -> Self:
         """Return the predictor with more items, which nobody has rated."""
-        regression = self.regression.with_items(data.ratings, data.geometry)
-        return replace(self, similarity=self.similarity.with_items(data), regression=regression)
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays that :meth:`from_arrays` takes."""
-        r = self.regression
-        arrays = {"landmark_self_values": self.landmark_self_values}
-        arrays |= {f"kernel.{name}": getattr(r.kernel, name) for name in KERNEL_ARRAYS}
-        arrays |= {f"items.{name}": getattr(r.items, name) for name in KERNEL_ARRAYS}
-        return arrays | {f"regression.{name}": getattr(r, name) for name in REGRESSION_ARRAYS}
-
-    @classmethod
-    def from_arrays(
-        cls,
-        similarity: UserSimilarity,
-        weight: Weight,
-        covariance: Covariance,
-        mean: Any,
-        arrays: Mapping[str, Any],
-    ) -> Self:
-        """Return a predictor from the intercept and the arrays of :meth:`to_arrays`, checked."""
         data = similarity.data
-        kernel = UserKernel(**{name: arrays[f"kernel.{name}"] for name in KERNEL_ARRAYS})
-        solved = {name: arrays[f"regression.{name}"] for name in REGRESSION_ARRAYS}
-        items = ItemKernel(**{name: arrays[f"items.{name}"] for name in KERNEL_ARRAYS})
-        regression = Regression(data.ratings, items, kernel, covariance, mean, **solved)
-        regression.check()
-        self_values = arrays["landmark_self_values"]  # NaN where the measure is undefined
-        check_array("landmark_self_values", self_values, np.float64, kernel.landmarks.shape, finite=False)
-        return cls(similarity, weight, self_values, regression)
+        regression = self.regression.with_items(data.ratings, data.geometry)
+        return replace(self, similarity=similarity, regression=regression)
 
     def _coefficients(self, state: UserState) -> UserCoefficients:
         if state.guest is None:
             return self.regression.coefficients(state.position)
-        coefficients: UserCoefficients = state.coefficients
+        coefficients: UserCoefficients = state.rating
         return coefficients
 
-    def _guest_coefficients(self, guest: Ratings) -> UserCoefficients:
-        """Compare a guest with the landmarks."""
-        return self.regression.new_coefficients(*guest.row(0), self._place(guest)[0])
+    def guest(self, state: UserState) -> UserCoefficients:
+        """Return the coefficients of a guest, given the measure to the landmarks."""
+        assert state.to_landmarks is not None
+        features, _ = self._place(len(state.rated), *state.to_landmarks)
+        return self.regression.new_coefficients(state.rated, state.given, features)
 
-    def _place(self, ratings: Ratings) -> tuple[Singles, float]:
+    def _place(self, n_ratings: int, values: Floats, self_value: float) -> tuple[Singles, float]:
         """Return the features of a user, and the part of the user that the landmarks do not explain."""
-        kernel = self.regression.kernel
-        values, self_value = self.similarity.landmark_estimates(ratings, kernel.landmarks)
-        self_values = np.array([self_value])
+        r, self_values = self.regression, np.array([self_value])
         weights = normalized_weights(values[None], self.weight, self_values, self.landmark_self_values)
-        places = kernel.project(weights)
-        features, rest = shrunk(*places, np.array([ratings.n_ratings]), self.regression.covariance.shrinkage)
+        places = r.kernel.project(weights)
+        features, rest = shrunk(*places, np.array([n_ratings]), r.settings.shrinkage)
         return features[0], float(rest[0])
 
     def _contributions(self, state: UserState, item: int) -> tuple[Contribution, ...]:
         """Return all contributions to the score of an item, the largest first."""
         r, one = self.regression, np.array([item])
-        weights, item_weights = r.kernel.between(self._coefficients(state).features), r.item_weights(one)
+        weights, item_weights = (
+            r.kernel.covariance_to_all(self._coefficients(state).features),
+            r.item_weights(one),
+        )
         residuals = r.residuals(item_weights)[:, 0]
         users = np.flatnonzero(_has_weight(weights, state.position) & r.has_residual(one)[:, 0])
         users = users[np.argsort(-np.abs(weights[users] * residuals[users]), kind="stable")]
@@ -251,7 +189,7 @@ class KernelPredictor(Predictor):
 
     def _measure_values(self, state: UserState, others: Ints) -> dict[int, float]:
         """Return the measure between a user and some others, by position; undefined values are left out."""
-        values = self.similarity.exact_values(state.position, state.guest, others)
+        values = self.similarity.exact_values(state.who, others)[0] if len(others) else np.empty(0)
         pairs = zip(others.tolist(), values.tolist(), strict=True)
         return {v: value for v, value in pairs if not np.isnan(value)}
 
@@ -265,13 +203,13 @@ class KernelPredictor(Predictor):
         values: dict[int, float],
     ) -> tuple[Contribution, ...]:
         """Return the contributions of users; values and evidence for the first of them only."""
-        ids, ratings = self.ratings.users[users].tolist(), self._ratings_of(users, item)
-        columns = zip(users.tolist(), ids, weights.tolist(), ratings, residuals.tolist(), strict=True)
+        ratings = self._ratings_of(users, item)
+        columns = zip(users.tolist(), weights.tolist(), ratings, residuals.tolist(), strict=True)
         contributions = []
-        for rank, (v, user, weight, rating, residual) in enumerate(columns):
+        for rank, (v, weight, rating, residual) in enumerate(columns):
             evidence = self._evidence(item_weights, v, weight) if rank < N_WITH_EVIDENCE else ()
             part = weight * residual
-            contributions.append(Contribution(user, weight, rating, residual, part, values.get(v), evidence))
+            contributions.append(Contribution(v, weight, rating, residual, part, values.get(v), evidence))
         return tuple(contributions)
 
     def _evidence(self, item_weights: Floats, user: int, weight: float) -> tuple[Evidence, ...]:
@@ -279,7 +217,7 @@ class KernelPredictor(Predictor):
         r, (items, ratings) = self.regression, self.ratings.row(user)
         values = weight * r.coefficients(user).alpha * item_weights[items]
         top = np.argsort(-values * np.sign(values.sum()), kind="stable")[:N_EVIDENCE]
-        columns = self.ratings.items[items[top]], ratings[top], values[top]
+        columns = items[top], ratings[top], values[top]
         return tuple(Evidence(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
     def _ratings_of(self, users: Ints, item: int) -> list[float | None]:

@@ -23,12 +23,18 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import indptr_from_counts
 from prefmover.data.ratings import Ratings
-from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.execution.jit import compiled_or_interpreted
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.threads import run, slices
 from prefmover.predict.centering import Centering
-from prefmover.predict.predictor import Baseline, Contribution, Predictor, Scores, UserState
+from prefmover.predict.predictions import Baseline, Contribution
+from prefmover.predict.predictor import Newcomers, Predictor, Scores, UserState
+from prefmover.predict.similarity import UserSimilarity, Who
+
+_knn = LazyModule("prefmover.predict._knn")
 
 __all__ = ["AllK", "KNNPredictor", "Neighborhood"]
 
@@ -101,7 +107,7 @@ class KNNPredictor(Predictor):
         matrix = self.ratings.matrix
         order = np.argsort(matrix.indices, kind="stable")
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        indptr, raters = np.concatenate(([0], np.cumsum(counts))), self.ratings.rows()[order]
+        indptr, raters = indptr_from_counts(counts), self.ratings.rows()[order]
         keys = matrix.indices[order].astype(np.int64) * self.ratings.n_users + raters
         residuals = self.centering.residuals(self.ratings)[order]
         return RatingsByItem(indptr, raters, residuals, matrix.data[order], keys)
@@ -134,7 +140,7 @@ class KNNPredictor(Predictor):
         users = np.full(len(items), state.position)
         if state.guest is None:
             return self.predict(users, items)
-        offset, spread = self.centering.new_user(state.items, state.values)
+        offset, spread = self.centering.new_user(state.rated, state.given)
         baselines, spreads = self.centering.baseline(users, items) + offset, np.full(len(items), spread)
         all_k = self._averages(users, items, (self.k,), baselines, spreads, state.guest)
         return self._scores(all_k, baselines)
@@ -156,18 +162,18 @@ class KNNPredictor(Predictor):
             parts.append(Baseline("item", float(centering.item[item]), "offset of the item"))
         return tuple(parts), contributions
 
-    def with_data(self, data: Dataset, changed: Ints) -> Self:
+    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
         """Return the predictor with other ratings or more users; means and biases are up to date."""
-        similarity, more = self.similarity.with_data(data), np.arange(self.ratings.n_users, data.n_users)
-        similarity.values(more, more[:1])  # a measure that cannot compare a new user is an error here
-        centering = Centering.fit(data.ratings, self.centering.name)
-        return replace(self, similarity=similarity, centering=centering)
+        ratings = similarity.data.ratings
+        more = np.arange(self.ratings.n_users, ratings.n_users)
+        similarity.exact_values(more, more[:1])  # a measure that cannot compare a new user is an error here
+        return replace(self, similarity=similarity, centering=Centering.fit(ratings, self.centering.name))
 
-    def with_items(self, data: Dataset) -> Self:
+    def with_items(self, similarity: UserSimilarity) -> Self:
         """Return the predictor with more items; nobody has rated them, so they get the baseline."""
-        offsets = np.zeros(data.n_items - len(self.centering.item))
+        offsets = np.zeros(similarity.data.n_items - len(self.centering.item))
         centering = replace(self.centering, item=np.concatenate([self.centering.item, offsets]))
-        return replace(self, similarity=self.similarity.with_items(data), centering=centering)
+        return replace(self, similarity=similarity, centering=centering)
 
     def _scores(self, all_k: AllK, baselines: Floats) -> Scores:
         """Return the scores for the one K; without neighbors and centering, the baseline is the mean."""
@@ -187,9 +193,6 @@ class KNNPredictor(Predictor):
         progress: Progress | None = None,
     ) -> AllK:
         """Return baselines plus mean residuals, for pairs of users or of a guest."""
-        from prefmover.execution.jit import compiled_or_interpreted
-        from prefmover.predict._knn import average
-
         known = np.flatnonzero((items >= 0) & ((users >= 0) | (guest is not None)))
         order = known[np.argsort(users[known], kind="stable")]
         shape, solved = (len(users), len(ks)), 0
@@ -198,7 +201,7 @@ class KNNPredictor(Predictor):
             pairs = order[part.pairs]
             out = values[pairs], used[pairs], contributing[pairs]
             weights, residuals = self.weight(part.values), self._by_item.residuals
-            mean = compiled_or_interpreted(average, 10 * len(part.entries))
+            mean = compiled_or_interpreted(_knn.average, 10 * len(part.entries))
             mean(part.indptr, part.entries, weights, residuals, self.shrinkage, np.array(ks), *out)
             values[pairs], used[pairs], contributing[pairs] = out
             solved += part.solved
@@ -215,9 +218,9 @@ class KNNPredictor(Predictor):
         queries, first, query = np.unique(users, return_index=True, return_inverse=True)
         first = np.append(first, len(users))
         if self.neighborhood == "global":
-            nearest = self.similarity.nearest(queries, k, guest, progress)
+            nearest = self.similarity.nearest(queries if guest is None else guest, k, progress)
             counts = nearest.counts[query]
-            indptr = np.concatenate(([0], np.cumsum(counts)))
+            indptr = indptr_from_counts(counts)
             slot = np.arange(indptr[-1]) + np.repeat(nearest.indptr[query] - indptr[:-1], counts)
             entries = self._entries(nearest.neighbors[slot], np.repeat(items, counts))
             pairs = slice(0, len(users))
@@ -233,12 +236,13 @@ class KNNPredictor(Predictor):
                         progress(before + done, len(queries))
 
                 low = high
-                lists = self.similarity.raters(users[pairs], items[pairs], k, guest, report)
+                who: Who = users[pairs] if guest is None else guest
+                lists = self.similarity.raters(who, items[pairs], k, report)
                 entries = self._entries(lists.neighbors, np.repeat(items[pairs], lists.counts))
                 yield NeighborRatings(pairs, lists.indptr, entries, lists.values, lists.stats.solved)
         else:
             done = 0
-            for positions, values in self.similarity.blocks(queries, guest):
+            for positions, values in self.similarity.exact_blocks(queries if guest is None else guest):
                 begin = first[done : done + len(positions) + 1]
                 pairs, row = slice(begin[0], begin[-1]), query[begin[0] : begin[-1]] - done
                 indptr, entries = self._raters_in_rows(values, positions, begin - begin[0], items[pairs], k)
@@ -253,8 +257,6 @@ class KNNPredictor(Predictor):
         self, values: Floats, users: Ints, first: Ints, items: Ints, k: int
     ) -> tuple[Ints, Ints]:
         """Return the nearest raters as lists of entries (CSR), from rows of the measure."""
-        from prefmover.predict._knn import nearest_raters
-
         k, by_item = min(k, self.ratings.n_users), self._by_item
         nearest, counts = np.empty((len(items), k), np.int64), np.zeros(len(items), np.int64)
         larger = self.similarity.measure.larger_is_closer
@@ -262,10 +264,10 @@ class KNNPredictor(Predictor):
         def work(part: slice) -> None:
             begin = first[part.start : part.stop + 1]
             args = values[part], larger, users[part], begin, items, by_item.indptr, by_item.raters
-            nearest_raters(*args, nearest, counts)
+            _knn.nearest_raters(*args, nearest, counts)
 
         run(work, slices(len(users), THREAD_ROWS), n_threads=self.similarity.n_threads)
-        return np.concatenate(([0], np.cumsum(counts))), nearest[np.arange(k) < counts[:, None]]
+        return indptr_from_counts(counts), nearest[np.arange(k) < counts[:, None]]
 
     def _entries(self, users: Ints, items: Ints) -> Ints:
         """Return the position of each (user, item) in the ratings by item; -1 where there is no rating."""
@@ -279,7 +281,7 @@ class KNNPredictor(Predictor):
     def _offset_and_spread(self, state: UserState) -> tuple[float, float]:
         """Return the offset and the unit of a user under the centering."""
         if state.guest is not None:
-            return self.centering.new_user(state.items, state.values)
+            return self.centering.new_user(state.rated, state.given)
         return float(self.centering.user[state.position]), float(self.centering.spread[state.position])
 
     def _all_contributions(self, state: UserState, items: Ints) -> list[list[Contribution]]:
@@ -292,7 +294,7 @@ class KNNPredictor(Predictor):
             pair = part.pairs.start + np.repeat(np.arange(len(part.indptr) - 1), np.diff(part.indptr))[rated]
             weights = self.weight(values)
             total = np.bincount(pair, np.abs(weights), len(items)) + self.shrinkage
-            users = self.ratings.users[by_item.raters[entries]].tolist()
+            users = by_item.raters[entries].tolist()
             residuals, ratings = spread * by_item.residuals[entries], by_item.ratings[entries]
             for e in np.flatnonzero(weights).tolist():
                 w, residual = float(weights[e]), float(residuals[e])

@@ -1,186 +1,21 @@
-"""Predictions, the contributions that explain them, and the base of predictors."""
+"""The protocol of predictors, and the state of a user in a fitted model."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
-from uuid import uuid4
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from prefmover._format import counted
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.data.scale import Scale
+from prefmover.measures.weights import Weight
+from prefmover.predict.predictions import Baseline, Contribution
+from prefmover.predict.similarity import UserSimilarity, Who
 
-if TYPE_CHECKING:
-    from prefmover.dataset import Dataset
-    from prefmover.measures.weights import Weight
-    from prefmover.predict.similarity import UserSimilarity
-
-__all__ = [
-    "HOW",
-    "Baseline",
-    "Contribution",
-    "Evidence",
-    "How",
-    "Prediction",
-    "Predictions",
-    "Predictor",
-    "Scores",
-    "UserState",
-    "clip",
-    "how_predicted",
-    "id_column",
-]
-
-How = Literal["neighbors", "no neighbor", "unknown item", "unknown user", "nothing known"]
-HOW: tuple[How, ...] = get_args(How)
-"""How a prediction was made: from neighbors, or by which fallback."""
-
-
-class Evidence(NamedTuple):
-    """A rating through which a neighbor contributes, and the part of the contribution it makes."""
-
-    item: Any
-    rating: float
-    value: float
-
-
-class Contribution(NamedTuple):
-    """The part of a prediction that one neighbor makes.
-
-    Attributes
-    ----------
-    user
-        The neighbor's id.
-    weight
-        The weight of the neighbor.
-    rating
-        The neighbor's rating of the item; None if the neighbor has not rated it and contributes through
-        ratings of similar items.
-    residual
-        How much more, or less, than expected the neighbor likes the item.
-    value
-        The part of the prediction. The values of all neighbors and the baseline sum to the prediction.
-    measure_value
-        The distance (or similarity) between the user and the neighbor. None if it was not computed: the
-        kernel model needs no distances to predict, and computes those of the ten largest contributions only.
-    evidence
-        The ratings through which the neighbor contributes, strongest first; empty if it is the rating of
-        the item itself.
-    """
-
-    user: Any
-    weight: float
-    rating: float | None
-    residual: float
-    value: float
-    measure_value: float | None
-    evidence: tuple[Evidence, ...] = ()
-
-
-class Baseline(NamedTuple):
-    """A part of a prediction that does not come from neighbors, such as the overall mean."""
-
-    name: str
-    value: float
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A predicted rating.
-
-    Attributes
-    ----------
-    user, item
-        Ids.
-    rating
-        The prediction, within the scale.
-    baseline
-        The rating to expect before neighbors contribute.
-    how
-        How the prediction was made: one of :data:`HOW`.
-    clipped
-        Whether the sum was outside the scale.
-    n_neighbors
-        The number of neighbors who contribute.
-    """
-
-    user: Any
-    item: Any
-    rating: float
-    baseline: float
-    how: How
-    clipped: bool
-    n_neighbors: int
-
-    @property
-    def source(self) -> str:
-        """The source of the prediction in words: ``"3 neighbors"``, or the fallback."""
-        return counted(self.n_neighbors, "neighbor") if self.how == "neighbors" else self.how
-
-    def __repr__(self) -> str:
-        end = ", clipped" if self.clipped else ""
-        return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {self.source}{end})"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
-    """Predicted ratings of many (user, item) pairs: a table, each row of which is a :class:`Prediction`.
-
-    Its columns are the fields of a prediction. Ids are as they were passed; ``how`` has positions in
-    :data:`HOW`.
-    """
-
-    users: list[Any]
-    items: list[Any]
-    ratings: Floats
-    baselines: Floats
-    how: npt.NDArray[np.int8]
-    clipped: Bools
-    n_neighbors: Ints
-
-    def __len__(self) -> int:
-        return len(self.users)
-
-    def __getitem__(self, k: int) -> Prediction:
-        row = range(len(self))[k]
-        columns = self.ratings, self.baselines, self.clipped, self.n_neighbors
-        rating, baseline, clipped, n = (column[row].item() for column in columns)
-        return Prediction(self.users[row], self.items[row], rating, baseline, HOW[self.how[row]], clipped, n)
-
-    def __iter__(self) -> Iterator[Prediction]:
-        return (self[k] for k in range(len(self)))
-
-    def counts(self) -> dict[How, int]:
-        """Return the number of predictions made in each way."""
-        return {how: int((self.how == code).sum()) for code, how in enumerate(HOW)}
-
-    def to_frame(self) -> Any:
-        """Return a `pyarrow.Table`: user, item, rating, baseline, how, clipped, n_neighbors."""
-        import pyarrow as pa
-
-        how = [HOW[code] for code in self.how.tolist()]
-        columns = [id_column(self.users), id_column(self.items), self.ratings, self.baselines]
-        columns += [pa.array(how, pa.string()), self.clipped, self.n_neighbors]
-        return pa.table(columns, [one.name for one in fields(Prediction)])
-
-    def __repr__(self) -> str:
-        sources = ", ".join(f"{n:,} from {how}" for how, n in self.counts().items() if n)
-        return f"Predictions({counted(len(self), 'pair')}: {sources})"
-
-
-def id_column(ids: list[Any]) -> Any:
-    """Return ids as an Arrow array; as text if integers and strings are mixed, as unknown ids may be."""
-    import pyarrow as pa
-
-    mixed = len({isinstance(id_, str) for id_ in ids}) > 1
-    return pa.array([str(id_) for id_ in ids] if mixed else ids)
+__all__ = ["Newcomers", "Predictor", "Scores", "UserState"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -196,32 +31,55 @@ class UserState:
         Id of the user, or name of the guest.
     position
         Position of the user in the data; -1 for a guest or an unknown user.
-    items, values
+    rated, given
         Positions of the rated items, ascending, and the ratings.
     fit_id
         Identifies the fit that made the state.
     guest
         The ratings of a guest as a table; None for all others.
-    coefficients, ranking
-        The numbers of a guest that the predictor and the ranker compute once.
+    to_landmarks
+        The measure between a guest and the landmarks, and the guest itself: computed once for both heads.
+    rating, ranking
+        The numbers of a user that the predictor and the ranker compute once.
     """
 
     name: Any
     position: int
-    items: Ints
-    values: Floats
+    rated: Ints
+    given: Floats
     fit_id: str
     guest: Ratings | None = None
-    coefficients: Any = None
+    to_landmarks: tuple[Floats, float] | None = None
+    rating: Any = None
     ranking: Any = None
 
     @property
     def is_known(self) -> bool:
         """Whether anything is known about the user: a user of the data, or a guest with ratings."""
-        return self.position >= 0 or len(self.items) > 0
+        return self.position >= 0 or len(self.rated) > 0
+
+    @property
+    def who(self) -> Who:
+        """The user as a measure takes it: the ratings of a guest, or the position."""
+        return np.array([self.position]) if self.guest is None else self.guest
 
     def __repr__(self) -> str:
-        return f"UserState({self.name!r}, {counted(len(self.items), 'rating')})"
+        return f"UserState({self.name!r}, {counted(len(self.rated), 'rating')})"
+
+
+class Newcomers(NamedTuple):
+    """Users whose ratings an update changes or adds.
+
+    Attributes
+    ----------
+    users
+        Their positions: those whose ratings changed, and after them new users.
+    to_landmarks
+        For each, the measure to the landmarks and to the user itself; None in a model without landmarks.
+    """
+
+    users: Ints
+    to_landmarks: list[tuple[Floats, float]] | None
 
 
 class Scores(NamedTuple):
@@ -234,7 +92,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictor(ABC):
-    """A fitted predictor. Users and items are positions; -1 is an unknown user or item.
+    """A fitted predictor of ratings. Users and items are positions; -1 is an unknown user or item.
 
     Attributes
     ----------
@@ -242,30 +100,18 @@ class Predictor(ABC):
         The measure between the users of the data.
     weight
         The rule that turns its values into weights.
-    fit_id
-        Identifies this fit; states carry it.
     """
 
     similarity: UserSimilarity
     weight: Weight
-    fit_id: str = field(default_factory=lambda: uuid4().hex, init=False)
 
     @property
     def ratings(self) -> Ratings:
         """The training ratings."""
         return self.similarity.data.ratings
 
-    def state(self, position: int, name: Any = None) -> UserState:
-        """Return the state of a user of the data, or of an unknown user."""
-        items, values = self.ratings.row(position) if position >= 0 else (np.empty(0, np.int64), np.empty(0))
-        return UserState(name, position, items, values, self.fit_id)
-
-    def guest_state(self, guest: Ratings) -> UserState:
-        """Return the state of a guest: the ratings of one user over the items of the data."""
-        name, coefficients = guest.users.tolist()[0], self._guest_coefficients(guest)
-        return UserState(name, -1, *guest.row(0), self.fit_id, guest, coefficients)
-
-    def _guest_coefficients(self, guest: Ratings) -> Any:
+    def guest(self, state: UserState) -> Any:
+        """Return the numbers that a guest's state carries for this predictor."""
         return None
 
     @abstractmethod
@@ -283,30 +129,15 @@ class Predictor(ABC):
 
     @abstractmethod
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
-        """Return all parts of one score, which sum to it; contributions by size."""
+        """Return all parts of one score, which sum to it, with positions as ids; contributions by size."""
 
     @abstractmethod
-    def with_data(self, data: Dataset, changed: Ints) -> Self:
-        """Return the predictor with other ratings of users ``changed``, and with more users.
+    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+        """Return the predictor with other ratings of some users, and with more users.
 
-        The present users are the first of ``data``, in the same order.
+        The present users are the first of the data of ``similarity``, in the same order.
         """
 
     @abstractmethod
-    def with_items(self, data: Dataset) -> Self:
-        """Return the predictor with more items, which nobody has rated: the last of ``data``."""
-
-
-def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
-    """Return values clipped to the scale, and which of them were outside."""
-    inside = np.clip(values, scale.lowest, scale.highest)
-    return inside, inside != values
-
-
-def how_predicted(users: Ints, items: Ints, has_neighbors: Ints | Bools) -> npt.NDArray[np.int8]:
-    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item.
-
-    ``has_neighbors`` may be the number of neighbors.
-    """
-    unknown = 2 * (users < 0) + (items < 0)  # 1: the item, 2: the user, 3: both
-    return np.where(unknown > 0, unknown + 1, has_neighbors == 0).astype(np.int8)
+    def with_items(self, similarity: UserSimilarity) -> Self:
+        """Return the predictor with more items, which nobody has rated: the last of the data."""

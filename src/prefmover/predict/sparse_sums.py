@@ -10,9 +10,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats, Ints, Singles
+from prefmover.execution.jit import compiled_or_interpreted
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.threads import run, slices
-from prefmover.predict.low_rank import Singles
+
+kernels = LazyModule("prefmover.predict._sparse_sums")
 
 __all__ = ["Entries", "sum_rows"]
 
@@ -43,7 +46,7 @@ class Entries:
     n_threads: int | None = None
 
     @classmethod
-    def of(cls, indptr: Any, indices: Any, n_columns: int, n_threads: int | None = None) -> Self:
+    def from_arrays(cls, indptr: Any, indices: Any, n_columns: int, n_threads: int | None = None) -> Self:
         """Return the entries, given arrays of any integer type."""
         return cls(np.asarray(indptr, np.int64), indices, n_columns, n_threads)
 
@@ -65,8 +68,6 @@ class Entries:
 
     def call(self, kernel: Any, steps: float, strip: tuple[Ints, Ints], *arrays: Any) -> None:
         """Call a kernel for all rows: with a strip of entries, the first of the arrays, blocks, the last."""
-        from prefmover.execution.jit import compiled_or_interpreted
-
         compute: Callable[..., Any] = compiled_or_interpreted(kernel, steps)
         *given, out = arrays
         blocks = slices(len(self), BLOCK_ROWS)
@@ -80,16 +81,12 @@ class Entries:
 
     def sum_entries(self, values: npt.NDArray[Any]) -> Floats:
         """Return the sum of values, one for each entry, by row."""
-        from prefmover.predict import _sparse_sums as kernels
-
         out = np.empty(len(self))
         self.call(kernels.sum_entries, len(self.indices), self.whole, values, out)
         return out
 
     def sum_numbers(self, numbers: Floats) -> Floats:
         """Return the sums of numbers, one for each column, over the entries of each row."""
-        from prefmover.predict import _sparse_sums as kernels
-
         out = np.empty(len(self))
         self.call(kernels.sum_numbers, len(self.indices), self.whole, self.indices, numbers, out)
         return out
@@ -98,8 +95,6 @@ class Entries:
         self, values: Singles, rows: Singles, out: Singles, strips: list[tuple[Ints, Ints]] | None = None
     ) -> Singles:
         """Add the matrix with these values, times dense ``rows``, to ``out``; return it."""
-        from prefmover.predict import _sparse_sums as kernels
-
         for strip in [self.whole] if strips is None else strips:
             steps = len(values) * rows.shape[1]
             self.call(kernels.add_rows, steps, strip, self.indices, values, rows, out)
@@ -116,6 +111,6 @@ def sum_rows(matrix: Any, rows: Singles, out: Singles | None = None, n_threads: 
     array([[2., 1.],
            [0., 0.]], dtype=float32)
     """
-    entries = Entries.of(matrix.indptr, matrix.indices, len(rows), n_threads)
+    entries = Entries.from_arrays(matrix.indptr, matrix.indices, len(rows), n_threads)
     total = np.zeros((len(entries), rows.shape[1]), np.float32) if out is None else out
     return entries.add_rows(matrix.data.astype(np.float32, copy=False), rows, total)

@@ -31,17 +31,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
+from prefmover.execution.lazy import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
-from prefmover.predict.low_rank import Singles, check_array
 from prefmover.predict.sparse_sums import sum_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     Likes: TypeAlias = csr_array[Any, tuple[int, int]]
+
+_ease = LazyModule("prefmover.rank._ease")
 
 __all__ = ["MAX_DENSE", "ItemSide"]
 
@@ -56,14 +58,14 @@ BLOCK_COLUMNS = 2048
 
 @dataclass(frozen=True, eq=False)
 class ItemSide:
-    """B = L R - diag(c) over the items that take part, in one of two forms.
+    """B = L R - diag(c) over the modeled items, in one of two forms.
 
     Attributes
     ----------
     n_items
-        The number of all items; the scores of those that take no part are 0.
+        The number of all items; the scores of items outside the model are 0.
     items
-        Positions of the items that take part: those with ratings, at most :data:`MAX_DENSE` if B is dense
+        Positions of the modeled items: those with ratings, at most :data:`MAX_DENSE` if B is dense
         (the head).
     likes
         (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B.
@@ -123,7 +125,7 @@ class ItemSide:
         return cls(n_items, items, None, weights, diagonal)
 
     def with_items(self, n_items: int) -> Self:
-        """Return the item side with more items, the last, which take no part."""
+        """Return the item side with more items, the last, which are outside the model."""
         from scipy.sparse import csr_array
 
         sparse = self.sparse
@@ -135,8 +137,8 @@ class ItemSide:
 
     def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
-        all_take_part = len(self.items) == self.n_items
-        some = self._taking_part(rows)
+        all_modeled = len(self.items) == self.n_items
+        some = self._modeled(rows)
         # Most users have some item in common: dense products of them are faster than sparse ones.
         left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
         at = None if items is None else self._at(items)
@@ -146,7 +148,7 @@ class ItemSide:
             part -= (own if at is None else own[:, at]).toarray()
         if at is not None:
             part[:, at < 0] = 0.0
-        elif not all_take_part:
+        elif not all_modeled:
             whole = np.zeros((rows.shape[0], self.n_items), np.float32)
             whole[:, self.items] = part
             part = whole
@@ -158,15 +160,15 @@ class ItemSide:
 
     def mixed(self, columns: Singles, n_threads: int | None = None) -> Singles:
         """Return Bᵀ times dense columns (n_items, n): rows times B, all transposed."""
-        all_take_part = len(self.items) == self.n_items
-        some, likes = columns if all_take_part else columns[self.items], self.likes
+        all_modeled = len(self.items) == self.n_items
+        some, likes = columns if all_modeled else columns[self.items], self.likes
         left = some
         if likes is not None:
             left = sum_rows(likes, some, n_threads=n_threads)
         part: Singles = self.right.T @ left
         part -= some * self.diagonal[:, None]
         out = part
-        if not all_take_part:
+        if not all_modeled:
             out = np.zeros(columns.shape, np.float32)
             out[self.items] = part
         if self.sparse is not None:
@@ -188,8 +190,8 @@ class ItemSide:
             out += self.sparse[rated][:, items].toarray()
         return out
 
-    def _taking_part(self, rows: Likes) -> Likes:
-        """Return rows of likes of the items that take part, in single precision: (n, items)."""
+    def _modeled(self, rows: Likes) -> Likes:
+        """Return rows of likes of the modeled items, in single precision: (n, items)."""
         from scipy.sparse import csr_array
 
         if len(self.items) == self.n_items:
@@ -203,44 +205,24 @@ class ItemSide:
 
     @cached_property
     def _columns(self) -> npt.NDArray[np.int32]:
-        """(n_items,) where each item is among those that take part; -1 for others."""
+        """(n_items,) where each item is among the modeled ones; -1 for others."""
         return self._at(np.arange(self.n_items)).astype(np.int32)
 
     def _at(self, positions: Ints) -> Ints:
-        """Return where items are among those that take part; -1 for others."""
+        """Return where items are among the modeled ones; -1 for others."""
         at = np.searchsorted(self.items, positions)
         at[at == len(self.items)] = 0
         return (
             np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
         )
 
-    def check(self, n_items: int) -> None:
-        """Raise an error unless the arrays fit each other; for models from files."""
-        m = len(self.items)
-        check_array("item side: items", self.items, np.int64, (m,))
-        ascending = bool((np.diff(self.items) > 0).all())
-        if self.n_items != n_items or (
-            m and not (ascending and 0 <= self.items[0] <= self.items[-1] < n_items)
-        ):
-            raise InputError(f"item side is damaged: its items are not among the {n_items:,} of the data")
-        check_array(
-            "item side: weights", self.right, np.float32, (m if self.likes is None else len(self.right), m)
-        )
-        check_array("item side: diagonal", self.diagonal, np.float32, (m,))
-        if self.sparse is not None and self.sparse.shape != (n_items, n_items):
-            raise InputError("item side is damaged: the sparse weights are not of all items")
-        if self.likes is not None and self.likes.shape != self.right.shape:
-            raise InputError("item side is damaged: likes and weights are of different shapes")
-
 
 def _gram(likes: Likes) -> Floats:
     """Return YᵀY."""
-    from prefmover.rank._ease import add_gram
-
     m = likes.shape[1]
     require(16 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
     out = np.zeros((m, m))
-    add_gram(likes.indptr, likes.indices, likes.data, out)
+    _ease.add_gram(likes.indptr, likes.indices, likes.data, out)
     _mirror(out)
     return out
 

@@ -60,7 +60,7 @@ class Selection:
     seen: bool = False
 
     @classmethod
-    def make(
+    def from_options(
         cls,
         data: Dataset,
         n: int,

@@ -14,30 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover._greedy import is_better
-from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover._greedy import greedy
+from prefmover._typing import Bools, Floats, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.execution.threads import slices
-from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.low_rank import Singles
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.sparse_sums import sum_rows
-from prefmover.rank.content import content_weights
+from prefmover.rank.content import SimilarContent
 from prefmover.rank.ndcg import ndcg
-from prefmover.rank.two_sided import (
-    RankingSettings,
-    likes_of,
-    mean_squared_like,
-    row_angles,
-    user_weights,
-)
+from prefmover.rank.ranker import likes_from
+from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights
 
-__all__ = ["choose_settings", "ndcg", "relevant", "sample_users"]
+__all__ = ["Choice", "choose_settings", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
 ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
@@ -68,46 +61,65 @@ def relevant(ratings: Floats, scale: Any) -> Bools:
     return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
 
 
+class Choice(NamedTuple):
+    """The settings that were chosen.
+
+    Attributes
+    ----------
+    settings
+        The best settings.
+    trials
+        All settings that were tried, with their nDCG; none if data are few.
+    content
+        The weights of similar content that the trials used, for the fit.
+    """
+
+    settings: RankingSettings
+    trials: list[dict[str, Any]]
+    content: SimilarContent | None = None
+
+
 def choose_settings(
     similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
-) -> tuple[RankingSettings, list[dict[str, Any]]]:
-    """Return the best settings, and all trials with their nDCG; ``start`` itself if data are few."""
+) -> Choice:
+    """Return the best settings; ``start`` itself if data are few."""
     ratings = sample_users(similarity.data.ratings, seed)
-    trials: list[dict[str, Any]] = []
     expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
     if expected < MIN_HELD_OUT:
-        return start, trials
+        return Choice(start, [])
     n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
     n = N if expected >= ENOUGH_HELD_OUT else N_FEW
     parts: list[_HeldOut] = []
     for k in range(n_splits):
-        parts.append(_HeldOut(similarity, ratings, seed + k, parts[0].content if parts else None))
-    total = 1 + sum(len(changes) for _, changes in CHANGES)
-    done: dict[RankingSettings, float] = {}
+        parts.append(_HeldOut(similarity, ratings, seed + k, parts[-1].content if parts else None))
+    content = parts[-1].content
+    changes = [(name, value) for name, values in CHANGES for value in values]
+    total, done = 1 + len(changes), 0
 
-    def mean(candidate: RankingSettings) -> float:
-        if candidate not in done:
-            done[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
-            trials.append({**asdict(candidate), "ndcg": done[candidate]})
+    def value(candidate: RankingSettings) -> float:
+        nonlocal done
+        done += 1
+        mean = float(np.mean([part.ndcg(candidate, n) for part in parts]))
         if progress is not None:
-            progress(len(done), total)
-        return done[candidate]
+            progress(done, total)
+        return mean
 
-    best = start
-    mean(best)
-    for name, changes in CHANGES:
-        if name == "weight" and not best.weight.startswith("exponential"):
-            continue
-        if name == "content" and parts[0].content.weights is None:
-            continue
-        for change in changes:
-            value: Any = f"exponential({change:g})" if name == "weight" else change
-            candidate = replace(best, **{name: value})
-            if is_better(mean(candidate), mean(best)):
-                best = candidate
+    def step(name: str, value: float) -> Callable[[RankingSettings], list[RankingSettings]]:
+        def candidates(best: RankingSettings) -> list[RankingSettings]:
+            rule = best.weight or ""
+            if (name == "weight" and not rule.startswith("exponential")) or (
+                name == "content" and content is None
+            ):
+                return []
+            changed: Any = f"exponential({value:g})" if name == "weight" else value
+            return [replace(best, **{name: changed})]
+
+        return candidates
+
+    best, values = greedy(start, [step(*change) for change in changes], value)
     if progress is not None:
         progress(total, total)
-    return best, trials
+    return Choice(best, [{**asdict(one), "ndcg": mean} for one, mean in values.items()], content)
 
 
 def sample_users(ratings: Ratings, seed: int) -> Ratings:
@@ -128,25 +140,11 @@ def sample_users(ratings: Ratings, seed: int) -> Ratings:
     return ratings.take(users=np.sort(chosen[: max(1, ENTRIES // n_rated)]))
 
 
-class _Content(NamedTuple):
-    """A geometry, and the weights of similar content between the items of a sample."""
-
-    geometry: ItemGeometry | None
-    weights: Any
-
-    @classmethod
-    def of(cls, geometry: ItemGeometry | None, rated: Ints, n_threads: int | None) -> Self:
-        if geometry is None:
-            return cls(None, None)
-        weights = content_weights(geometry, rated, n_threads)
-        return cls(geometry, weights if len(rated) == geometry.n_items else weights[rated][:, rated])
-
-
 class _HeldOut:
     """A split of the ratings, with everything about it that settings share."""
 
     def __init__(
-        self, similarity: UserSimilarity, ratings: Ratings, seed: int, content: _Content | None = None
+        self, similarity: UserSimilarity, ratings: Ratings, seed: int, content: SimilarContent | None
     ) -> None:
         split = random_split(ratings, TRAIN_SHARE, seed)
         train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
@@ -156,23 +154,26 @@ class _HeldOut:
         hits[split.users[liked], np.searchsorted(rated, split.items[liked])] = True
         self.scored = np.flatnonzero(hits.any(axis=1))
         self.relevant = hits[self.scored]
-        self.likes = likes_of(train.data.ratings)[:, rated]
+        self.likes = likes_from(train.data.ratings)[:, rated]
         self.mean_square = mean_squared_like(self.likes)
-        self.values, self.self_values = train.estimates(everyone, everyone), train.self_values(everyone)
+        self.values, self.self_values = (
+            train.estimated_values(everyone, everyone),
+            train.self_values(everyone),
+        )
         self.angles = row_angles(self.likes, self.likes)
-        geometry = train.data.geometry
-        if content is None or content.geometry is not geometry:  # unless another split has the same
-            content = _Content.of(geometry, rated.astype(np.int64), train.n_threads)
-        self.content = content
+        geometry, self.content = train.data.geometry, None
         self.similar = np.zeros(self.likes.shape, np.float32)
-        if content.weights is not None:
+        if geometry is not None:
+            self.content = SimilarContent.fit(geometry, rated.astype(np.int64), train.n_threads, content)
+            weights = self.content.weights
+            weights = weights if len(rated) == geometry.n_items else weights[rated][:, rated]
             singles = self.likes.astype(np.float32)
             for block in slices(len(self.similar), BLOCK_USERS):
-                self.similar[block] = (singles[block] @ content.weights).toarray()
+                self.similar[block] = (singles[block] @ weights).toarray()
             # A fitted ranking has similar content of rated items only, and means over rated items. The others
             # are all held-out items here, so similar content would seem to find them.
             seen = (np.bincount(self.likes.indices, minlength=len(rated)) > 0).astype(np.float32)
-            covered = seen @ content.weights
+            covered = seen @ weights
             self.similar *= np.divide(seen, covered, out=np.zeros_like(seen), where=covered > 0)
         # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
         spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray())
@@ -182,7 +183,13 @@ class _HeldOut:
         self.cache: dict[str, tuple[Any, Any]] = {}
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
-        """Return the mean nDCG@n of the users with relevant held-out ratings."""
+        """Return the mean nDCG@n of the users with relevant held-out ratings.
+
+        With R = Y - YB - c·similar, what the item side leaves, scores are YB + c·similar + K (K + λI)⁻¹ R.
+        Only items without a like count: there Y is 0, and the item side is -R. With K = V diag(s) Vᵀ, and the
+        same eigenvalue b in all directions but V, K (K + λI)⁻¹ R = κR + V diag(s / (s + λ) - κ) VᵀR, where
+        κ = b / (b + λ). So the scores are V diag(s / (s + λ) - κ) VᵀR - (1 - κ) R.
+        """
         bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
         left = self._last(self._left, s.item_penalty)
         projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)

@@ -6,33 +6,33 @@ ranked by a score of two parts, each of which is a sum that can be shown:
 .. math:: \mathrm{score}(u, j) = \underbrace{\sum_{i \in I_u} y_{ui} B_{ij}}_{\text{because you liked } i}
           + \underbrace{\sum_{v \ne u} K_{uv} A_{vj}}_{\text{because } v \text{, who is like you, liked it}}
 
-The *likes* y are 0 where there is no rating. For ratings, y_ui = r_ui - r̄_u / 2: a rating below half of the
-user's mean counts against. For implicit feedback, y is the strength of the interaction. The item side
-(:mod:`prefmover.rank.ease`) is fitted to the likes; the user side
+The item side (:mod:`prefmover.rank.ease`) is fitted to the likes; the user side
 (:mod:`prefmover.rank.user_ridge`) to what the item side leaves.
 
-Items without ratings are scored through similar ones (:mod:`prefmover.rank.similar_items`). Users without
-ratings get the mean likes of all users.
+Items without ratings are scored through similar ones (:mod:`prefmover.rank.content`). Users without ratings
+get the mean likes of all users.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
-from prefmover.data.ratings import Ratings
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.weights import weight
-from prefmover.predict.low_rank import Singles, UserKernel, normalized_weights
+from prefmover.predict.low_rank import LandmarkValues, LowRankKernel, normalized_weights, user_kernel
+from prefmover.predict.predictor import Newcomers, UserState
+from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.sparse_sums import sum_rows
-from prefmover.rank.content import content_weights
+from prefmover.rank.content import SimilarContent, SimilarItems
 from prefmover.rank.ease import ItemSide
-from prefmover.rank.similar_items import SimilarItems
+from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
 from prefmover.rank.user_ridge import UserSide
 
 if TYPE_CHECKING:
@@ -41,12 +41,9 @@ if TYPE_CHECKING:
     Likes: TypeAlias = csr_array[Any, tuple[int, int]]
 
 __all__ = [
-    "Ranking",
     "RankingSettings",
-    "SideScores",
-    "dense_columns",
-    "likes_of",
-    "mean_likes",
+    "TwoSidedRanker",
+    "fit_sides",
     "mean_squared_like",
     "row_angles",
     "user_weights",
@@ -55,14 +52,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """The numbers of the two sides. By default they are chosen on held-out ratings in the fit.
+    """The numbers of the two sides.
 
     Attributes
     ----------
     item_penalty
         λ of the item side, in units of the mean squared like.
     weight
-        The rule that turns values of the measure into the kernel of users.
+        The rule that turns values of the measure into the kernel of users. None is ``"exponential(2.5)"``
+        for PMD, and the measure's own rule for others.
     overlap
         ω: the kernel is multiplied by exp(-ω angle) of the two users' rows of ratings. 0 leaves the measure
         alone; above 0, users count more if they rated the same items alike.
@@ -73,50 +71,20 @@ class RankingSettings:
     """
 
     item_penalty: float = 750.0
-    weight: str = "exponential(2.5)"
+    weight: str | None = None
     overlap: float = 0.0
     user_penalty: float = 3.0
     content: float = 0.3
 
     def __post_init__(self) -> None:
-        weight(self.weight)
+        if self.weight is not None:
+            weight(self.weight)
         for field in fields(self):
             value = getattr(self, field.name)
             may_be_0 = field.name in ("content", "overlap")
             least = "from 0" if may_be_0 else "above 0"
             if field.name != "weight" and not (0 <= value < np.inf and (value > 0 or may_be_0)):
                 raise InputError(f"{field.name} is {value!r}; give a number {least}")
-
-
-class SideScores(NamedTuple):
-    """The two parts of scores, (users, items) each; a score is their sum."""
-
-    items: Singles
-    users: Singles
-
-    @property
-    def total(self) -> Singles:
-        """The scores."""
-        return self.items + self.users
-
-
-def likes_of(ratings: Ratings) -> Likes:
-    """Return the likes of ratings: r - r̄_u / 2, or the strengths of implicit feedback.
-
-    >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 1, 4])
-    >>> likes_of(ratings).toarray()
-    array([[ 3.5, -0.5],
-           [ 0. ,  2. ]])
-    """
-    from scipy.sparse import csr_array
-
-    m = ratings.matrix
-    values = m.data
-    if not ratings.scale.implicit:
-        counts = np.diff(m.indptr)
-        means = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
-        values = m.data - np.repeat(means, counts) / 2
-    return csr_array((values, m.indices, m.indptr), shape=m.shape)
 
 
 def dense_columns(rows: Likes, items: Ints) -> Singles:
@@ -137,13 +105,6 @@ def dense_columns(rows: Likes, items: Ints) -> Singles:
     return out
 
 
-def mean_likes(likes: Likes) -> Floats:
-    """Return the mean like of each item over all users: the scores of a user without ratings."""
-    n_users, n_items = likes.shape
-    totals = np.bincount(likes.indices, likes.data, n_items)
-    return np.asarray(totals / max(n_users, 1))
-
-
 def mean_squared_like(likes: Likes) -> float:
     """Return the mean square of all likes, the unit of the item penalty; 1 if it is 0."""
     return float(np.sum(likes.data**2) / max(len(likes.data), 1)) or 1.0
@@ -155,6 +116,13 @@ def row_angles(likes: Likes, others: Likes) -> Floats:
     return np.asarray(np.arccos(np.clip((a @ b.T).toarray(), -1.0, 1.0)))
 
 
+def _unit_rows(rows: Likes) -> Likes:
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scaled = rows.copy().astype(np.float64)
+    scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
+    return scaled
+
+
 def user_weights(
     values: Floats,
     self_values: Floats,
@@ -163,28 +131,49 @@ def user_weights(
     s: RankingSettings,
 ) -> Floats:
     """Return the kernel between users and landmarks, from values of the measure and angles of rows."""
+    assert s.weight is not None
     out = normalized_weights(values, weight(s.weight), self_values, landmark_self_values)
     return out if angles is None or not s.overlap else out * np.exp(-s.overlap * angles)
 
 
+def fit_sides(
+    likes: Likes,
+    geometry: ItemGeometry | None,
+    kernel: LowRankKernel,
+    settings: RankingSettings,
+    content: SimilarContent | None = None,
+    n_threads: int | None = None,
+) -> tuple[ItemSide, UserSide]:
+    """Return both sides of likes (n_users, n_items), with a kernel of the users."""
+    added = None
+    if geometry is not None and settings.content and likes.nnz:
+        rated = np.unique(likes.indices).astype(np.int64)
+        added = SimilarContent.fit(geometry, rated, n_threads, content).times(settings.content)
+    item_side = ItemSide.fit(likes, settings.item_penalty * mean_squared_like(likes), added)
+    # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
+    moment = sum_rows(likes.astype(np.float32).tocsc(), kernel.features, n_threads=n_threads)
+    moment -= item_side.mixed(moment, n_threads)
+    return item_side, UserSide.fit(kernel, moment.T, settings.user_penalty)
+
+
 @dataclass(frozen=True, eq=False)
-class Ranking:
-    """Both sides, fitted.
+class TwoSidedRanker(Ranker):
+    """The ranking of the default model: an item side and a user side.
 
     Attributes
     ----------
-    likes
-        (n_users, n_items) Y.
     settings
         The numbers of the two sides.
+    landmark_self_values
+        (landmarks,) the measure between each landmark and itself.
     item_side, user_side
         The sides.
     similar
         For items without ratings, similar items; None if there is no such item, or no geometry.
     """
 
-    likes: Likes
     settings: RankingSettings
+    landmark_self_values: Floats
     item_side: ItemSide
     user_side: UserSide
     similar: SimilarItems | None
@@ -192,86 +181,171 @@ class Ranking:
     @classmethod
     def fit(
         cls,
-        likes: Likes,
-        geometry: ItemGeometry | None,
-        kernel: UserKernel,
+        similarity: UserSimilarity,
         settings: RankingSettings,
-        n_threads: int | None = None,
+        compared: LandmarkValues,
+        content: SimilarContent | None = None,
     ) -> Self:
-        """Return the ranking of likes (n_users, n_items), with a kernel of the users."""
-        from scipy.sparse import csr_array
+        """Return the ranker, given the measure between all users and the landmarks.
 
-        mean_square = mean_squared_like(likes)
-        if geometry is None:
-            settings = replace(settings, content=0.0)
-        content = None
-        if geometry is not None and settings.content and likes.nnz:
-            rated = np.unique(likes.indices).astype(np.int64)
-            one = content_weights(geometry, rated, n_threads)
-            scaled = np.float32(settings.content) * one.data
-            content = csr_array((scaled, one.indices, one.indptr), shape=one.shape)
-        item_side = ItemSide.fit(likes, settings.item_penalty * mean_square, content)
-        # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
-        moment = sum_rows(likes.astype(np.float32).tocsc(), kernel.features, n_threads=n_threads)
-        moment -= item_side.mixed(moment, n_threads)
-        user_side = UserSide.fit(kernel, moment.T, settings.user_penalty)
-        return cls(likes, settings, item_side, user_side, SimilarItems.of_likes(likes, geometry))
+        ``content`` is that of a search for settings, which is used again if it fits.
+        """
+        assert settings.weight is not None
+        data, n_threads, geometry = similarity.data, similarity.n_threads, similarity.data.geometry
+        likes, overlap = likes_from(data.ratings), settings.overlap
+        rows = likes[compared.landmarks]
 
-    def with_items(self, likes: Likes, geometry: ItemGeometry) -> Self:
-        """Return the ranking with more items, which nobody has rated: the last columns of ``likes``."""
-        rated = np.arange(self.likes.shape[1])
-        similar = self.similar.with_items(geometry) if self.similar else SimilarItems.fit(rated, geometry)
-        side, n_items = self.user_side, likes.shape[1]
-        none = np.zeros((len(side.weights), n_items - side.weights.shape[1]), np.float32)
-        return replace(
-            self,
-            likes=likes,
-            item_side=self.item_side.with_items(n_items),
-            user_side=replace(side, weights=np.concatenate([side.weights, none], axis=1)),
-            similar=similar,
+        def factors(users: Ints) -> Floats:
+            return np.asarray(np.exp(-overlap * row_angles(likes[users], rows)))
+
+        kernel = user_kernel(compared, weight(settings.weight), factors if overlap else None)
+        sides = fit_sides(likes, geometry, kernel, settings, content, n_threads)
+        self_values = compared.self_values[compared.landmarks]
+        return cls(similarity, settings, self_values, *sides, SimilarItems.from_likes(likes, geometry))
+
+    def place(self, state: UserState) -> Singles:
+        """Return the features of a user."""
+        if state.guest is None:
+            features: Singles = self.user_side.kernel.features[state.position]
+            return features
+        assert state.to_landmarks is not None
+        return self._placed(likes_from(state.guest), *state.to_landmarks)[0]
+
+    def _features(self, state: UserState) -> Singles:
+        features: Singles = self.place(state) if state.ranking is None else state.ranking
+        return features
+
+    def _placed(self, likes: Likes, values: Floats, self_value: float) -> tuple[Singles, float]:
+        """Return the features of one user, and the part of the user that the landmarks do not explain."""
+        angles = row_angles(likes, self._landmark_likes) if self.settings.overlap else None
+        weights = user_weights(
+            values[None], np.array([self_value]), self.landmark_self_values, angles, self.settings
         )
+        features, unexplained = self.user_side.kernel.project(weights)
+        return features[0], float(unexplained[0])
 
-    def scores(self, users: slice | Ints) -> SideScores:
-        """Return the scores of users of the data, (users, n_items), without the user's own row."""
-        positions = np.arange(self.likes.shape[0])[users]
-        rows = self.likes[positions]
+    @cached_property
+    def _landmark_likes(self) -> Likes:
+        """(landmarks, n_items) likes of the landmarks as fitted."""
+        return likes_from(self.similarity.landmark_data.ratings.take(users=self.similarity.landmarks))
+
+    def _block(self, users: Ints) -> SideScores:
+        rows = self.likes[users]
         items = self.item_side.scores(rows)
         rest = rows.toarray().astype(np.float32) - items
-        return self._with_similar(SideScores(items, self.user_side.own_scores(positions, rest)))
+        return self._with_similar(SideScores(items, self.user_side.own_scores(users, rest)))
 
-    def guest_scores(self, likes: Likes, features: Singles) -> SideScores:
-        """Return the scores of one user who is not in the data, (1, n_items)."""
-        return self._with_similar(
-            SideScores(self.item_side.scores(likes), self.user_side.scores(features[None]))
-        )
+    def _scores(self, state: UserState) -> SideScores:
+        if state.guest is None:
+            return self._block(np.array([state.position]))
+        users = self.user_side.scores(self._features(state)[None])
+        return self._with_similar(SideScores(self.item_side.scores(self.own_likes(state)), users))
 
-    def item_parts(self, rated: Ints, likes: Floats, items: Ints) -> Floats:
-        """Return what each rated item adds to the item side of items, (rated, items): y_i B_ij."""
-        return likes[:, None] * self._columns(items, lambda some: self.item_side.weights(rated, some))
+    def _with_similar(self, scores: SideScores) -> SideScores:
+        return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
 
-    def user_parts(self, features: Singles, position: int, items: Ints, users: Ints | None = None) -> Floats:
+    def like_minded(self, state: UserState, k: int) -> Ints:
+        """Return the k users with the largest K_uv, largest first, if the measure is defined for them."""
+        best = self.user_side.kernel.largest(self._features(state), k, state.position)
+        if self.similarity.calibration is not None or not len(best):
+            return best
+        # Through others, a user may have a weight for whom the measure itself is undefined.
+        undefined = np.isnan(self.similarity.exact_values(state.who, best)[0])
+        return np.asarray(best[~undefined])
+
+    def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
+        """Return how near some users are among the landmarks, who are all users or a random sample.
+
+        The landmarks' distances are those that the scores use: estimated if there is a calibration. Values
+        of the users take their place.
+        """
+        similarity, landmarks = self.similarity, self.similarity.landmarks
+        sample = self._to_landmarks(state)
+        if values is None:
+            values = similarity.estimated_values(state.who, users)[0]
+        at = np.searchsorted(landmarks, users)
+        there = landmarks[np.minimum(at, len(landmarks) - 1)] == users
+        sample[at[there]] = values[there]
+        sample = sample[landmarks != state.position]
+        sign = 1 if similarity.measure.larger_is_closer else -1
+        closeness, those = (np.where(np.isnan(some), -np.inf, sign * some) for some in (sample, values))
+        n_less_near = np.searchsorted(np.sort(closeness), those)
+        n_others = similarity.data.n_users - (state.position >= 0)
+        estimated = similarity.calibration is not None or len(sample) < n_others
+        return NearerThan(n_less_near / np.where(there, len(sample), len(sample) + 1), estimated)
+
+    def _to_landmarks(self, state: UserState) -> Floats:
+        """Return the measure between a user and the landmarks, as the scores use it."""
+        if state.to_landmarks is not None:
+            return state.to_landmarks[0].copy()
+        if self.similarity.calibration is None:
+            row: Floats = self.similarity.exact_values(state.who, self.similarity.landmarks)[0]
+            return row
+        return self.similarity.to_landmarks(self.similarity.data.ratings.take(users=[state.position]))[0]
+
+    def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
+        own, features, rows = self._features(state), self.user_side.kernel.features, self.own_likes(state)
+        everyone = np.arange(len(features)) if users is None else users
+        weights = (features[everyone] @ own).astype(np.float64)
+        weights[everyone == state.position] = 0.0
+        rated = rows.indices.astype(np.int64)
+        item_terms = self._columns(items, lambda some: self.item_side.weights(rated, some))
+        user_terms = self._user_terms(own, state.position, items, users)
+        return ScoreTerms(rows.data, rows.data[:, None] * item_terms, weights, user_terms)
+
+    def _user_terms(self, own: Singles, position: int, items: Ints, users: Ints | None) -> Floats:
         """Return what each user, or each of some, adds to the user side, (users, items): K_uv A_vj."""
         rows = np.arange(self.likes.shape[0]) if users is None else np.append(users, max(position, 0))
-        likes, features_of = self.likes[rows], self.user_side.kernel.features[rows]
+        likes, features = self.likes[rows], self.user_side.kernel.features[rows]
 
         def of(some: Ints) -> Floats:
             rest = dense_columns(likes, some) - self.item_side.scores(likes, some)
-            rest -= features_of @ self.user_side.weights[:, some]  # R - ΦW
-            return self.user_side.parts(features, position, rest, rows)
+            rest -= features @ self.user_side.weights[:, some]  # R - ΦW
+            return self.user_side.parts(own, position, rest, rows)
 
-        parts = self._columns(items, of)
-        return parts if users is None else parts[:-1]
+        terms = self._columns(items, of)
+        return terms if users is None else terms[:-1]
 
     def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
         """Return columns of a function of items; those of unrated items are mixtures."""
         return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
 
-    def _with_similar(self, scores: SideScores) -> SideScores:
-        return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
+    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+        """Return the ranker of data with more users, or with other ratings of some.
 
+        The item side and the places of all other users stay as they are; the user side is updated row by row.
+        """
+        before, side, likes = self.likes, self.user_side, likes_from(similarity.data.ratings)
+        users, compared = newcomers
+        assert compared is not None
+        rows = [likes[[user]] for user in users.tolist()]
+        places = [self._placed(row, *values) for row, values in zip(rows, compared, strict=True)]
+        n_changed = int(np.count_nonzero(users < before.shape[0]))
+        for user, place, row in zip(users[:n_changed].tolist(), places, rows, strict=False):
+            side = side.replaced(user, *place, self._left(before[[user]]), self._left(row))
+        if len(users) > n_changed:
+            features, unexplained = zip(*places[n_changed:], strict=True)
+            columns = np.stack(features), np.array(unexplained)
+            kernel = side.kernel.with_rows(users[n_changed:], *columns, likes.shape[0])
+            side = side.extended(kernel, (self._left(row) for row in rows[n_changed:]))
+        return replace(self, similarity=similarity, user_side=side)
 
-def _unit_rows(rows: Likes) -> Likes:
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    scaled = rows.copy().astype(np.float64)
-    scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
-    return scaled
+    def _left(self, row: Likes) -> Singles:
+        """Return what the item side leaves of a row of likes, (n_items,)."""
+        rest: Singles = (row.toarray().astype(np.float32) - self.item_side.scores(row))[0]
+        return rest
+
+    def with_items(self, similarity: UserSimilarity) -> Self:
+        """Return the ranker of data with more items, which are ranked through similar ones."""
+        geometry, side = similarity.data.require_geometry("a new item"), self.user_side
+        n_before, n_items = self.item_side.n_items, similarity.data.n_items
+        rated = np.arange(n_before)
+        similar = self.similar.with_items(geometry) if self.similar else SimilarItems.fit(rated, geometry)
+        none = np.zeros((len(side.weights), n_items - n_before), np.float32)
+        return replace(
+            self,
+            similarity=similarity,
+            item_side=self.item_side.with_items(n_items),
+            user_side=replace(side, weights=np.concatenate([side.weights, none], axis=1)),
+            similar=similar,
+        )

@@ -28,9 +28,9 @@ from typing import Self
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
-from prefmover.predict.low_rank import Singles, UserKernel, check_array
+from prefmover.predict.low_rank import LowRankKernel
 
 __all__ = ["UserSide"]
 
@@ -51,18 +51,18 @@ class UserSide:
         (rank, n_items) W.
     """
 
-    kernel: UserKernel
+    kernel: LowRankKernel
     penalty: float
     inverse: Singles
     weights: Singles
 
     @classmethod
-    def fit(cls, kernel: UserKernel, moment: Singles, penalty: float) -> Self:
+    def fit(cls, kernel: LowRankKernel, moment: Singles, penalty: float) -> Self:
         """Return the user side, given ΦᵀR, (rank, n_items).
 
         Examples
         --------
-        >>> kernel = UserKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+        >>> kernel = LowRankKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
         >>> side = UserSide.fit(kernel, kernel.features.T, penalty=1.0)  # R is the identity
         >>> (kernel.features @ side.weights).round(4)  # K (K + I)^-1
         array([[0.4667, 0.1333],
@@ -121,7 +121,7 @@ class UserSide:
             parts[own] = 0.0
         return parts
 
-    def replaced(self, user: int, features: Singles, rest: float, old: Singles, new: Singles) -> Self:
+    def replaced(self, user: int, features: Singles, unexplained: float, old: Singles, new: Singles) -> Self:
         """Return the side with one row changed: features, and target from ``old`` to ``new``, (n_items,).
 
         Rank-one updates: the row is taken out and put in again.
@@ -129,26 +129,16 @@ class UserSide:
         phi = self.kernel.features[user]
         inverse, weights = _row_out(self.inverse, self.weights, phi, old)
         inverse, weights = _row_in(inverse, weights, features, new)
-        all_features, all_rest = self.kernel.features.copy(), self.kernel.rest.copy()
-        all_features[user], all_rest[user] = features, rest
-        kernel = replace(self.kernel, features=all_features, rest=all_rest)
+        place = np.array([user]), features[None], np.array([unexplained])
+        kernel = self.kernel.with_rows(*place, len(self.kernel.features))
         return replace(self, kernel=kernel, inverse=inverse, weights=weights)
 
-    def extended(self, kernel: UserKernel, target: Iterable[Singles]) -> Self:
+    def extended(self, kernel: LowRankKernel, target: Iterable[Singles]) -> Self:
         """Return the side with more users: those of ``kernel``, with the target of the new ones."""
         inverse, weights = self.inverse, self.weights
         for features, row in zip(kernel.features[len(self.kernel.features) :], target, strict=True):
             inverse, weights = _row_in(inverse, weights, features, row)
         return replace(self, kernel=kernel, inverse=inverse, weights=weights)
-
-    def check(self, n_users: int, n_items: int) -> None:
-        """Raise an error unless the arrays fit the data; for models from files."""
-        self.kernel.check(n_users)
-        rank = self.kernel.rank
-        check_array("user side: inverse", self.inverse, np.float32, (rank, rank))
-        check_array("user side: weights", self.weights, np.float32, (rank, n_items))
-        if not isinstance(self.penalty, float) or not 0 < self.penalty < np.inf:
-            raise InputError(f"user side is damaged: its penalty is {self.penalty!r}")
 
 
 def _row_in(inverse: Singles, weights: Singles, phi: Singles, target: Singles) -> tuple[Singles, Singles]:

@@ -90,8 +90,7 @@ class ServedModel:
     def user(self, text: str) -> UserState:
         """Return the state of a user."""
         position = self.users.position(text)
-        state: UserState = self.model.predictor_.state(position, self.users.ids[position])
-        return state
+        return self.model._known(position, self.users.ids[position])
 
     def guest(self, ratings: GuestKey) -> UserState:
         """Return the state of a guest: computed once for the several requests that a page sends."""

@@ -118,7 +118,8 @@ def _pmd(data: Dataset, n_threads: int | None) -> Floats:
     data.require_geometry("kernel:pmd")
     everyone = np.arange(data.n_users)
     similarity = UserSimilarity(data, find_measure("pmd"), None, n_threads).calibrated()
-    return similarity.estimates(everyone, everyone)
+    values: Floats = similarity.estimated_values(everyone, everyone)
+    return values
 
 
 def _rwmd(data: Dataset, n_threads: int | None) -> Floats:

@@ -41,7 +41,7 @@ from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
-from prefmover.predict.predictor import clip
+from prefmover.predict.predictions import clip
 
 __all__ = ["Baseline", "agreement", "estimated", "mean_vector", "uniform"]
 

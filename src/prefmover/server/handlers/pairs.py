@@ -49,7 +49,7 @@ def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
     state, position = served.person(body), served.users.position(body.other)
     ratings = served.data.ratings
     name = served.guest_name if state.position == position else state.name
-    user = one_user(ratings, name, state.items, state.values)
+    user = one_user(ratings, name, state.rated, state.given)
     pair = served.data.with_guests(user, [position])
     # Most measures look at the two users only; the others use the ratings of everybody.
     everybody, first = served.data, state.position
@@ -65,7 +65,7 @@ def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
     return explanations.ComparisonOut(
         user=state.name,
         other=served.users.texts[position],
-        n_common=int(ratings.n_common(state.items)[position]),
+        n_common=int(ratings.n_common(state.rated)[position]),
         measures=results,
     )
 

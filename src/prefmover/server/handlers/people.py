@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import numpy as np
-
-from prefmover.data.ratings import one_user
 from prefmover.measures import MEASURES
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendations
@@ -23,20 +20,14 @@ STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # searc
 
 def get_neighbors(served: ServedModel, body: requests.NeighborsOf) -> responses.NeighborsOut:
     """Return the users nearest to a person, with the number of items that both rated."""
-    state, guest = served.person(body), None
-    if state.position < 0:
-        guest = one_user(served.data.ratings, state.name, state.items, state.values)
-    if body.strangers:
-        near = served.similarity.nearest_strangers(
-            state.position, state.items, body.k, guest, check_cancelled
-        )
-    else:
-        near = served.similarity.nearest(np.array([state.position]), body.k, guest, check_cancelled)
+    state, similarity = served.person(body), served.similarity
+    search = similarity.nearest_without_common_items if body.strangers else similarity.nearest
+    near = search(state.who, body.k, check_cancelled)
     served.count({step: getattr(near.stats, step) for step in STEPS})
     return responses.NeighborsOut(
         user=state.name,
         measure=served.measure.name,
-        neighbors=served.near_users(state.items, near.neighbors, near.values),
+        neighbors=served.near_users(state.rated, near.neighbors, near.values),
     )
 
 
@@ -46,7 +37,7 @@ def get_neighbor_lists(served: ServedModel, body: requests.Person) -> responses.
     others = [UserSimilarity(served.data, MEASURES[name], None, 1) for name in CONTRASTS]
     rows = [served.similarity, *(one for one in others if one.measure.name != served.measure.name)]
     lists = []
-    for one in neighbor_lists(rows, state.position, state.items, state.values, progress=check_cancelled):
+    for one in neighbor_lists(rows, state.position, state.rated, state.given, progress=check_cancelled):
         columns = zip(one.users.tolist(), one.values.tolist(), one.n_common.tolist(), strict=True)
         near = [
             responses.ListedNeighborOut(user=served.users.texts[user], value=value, n_common=n)
@@ -99,5 +90,5 @@ def explain_prediction(
 ) -> explanations.RatingExplanationOut:
     """Return the baseline of a predicted rating and the contributions of neighbors, which add up to it."""
     item = served.items.id_of(body.item)
-    explanation = served.model.explain_recommendation(served.person(body), item, by="rating")
+    explanation = served.model.explain_rating(served.person(body), item)
     return explanations.RatingExplanationOut(**explanation.to_dict(EXPLAINED))

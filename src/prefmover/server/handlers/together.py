@@ -35,7 +35,7 @@ def get_group_neighbors(served: ServedModel, body: requests.GroupNeighbors) -> r
     """Return the users nearest to the mixture of several users' preferences, for a model of PMD."""
     states = [served.user(user) for user in body.users]
     near = served.model.group_neighbors(states, body.k)
-    rated = np.unique(np.concatenate([state.items for state in states]))
+    rated = np.unique(np.concatenate([state.rated for state in states]))
     positions = served.data.ratings.user_index.get(near.users)
     return responses.GroupNeighborsOut(
         group=body.users,

@@ -8,7 +8,7 @@ from prefmover.explain import RatingExplanation, RecommendationExplanation, User
 from prefmover.explain.recommendation import NeighborRating, Others
 from prefmover.measures.breakdown import Factor, Flow
 from prefmover.ot.certificate import Certificate
-from prefmover.predict.predictor import Contribution, Evidence, Prediction
+from prefmover.predict.predictions import Contribution, Evidence, Prediction
 from prefmover.server.schemas.base import Count, ItemId, MeasureValue, NearerThan, Response, Title, UserId
 from prefmover.server.schemas.library import fields_of
 from prefmover.server.schemas.responses import MeasureOut

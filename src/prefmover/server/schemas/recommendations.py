@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from prefmover.model.groups import GroupRecommendation
-from prefmover.predict.predictor import Prediction
+from prefmover.predict.predictions import Prediction
 from prefmover.rank.recommendations import Recommendation
 from prefmover.server.schemas.base import Combine, Response, Title, UserId
 from prefmover.server.schemas.explanations import RecommendationExplanationOut

@@ -97,7 +97,7 @@ def _nearest(
     """Return the k nearest users to some ratings, the user who gave them left out."""
     ratings = similarity.data.ratings
     guest = one_user(ratings, ratings.user_index.free_name("guest"), items, values)
-    near, found = similarity.nearest(None, k + 1, guest).row(0)
+    near, found = similarity.nearest(guest, k + 1).row(0)
     others = near != user
     return near[others][:k], found[others][:k]
 

@@ -49,7 +49,7 @@ def user_map(similarity: UserSimilarity, *, seed: int = 0, progress: Progress | 
     users = _most(lengths)
     if similarity.calibration is None:
         similarity = similarity.calibrated(seed)
-    D = similarity.estimates(users, users).astype(np.float32)
+    D = similarity.estimated_values(users, users).astype(np.float32)
     if similarity.measure.larger_is_closer:
         D = np.float32(np.nanmax(D)) - D if not np.isnan(D).all() else np.ones_like(D)
     np.nan_to_num(D, copy=False, nan=float(np.nanmax(D)) if not np.isnan(D).all() else 1.0)

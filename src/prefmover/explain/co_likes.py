@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.csr import entries_of_rows
+from prefmover.data.csr import entries_of_rows, indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 
@@ -63,7 +63,7 @@ class CoLikes:
     by_chance: float
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Self:
+    def from_ratings(cls, ratings: Ratings) -> Self:
         """Return the likes of ratings.
 
         Examples
@@ -71,7 +71,7 @@ class CoLikes:
         Three of four people like a, and three like b; two of them like both:
 
         >>> users, items = ["ann", "ann", "bob", "bob", "cid", "dan"], ["a", "b", "a", "b", "a", "b"]
-        >>> likes = CoLikes.of(Ratings.from_arrays(users, items))
+        >>> likes = CoLikes.from_ratings(Ratings.from_arrays(users, items))
         >>> n_both, lift = likes.together(np.array([0]), np.array([1]))
         >>> n_both.tolist(), lift.round(4).tolist()  # 2 / (3 * 3 * 10 / 36)
         ([[2]], [[0.8]])
@@ -102,7 +102,7 @@ class CoLikes:
         rows, entries = entries_of_rows(starts, items)
         likes_it[self.liked.indices[entries], rows] = 1
         _, entries = entries_of_rows(starts, others)
-        ends = np.concatenate(([0], np.cumsum(self.n_likes[others])))
+        ends = indptr_from_counts(self.n_likes[others])
         by_other = csr_array(
             (np.ones(len(entries), np.int32), self.liked.indices[entries], ends), shape=(len(others), n_users)
         )

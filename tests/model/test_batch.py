@@ -10,7 +10,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution import LocalExecutor
 from prefmover.items.geometry import ItemGeometry
-from prefmover.model import KNNRecommender, Recommender, everybody
+from prefmover.model import KNNRecommender, Recommender, batch
 from prefmover.rank import RankingSettings
 from tests.messages import names
 
@@ -19,8 +19,8 @@ BOTH = pytest.mark.parametrize("kind", [Recommender, KNNRecommender], ids=["kern
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(everybody, "BLOCK", 10)
-    monkeypatch.setattr(everybody, "PIECE", 4)
+    monkeypatch.setattr(batch, "BLOCK", 10)
+    monkeypatch.setattr(batch, "PIECE", 4)
 
 
 def assert_same(one, other):
@@ -59,13 +59,13 @@ def test_parts_are_resumed(data, kind, tmp_path, monkeypatch):
     assert [part.name for part in parts] == [f"part-{k:05d}.parquet" for k in range(3)]
     (tmp_path / "c" / "part-00001.parquet").unlink()
     done = []
-    block = everybody.recommend_block
+    block = batch.recommend_block
 
     def counted(shared, by, users, **options):
         done.append(users.tolist())
         return block(shared, by, users, **options)
 
-    monkeypatch.setattr(everybody, "recommend_block", counted)
+    monkeypatch.setattr(batch, "recommend_block", counted)
     assert_same(model.recommend_all(3, checkpoint=tmp_path / "c"), whole)
     assert done == [list(range(10, 20))]
 
@@ -73,21 +73,21 @@ def test_parts_are_resumed(data, kind, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("small_blocks")
 def test_an_interrupted_run_keeps_its_parts(data, tmp_path, monkeypatch):
     model = Recommender(ranking=RankingSettings()).fit(data)
-    block = everybody.recommend_block
+    block = batch.recommend_block
 
     def interrupted(shared, by, users, **options):
         if users[0]:
             raise KeyboardInterrupt
         return block(shared, by, users, **options)
 
-    monkeypatch.setattr(everybody, "recommend_block", interrupted)
+    monkeypatch.setattr(batch, "recommend_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.recommend_all(3, checkpoint=tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["_recommendations.json", "part-00000.parquet"]
     monkeypatch.undo()
     # A model that is fitted again is the same model.
     again = Recommender(ranking=RankingSettings()).fit(data)
-    monkeypatch.setattr(everybody, "BLOCK", 10)
+    monkeypatch.setattr(batch, "BLOCK", 10)
     assert_same(again.recommend_all(3, checkpoint=tmp_path), model.recommend_all(3))
 
 
@@ -145,7 +145,7 @@ def test_a_cluster_gives_the_same_bits(data, tmp_path, monkeypatch):
     pytest.importorskip("ray")
     from prefmover.execution import RayExecutor
 
-    monkeypatch.setattr(everybody, "BLOCK", 10)
+    monkeypatch.setattr(batch, "BLOCK", 10)
     with RayExecutor("local", n_threads=2) as executor:
         for kind in (Recommender, KNNRecommender):
             model, parts = kind().fit(data), tmp_path / kind.__name__

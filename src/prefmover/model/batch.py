@@ -1,40 +1,154 @@
-"""Recommendations for all users of a model, in blocks that any executor runs and a checkpoint keeps.
+"""The best items for some users or for all: scores of a fitted model, a selection, and predicted ratings.
 
-A block is a fixed range of users, and each piece of :data:`PIECE` users in it is one matrix product on one
-core. So the lists are the same, bit for bit, with any number of threads and on a cluster.
+Lists for all users are made in blocks that any executor runs and a checkpoint keeps. A block is a fixed range
+of users, and each piece of :data:`PIECE` users in it is one matrix product on one core. So the lists are the
+same, bit for bit, with any number of threads and on a cluster.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from prefmover._typing import Ints, Progress
+from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.csr import indptr_from_counts
 from prefmover.dataset import Dataset, geometry_if
+from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
+from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
-from prefmover.model.lists import Lists, best_items
-from prefmover.predict.predictor import HOW
+from prefmover.model.arrays import fitted_arrays
+from prefmover.predict.predictions import HOW, clip, how_predicted
+from prefmover.predict.predictor import UserState
+from prefmover.rank.ranker import SideScores
 from prefmover.rank.recommendations import RecommendationTable
 from prefmover.rank.selection import Selection
 
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender
-    from prefmover.model.lists import By
 
-__all__ = ["recommend_all"]
+__all__ = ["By", "Lists", "best_items", "check_by", "item_scores", "recommend_all"]
 
+By: TypeAlias = Literal["ranking", "rating"]
+
+BLOCK_USERS = 256  # users whose scores of all items are in memory at once
 BLOCK = 512  # users of a task, and of a part of the checkpoint
 DISK_BYTES = 25  # per recommendation, in a checkpoint
-PIECE = 128  # users whose scores of all items are in memory at once
+PIECE = 128  # users whose scores of all items are in memory at once, on each of many cores
+
+
+class Lists(NamedTuple):
+    """The lists of some users: arrays (users, n), as in a RecommendationTable."""
+
+    positions: Ints
+    scores: Floats
+    ratings: Floats
+    how: npt.NDArray[np.int8]
+
+    @classmethod
+    def empty(cls, n_users: int, n: int) -> Lists:
+        """Return lists without items."""
+        nothing = np.full((n_users, n), np.nan)
+        return cls(np.full((n_users, n), -1), nothing, nothing.copy(), np.zeros((n_users, n), np.int8))
+
+    def to_table(
+        self, users: list[Any], data: Dataset, why: list[list[RecommendationExplanation]] | None = None
+    ) -> RecommendationTable:
+        """Return the lists as a table, given the ids of their users, or names of guests."""
+        return RecommendationTable(users, *self, data, data.ratings_per_item, why)
+
+
+def check_by(by: object, implicit: bool) -> None:
+    """Raise an error unless items can be ordered by ``by``."""
+    if by not in ("ranking", "rating"):
+        raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
+    if by == "rating" and implicit:
+        raise InputError(
+            'by="rating" needs explicit ratings, and these data are implicit feedback; leave out by='
+        )
+
+
+def best_items(
+    model: BaseRecommender,
+    states: Sequence[UserState],
+    by: By,
+    selection: Selection,
+    *,
+    reasons: bool = False,
+) -> RecommendationTable:
+    """Return the list of each user, with the reasons for its items if they are wanted."""
+    lists = Lists.empty(len(states), selection.n)
+    why: list[list[RecommendationExplanation]] = []
+    for block in slices(len(states), BLOCK_USERS):
+        some = [model._placed(state) for state in states[block]] if reasons else states[block]
+        part = Lists(lists.positions[block], lists.scores[block], lists.ratings[block], lists.how[block])
+        scores: list[SideScores | None] = []
+        for row, (values, sides) in enumerate(item_scores(model, some, by, sides=reasons)):
+            chosen = selection.best(values, some[row].rated)
+            part.positions[row, : len(chosen)] = chosen
+            part.scores[row, : len(chosen)] = values[chosen]
+            scores.append(sides)
+        if model.predicts:
+            _add_ratings(model, some, part)
+        if reasons:
+            rows = zip(some, part.positions, part.ratings, scores, strict=True)
+            why += [_why(model, *row) for row in rows]
+    return lists.to_table([state.name for state in states], model.data_, why if reasons else None)
+
+
+def _why(
+    model: BaseRecommender, state: UserState, positions: Ints, ratings: Floats, scores: SideScores | None
+) -> list[RecommendationExplanation]:
+    there = positions >= 0
+    predicted = [None if rating != rating else rating for rating in ratings[there].tolist()]
+    return model.explainer_.explain(state, positions[there], predicted, scores)
+
+
+def item_scores(
+    model: BaseRecommender, states: Sequence[UserState], by: By, *, sides: bool = False
+) -> Iterator[tuple[Floats, SideScores | None]]:
+    """Yield the scores of all items for each user, and if wanted their sides by the ranking."""
+    if by == "rating":
+        everything = np.arange(model.data_.n_items)
+        yield from ((model.predictor_.scores(state, everything).values, None) for state in states)
+        return
+    ranker = model.ranker_
+    if sides:
+        scored = ((ranker.scores(state)) for state in states)
+        yield from ((one.total[0], one) for one in scored)
+        return
+    known = [state.position for state in states if state.position >= 0]
+    rows = iter(ranker.block(np.array(known)).total if known else ())
+    for state in states:
+        yield next(rows) if state.position >= 0 else ranker.scores(state).total[0], None
+
+
+def _add_ratings(model: BaseRecommender, states: Sequence[UserState], lists: Lists) -> None:
+    """Predict the ratings of all items in the lists: many known users together, others one by one."""
+    known = np.array([state.position for state in states], np.int64)
+    together = known >= 0 if len(states) > 1 else np.zeros(1, bool)
+    there = (lists.positions >= 0) & together[:, None]
+    users, items = np.repeat(known, lists.positions.shape[1])[there.ravel()], lists.positions[there]
+    scale = model.data_.ratings.scale
+    if len(users):
+        predicted = model.predictor_.predict(users, items)
+        lists.ratings[there] = clip(predicted.values, scale)[0]
+        lists.how[there] = how_predicted(users, items, predicted.n_neighbors)
+    for row in np.flatnonzero(~together).tolist():
+        chosen = lists.positions[row][lists.positions[row] >= 0]
+        values, has_neighbors = model.predictor_.expected(states[row], chosen)
+        lists.ratings[row, : len(chosen)] = clip(values, scale)[0]
+        user = np.full(len(chosen), 0 if states[row].is_known else -1)
+        lists.how[row, : len(chosen)] = how_predicted(user, chosen, has_neighbors)
 
 
 def recommend_block(
@@ -52,10 +166,9 @@ def recommend_block(
     start, out = perf_counter(), Lists.empty(len(users), selection.n)
 
     def work(piece: slice) -> None:
-        states = [model.predictor_.state(user) for user in users[piece].tolist()]
-        lists = best_items(model, states, by, selection)
-        out.positions[piece], out.scores[piece] = lists.positions, lists.scores
-        out.ratings[piece], out.how[piece] = lists.ratings, lists.how
+        table = best_items(model, [model._known(user) for user in users[piece].tolist()], by, selection)
+        out.positions[piece], out.scores[piece] = table.positions, table.scores
+        out.ratings[piece], out.how[piece] = table.ratings, table.how
 
     pieces = slices(len(users), PIECE)
     sizes = [piece.stop - piece.start for piece in pieces]
@@ -119,7 +232,7 @@ class ListCheckpoint(Checkpoint[Lists]):
         import pyarrow as pa
 
         there, items = part.positions >= 0, self.ratings.items
-        offsets = pa.array(np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32))
+        offsets = pa.array(indptr_from_counts(there.sum(axis=1)).astype(np.int32))
         id_type, ratings = pa.array(items[:1].tolist()).type, part.ratings[there]
         columns = {
             "items": pa.array(items[part.positions[there]].tolist(), id_type),
@@ -150,7 +263,7 @@ class ListCheckpoint(Checkpoint[Lists]):
 def _bytes(model: BaseRecommender) -> int:
     """Return about how many bytes a model takes in a cluster's memory."""
     geometry, matrix = _geometry(model), model.data_.ratings.matrix
-    arrays = [array for array in model._stored()[1].values() if isinstance(array, np.ndarray)]
+    arrays = [array for array in fitted_arrays(model).values() if isinstance(array, np.ndarray)]
     arrays += [matrix.data, matrix.indices]
     if geometry is not None:
         arrays += [array for array in (geometry.grid, geometry.vectors) if array is not None]
@@ -160,7 +273,7 @@ def _bytes(model: BaseRecommender) -> int:
 def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     """Return a digest of everything that the lists depend on."""
     digest = hashlib.sha256(model.data_.digest().encode())
-    facts, arrays = model._stored()
+    arrays: dict[str, Any] = {**fitted_arrays(model)}
     geometry = _geometry(model, bool(selection.diversify))
     if geometry is not None:
         digest.update(f"{geometry.digest()} {geometry.to_distance}".encode())
@@ -172,12 +285,12 @@ def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     settings = {name: repr(value) for name, value in (model.params_ | model.settings_).items()}
     settings.pop("n_threads", None)
     choices = [by, selection.n, selection.novelty, selection.diversify, selection.seen]
-    digest.update(json.dumps([facts, settings, choices], sort_keys=True, default=repr).encode())
+    digest.update(json.dumps([settings, choices], sort_keys=True, default=repr).encode())
     digest.update(np.ascontiguousarray(selection.allowed).data)
     return digest.hexdigest()
 
 
 def _geometry(model: BaseRecommender, diversify: bool = False) -> ItemGeometry | None:
     """Return the distances between items if the lists depend on them."""
-    needed = model.uses_geometry or model.predictor_.similarity.measure.needs_geometry
+    needed = model.uses_geometry or model.similarity_.measure.needs_geometry
     return geometry_if(model.data_, needed or diversify)

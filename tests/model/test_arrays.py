@@ -1,0 +1,73 @@
+"""The arrays of a fitted model: taken out, put in again, and checked."""
+
+import numpy as np
+import pytest
+
+from prefmover.errors import InputError
+from prefmover.model import Recommender
+from prefmover.model.arrays import ARRAYS, SPARSE, fitted_arrays, fitted_facts, restored
+from prefmover.rank import RankingSettings
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return Recommender(ranking=RankingSettings(item_penalty=3.0)).fit(data)
+
+
+def parts(model):
+    arrays = {name: np.array(array) for name, array in fitted_arrays(model).items()}
+    return model.similarity_, model.settings_, fitted_facts(model), arrays
+
+
+def test_a_restored_model_has_the_same_scores(model, data):
+    _, predictor, ranker = restored(*parts(model))
+    everyone, items = np.arange(data.n_users), np.arange(data.n_users) % data.n_items
+    assert np.array_equal(ranker.block(everyone).total, model.ranker_.block(everyone).total)
+    assert np.array_equal(
+        predictor.predict(everyone, items).values, model.predictor_.predict(everyone, items).values
+    )
+
+
+def test_every_array_is_declared(model):
+    declared = {*ARRAYS, *(f"{name}.{part}" for name in SPARSE for part in ("data", "indices", "indptr"))}
+    assert set(fitted_arrays(model)) <= declared
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_another_type_or_shape_is_refused(model, name):
+    *given, arrays = parts(model)
+    if name not in arrays:
+        pytest.skip("this model has no such array")
+    for damaged in (arrays[name][:-1], arrays[name].astype(np.float16), arrays[name][..., None]):
+        with pytest.raises(InputError, match="damaged"):
+            restored(*given, {**arrays, name: damaged})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("landmarks", -1),
+        ("landmarks", 10**6),
+        ("ranking.modeled", 10**6),
+        ("ranking.kernel.features", 1e30),
+        ("rating.kernel.whitening", np.nan),
+        ("rating.items.unexplained", -2),
+        ("ranking.right", np.inf),
+        ("ranking.user_weights", np.nan),
+        ("rating.alpha", np.nan),
+        ("ranking.similar.indices", 10**6),
+    ],
+)
+def test_damaged_numbers_are_refused(model, name, value):
+    *given, arrays = parts(model)
+    if name not in arrays:
+        pytest.skip("this model has no such array")
+    arrays[name].flat[1] = value
+    with pytest.raises(InputError, match=name.rpartition(".")[0] if "similar" in name else name):
+        restored(*given, arrays)
+
+
+def test_a_mean_that_is_not_a_number_is_refused(model):
+    similarity, settings, facts, arrays = parts(model)
+    with pytest.raises(InputError, match="mean"):
+        restored(similarity, settings, {**facts, "mean": float("nan")}, arrays)
