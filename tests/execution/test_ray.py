@@ -13,7 +13,7 @@ import pytest
 
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
-from prefmover.model import KNNRecommender
+from prefmover.model import KNNRecommender, batch
 from prefmover.search import nearest
 from prefmover.search.candidates import Limits, candidate_search
 from tests.evaluation.test_run import lasting

@@ -47,7 +47,7 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
     pmd, both = (UserSimilarity(data, MEASURES[name]) for name in ("pmd", "pmd-agreement"))
     calibration = calibrate(data)
     everyone = np.arange(data.n_users)
-    term = similarities(data, "pmd-agreement") - similarities(data, "pmd")
+    term = pairwise(data, "pmd-agreement") - pairwise(data, "pmd")
     estimates = [
         replace(one, calibration=calibration).estimated_values(everyone, everyone) for one in (pmd, both)
     ]
@@ -65,7 +65,7 @@ def test_only_the_transport_of_a_sum_is_estimated(data):
 def test_neighbors_of_users_and_guests(data, name):
     similarity = UserSimilarity(data, MEASURES[name])
     nearest = similarity.nearest(np.array([5]), 4)
-    guest = data.ratings.one_user("guest", *data.ratings.row(5))
+    guest = one_user(data.ratings, "guest", *data.ratings.row(5))
     of_guest = similarity.nearest(guest, 5)
     assert set(nearest.neighbors.tolist()) <= {*of_guest.neighbors.tolist()}
     item = int(data.ratings.row(5)[0][0])

@@ -283,11 +283,11 @@ def test_records_with_rare_line_ends(tmp_path):
 
 
 def test_arrays_of_models_that_do_not_fit():
-    kernel = LowRankKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
-    kernel.check(2)
+    arrays = {"landmarks": np.array([0, 1]), "ranking.kernel.features": np.eye(2, dtype=np.float32)}
+    check_arrays(arrays, {"users": 2})
     for n_users in (1, 3):
         with pytest.raises(InputError):
-            kernel.check(n_users)
+            check_arrays(arrays, {"users": n_users})
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,9 @@ class Recommender(BaseRecommender):
     def _check(self) -> None:
         check_whole_number("landmarks", self.landmarks)
         check_whole_number("seed", self.seed, least=0)
-        if self.ranking != "tuned" and not isinstance(self.ranking, RankingSettings):
+        if not isinstance(self.ranking, RankingSettings) and not (
+            isinstance(self.ranking, str) and self.ranking == "tuned"
+        ):
             raise InputError(f'ranking is {self.ranking!r}; give "tuned" or a prefmover.RankingSettings')
         if not isinstance(self.rating, RatingSettings | None):
             raise InputError(f"rating is {self.rating!r}; give a prefmover.RatingSettings")
