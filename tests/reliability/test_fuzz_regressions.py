@@ -21,6 +21,7 @@ from prefmover.data.ids import IdIndex, as_ids
 from prefmover.datasets.archive import Files
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
+from prefmover.model.arrays import check_arrays
 from tests.items.reading import read_item_table
 from tests.messages import names
 
