@@ -98,7 +98,7 @@ def test_ids_of_the_wrong_type_are_no_unknown_ids(model):
     with pytest.raises(UnknownIdError, match="ids are"):
         model.recommend_many([[1]])
     with pytest.raises(InputError, match="recommend_many"):
-        model.recommend_many([1, 2])
+        model.recommend([1, 2])
     assert len(model.recommend_many([1, 2])) == 2
     for name in ([], True, 1.5, None):
         with pytest.raises(InputError, match=names("name")):

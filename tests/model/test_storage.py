@@ -19,6 +19,7 @@ from prefmover.items.catalog import Catalog
 from prefmover.measures import Measure, Weight, register_measure, unregister_measure
 from prefmover.model import KNNRecommender, Recommender, storage
 from prefmover.model import folder as model_folder
+from prefmover.predict import RatingSettings
 from tests.messages import names
 from tests.predict.conftest import make_data
 
@@ -257,7 +258,7 @@ def test_measures_and_weights_of_your_own(data, tmp_path):
         unregister_measure(row.name)
     with pytest.raises(InputError, match=names("'agree'")):
         KNNRecommender.load(tmp_path / "m")
-    mine = Recommender("jaccard", weight=Weight("mine", lambda x: x + 1)).fit(data)
+    mine = Recommender("jaccard", rating=RatingSettings(Weight("mine", lambda x: x + 1))).fit(data)
     with pytest.raises(InputError, match=names("'mine'")):
         mine.save(tmp_path / "n")
     assert not (tmp_path / "n").exists()
@@ -276,7 +277,6 @@ def test_a_loaded_model_is_pickled_whole(data, tmp_path):
     [
         (lambda h: h["parameters"].update(k=-1), names("k", -1)),
         (lambda h: h["parameters"].update(colour="red"), names("colour")),
-        (lambda h: h["facts"]["settings"].update(k=0), names("k", 0)),
         (lambda h: h["facts"].pop("scale"), names("'scale'")),
         (lambda h: h["facts"].update(geometry=None), names("'pmd'")),
         (lambda h: h.update(kind="recommender"), names("m")),

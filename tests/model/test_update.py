@@ -70,8 +70,8 @@ def test_the_equations_of_a_changed_user_hold(data):
     # The sums by item are those of the new coefficients.
     coefficients = after.ratings.matrix.copy()
     coefficients.data = after.alpha.copy()
-    near = np.exp(-after.covariance.item_rate * data.geometry.block())
-    weights = after.covariance.neighbors * np.eye(data.n_items) + after.covariance.shared_taste * near
+    near = np.exp(-after.settings.item_rate * data.geometry.block())
+    weights = after.settings.neighbors * np.eye(data.n_items) + after.settings.shared_taste * near
     expected = weights @ (coefficients.T @ after.kernel.features)
     assert after.item_factors == pytest.approx(expected, abs=1e-4)
 

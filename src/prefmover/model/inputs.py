@@ -25,10 +25,11 @@ def pair_columns(pairs: Any, known: Ratings) -> tuple[list[Any], list[Any], Ints
         user_ids, item_ids = _id_columns(pairs)
         users, items = known.user_index.get(user_ids), known.item_index.get(item_ids)
         for k in np.flatnonzero(users < 0).tolist():
-            if not isinstance(user_ids[k], UserState):
+            if not isinstance(user_ids[k], UserState | None):
                 known.user_index.check_mistaken(user_ids[k])
         for k in np.flatnonzero(items < 0).tolist():
-            known.item_index.check_mistaken(item_ids[k])
+            if item_ids[k] is not None:
+                known.item_index.check_mistaken(item_ids[k])
         return user_ids, item_ids, users, items
     if isinstance(pairs, Split):
         table, users, items = pairs.train, pairs.users, pairs.items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from os import PathLike
 from typing import Any
 
@@ -115,7 +115,7 @@ def _restored_data(stored: StoredModel) -> Dataset:
 
 def _to_json(value: Any) -> Any:
     if isinstance(value, RatingSettings | RankingSettings):
-        return {name: _to_json(number) for name, number in asdict(value).items()}
+        return {one.name: _to_json(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Weight):
