@@ -41,7 +41,7 @@ def main(out: Path) -> list[Path]:
     for n in COUNTS:
         sparse = data.with_ratings(sample(data.ratings.take(users=active), n))
         for name, values in shares.items():
-            nearest = pm.nearest(sparse, k=K, measure=name).to_frame().to_pydict()
+            nearest = pm.nearest(sparse, k=K, measure=name).to_arrow().to_pydict()
             pairs = zip(nearest["user"], nearest["neighbor"], strict=True)
             values.append(sum(taste[u] == taste[v] for u, v in pairs) / (K * sparse.n_users))
 
@@ -76,7 +76,7 @@ def sample(ratings: pm.Ratings, n: int) -> pm.Ratings:
     order = np.random.default_rng(1).permutation(ratings.n_ratings)
     by_user = order[np.argsort(ratings.rows()[order], kind="stable")]
     chosen = np.concatenate([some[:n] for some in np.split(by_user, ratings.matrix.indptr[1:-1])])
-    return pm.Ratings.from_frame(ratings.to_frame().take(chosen), scale=ratings.scale)
+    return pm.Ratings.from_frame(ratings.to_arrow().take(chosen), scale=ratings.scale)
 
 
 def spaced(heights: dict[str, float], gap: float = 0.03) -> dict[str, float]:

@@ -50,7 +50,7 @@ def target(data: bytes) -> None:
     check_rows(ratings.matrix)
     assert ratings.n_ratings
     assert ratings.scale.lowest <= ratings.scale.highest
-    assert ratings.to_frame().num_rows == ratings.n_ratings
+    assert ratings.to_arrow().num_rows == ratings.n_ratings
     preferences(ratings)
     ratings[ratings.users[0]]
 

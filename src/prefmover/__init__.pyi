@@ -10,6 +10,8 @@ from .errors import NotOptimalError as NotOptimalError
 from .errors import PrefmoverError as PrefmoverError
 from .errors import UnknownIdError as UnknownIdError
 from .evaluation import evaluate as evaluate
+from .execution import RayExecutor as RayExecutor
+from .items.catalog import Catalog as Catalog
 from .items.geometry import ItemGeometry as ItemGeometry
 from .measures import MEASURES as MEASURES
 from .measures import EstimatedDistances as EstimatedDistances
@@ -22,12 +24,16 @@ from .measures import unregister_measure as unregister_measure
 from .measures.pmd import pmd as pmd
 from .model import KNNRecommender as KNNRecommender
 from .model import Recommender as Recommender
+from .model import load as load
 from .ot import Transport as Transport
 from .ot import sinkhorn as sinkhorn
 from .ot import transport as transport
+from .predict import RatingSettings as RatingSettings
+from .rank import RankingSettings as RankingSettings
 from .search import NeighborIndex as NeighborIndex
 from .search import Neighbors as Neighbors
 from .search import nearest as nearest
+from .search import nearest_raters as nearest_raters
 from .search import within as within
 
 __version__: str

@@ -250,7 +250,7 @@ def test_recommend_to_all_users(run, data, in_shop, ending):
     assert (code, out.strip()) == (0, str(path))
     table = (pq.read_table(path) if ending == "parquet" else csv.read_csv(path)).to_pydict()
     model = storage.load(in_shop / "my-model")
-    expected = model.recommend_all(2).to_frame().to_pydict()
+    expected = model.recommend_all(2).to_arrow().to_pydict()
     assert list(table) == ["user", "rank", "item", "title", "score", "rating", "n_ratings", "how"]
     assert table == expected
     assert not (in_shop / f"all.{ending}.parts").exists()

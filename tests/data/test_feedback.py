@@ -168,7 +168,7 @@ def test_the_flag_travels_with_the_ratings():
         assert other.implicit
         assert other.scale.damping == "sqrt"
     assert "interactions" in repr(Dataset(ratings))
-    assert ratings.to_frame().column_names == ["user", "item", "strength"]
+    assert ratings.to_arrow().column_names == ["user", "item", "strength"]
 
 
 def test_tables_that_mean_different_things_are_not_stacked():

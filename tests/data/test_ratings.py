@@ -108,11 +108,11 @@ def test_row_order_does_not_matter_and_nothing_is_lost(expected, random):
 
 
 @given(triples)
-def test_to_frame_comes_back(expected):
+def test_to_arrow_comes_back(expected):
     ratings = Ratings.from_arrays(*zip(*[(u, i, r) for (u, i), r in expected.items()], strict=True))
-    again = Ratings.from_frame(ratings.to_frame())
-    assert ratings.to_frame().equals(again.to_frame())
-    assert ratings.to_frame().num_rows == len(expected)
+    again = Ratings.from_frame(ratings.to_arrow())
+    assert ratings.to_arrow().equals(again.to_arrow())
+    assert ratings.to_arrow().num_rows == len(expected)
 
 
 @given(

@@ -299,7 +299,7 @@ def lasting(records):
 def experiment(tmp_path_factory, few):
     """Settings that name a file with the ratings of 80 users."""
     file = tmp_path_factory.mktemp("data") / "ratings.csv"
-    few.ratings.to_frame().to_pandas().to_csv(file, index=False)
+    few.ratings.to_arrow().to_pandas().to_csv(file, index=False)
     same = {"repeats": 1, "trials": 2, "ns": (5, 10), "train": (0.5, 0.2)}
     return Experiment(ratings=str(file), task="ranking", recommenders=NAMES, **same)
 

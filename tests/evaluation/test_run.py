@@ -45,7 +45,7 @@ def test_every_record_is_there(finished):
     assert f"[{N_RECORDS}/{N_RECORDS}]" in lines[-1]
     assert not (evaluation.folder.path / "records").exists()
     table = pq.read_table(evaluation.folder.path / "records.parquet")
-    assert table.num_rows == evaluation.to_frame().num_rows == 2 * (2 * 1 + 2 * 2 + 7 * 2)
+    assert table.num_rows == evaluation.to_arrow().num_rows == 2 * (2 * 1 + 2 * 2 + 7 * 2)
     assert {"mae", "rmse", "coverage", "seed", "versions", "solved", "geometry"} <= set(table.column_names)
 
 

@@ -49,7 +49,7 @@ def test_every_measure_is_explained(data, measure):
     assert row.value_name in content
     assert ("distance" in content) != ("similarity" in content)
     assert all(flow.keys() == FLOW_KEYS for flow in content["flows"])
-    assert why.to_frame().num_rows == len(why.flows)
+    assert why.to_arrow().num_rows == len(why.flows)
     assert not unnamed(str(why), "ann", "bob", row.label)
 
 
@@ -67,7 +67,7 @@ def test_a_measure_without_a_breakdown(data):
     assert (why.similarity, why.flows, why.factors) == (0.5, (), ())
     assert "always" in str(why)
     assert why._repr_html_()
-    assert why.to_frame().num_rows == 0
+    assert why.to_arrow().num_rows == 0
 
 
 def test_titles_come_from_the_data(data):

@@ -57,7 +57,7 @@ def test_a_similarity_is_not_called_distance():
 
 
 def test_frame():
-    frame = explanation().to_frame()
+    frame = explanation().to_arrow()
     assert frame.column_names == ["user", "weight", "rating", "residual", "value", "distance"]
     assert frame["user"].to_pylist() == ["bob", "cid", "dot"]
 

@@ -99,7 +99,7 @@ def test_a_similarity_that_is_undefined():
 
 
 def test_frame():
-    frame = explanation().to_frame()
+    frame = explanation().to_arrow()
     assert frame.column_names == ["kind", "name", "rating", "value"]
     assert frame.num_rows == 3 + 1 + 5 + 1
     assert sum(frame["value"].to_pylist()) == 1.75

@@ -161,7 +161,7 @@ def test_lists_that_are_short_or_without_ratings():
     table = Recommender().fit(data).recommend_all(5)
     assert [len(one) for one in table] == [0, 2]
     assert np.isnan(table.ratings).all()
-    frame = table.to_frame().to_pydict()
+    frame = table.to_arrow().to_pydict()
     assert frame["user"] == ["b", "b"]
     assert frame["rating"] == [None, None]
 

@@ -83,7 +83,7 @@ def test_dictionaries_and_frames(model, group):
     listed = found.to_dict()
     assert listed["group"] == group
     assert listed["recommendations"][0]["members"][0]["user"] == group[0]
-    frame = found.to_frame()
+    frame = found.to_arrow()
     assert frame.num_rows == 6
     assert frame["member"].to_pylist()[:3] == [str(user) for user in group]
     assert found[:1][0] == found[0]

@@ -28,7 +28,7 @@ def predictions():
 
 
 def test_predictions_are_a_table(predictions):
-    frame = predictions.to_frame()
+    frame = predictions.to_arrow()
     assert frame.column_names == ["user", "item", "rating", "baseline", "how", "clipped", "n_neighbors"]
     assert frame["user"].to_pylist() == ["ann", "7"]  # mixed ids become text
     assert [p.how for p in predictions] == ["neighbors", "no neighbor"]

@@ -39,7 +39,7 @@ def test_predictions_agree(split, name, k):
     model = KNNRecommender.paper(measure, k, weight=Weight(name, rule), convention=convention)
     mine = model.fit(Dataset(split.train)).predictor_.predict(split.users, split.items)
 
-    frame = split.train.to_frame()
+    frame = split.train.to_arrow()
     columns = (frame[c].to_pylist() for c in ("user", "item", "rating"))
     rows = [(u, i, r, None) for u, i, r in zip(*columns, strict=True)]
     train = surprise.Dataset(surprise.Reader(rating_scale=(1, 5))).construct_trainset(rows)

@@ -240,7 +240,7 @@ def test_every_measure_goes_through_the_same_door(viewers, measure):
     assert getattr(near, row.value_name) == near.value
     with pytest.raises(AttributeError, match=names(wrong)):
         getattr(near, wrong)
-    assert found.to_frame().column_names == ["user", "rank", "neighbor", row.value_name]
+    assert found.to_arrow().column_names == ["user", "rank", "neighbor", row.value_name]
 
 
 def test_a_measure_of_ones_own(viewers):
@@ -293,14 +293,14 @@ def test_one_users_list(viewers):
     with pytest.raises(IndexError):
         near[4]
     assert near.to_dict()["neighbors"][0] == {"user": near[0].user, "distance": near[0].distance}
-    assert near.to_frame().to_pydict()["rank"] == [1, 2, 3, 4]
-    frame = neighbors.to_frame().to_pydict()
+    assert near.to_arrow().to_pydict()["rank"] == [1, 2, 3, 4]
+    frame = neighbors.to_arrow().to_pydict()
     assert frame["neighbor"][28:32] == near.users.tolist()
     assert frame["user"][28:32] == [7] * 4
     with pytest.raises(UnknownIdError, match=names(7777)):
         neighbors[7777]
     raters = nearest_raters(viewers, [7, 7], viewers.ratings.items[:2], 2)
-    assert raters.to_frame().column_names == ["user", "item", "rank", "neighbor", "distance"]
+    assert raters.to_arrow().column_names == ["user", "item", "rank", "neighbor", "distance"]
     item = viewers.ratings.items.tolist()[1]
     assert raters[7, item].users.tolist() == raters.ids[1].tolist()
     with pytest.raises(InputError):

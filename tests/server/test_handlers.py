@@ -101,7 +101,7 @@ def test_items_with_most_ratings_first(client, data):
     items = get(client, "items", limit=200)["items"]
     counts = [item["n_ratings"] for item in items]
     assert counts == sorted(counts, reverse=True)
-    rated = data.ratings.to_frame().to_pydict()["item"]
+    rated = data.ratings.to_arrow().to_pydict()["item"]
     assert all(rated.count(item["id"]) == item["n_ratings"] for item in items[:20])
 
 
@@ -280,7 +280,7 @@ def test_nothing_is_left_for_a_user_who_has_rated_everything():
 
 
 def test_an_item(client, data):
-    answer, ratings = get(client, "items/heat-1995"), data.ratings.to_frame().to_pydict()
+    answer, ratings = get(client, "items/heat-1995"), data.ratings.to_arrow().to_pydict()
     given = [r for item, r in zip(ratings["item"], ratings["rating"], strict=True) if item == "heat-1995"]
     assert (answer["id"], answer["title"], answer["year"]) == ("heat-1995", "Heat (1995)", 1995)
     assert answer["genres"] == list(data.items.genres[data.ratings.item_position("heat-1995")])

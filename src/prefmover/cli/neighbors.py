@@ -162,7 +162,7 @@ def _announce_cost(data: Dataset, k: int) -> None:
 
 def _written(table: Neighbors, file: Path, parts: Path | None) -> Output:
     """Write the neighbors of users to a file; finished parts are no longer needed."""
-    write_table(table.to_frame(), file)
+    write_table(table.to_arrow(), file)
     if parts:
         rmtree(parts, ignore_errors=True)
     n_users, n_rows = len(table.users), len(table.neighbors)
@@ -220,7 +220,7 @@ def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: 
     with progress("neighbors by PMD"):
         found = nearest_to_group(data, ids, k, n_threads=threads)
     if file:
-        write_table(found.to_frame(), file)
+        write_table(found.to_arrow(), file)
         return Output({"file": str(file), "users": len(ids), "rows": len(found)}, [str(file)])
     rated = {item for one in ids for item in data.ratings[one]}
     rows = [

@@ -53,7 +53,7 @@ def predict(
     model = fitted(data, model, options, threads)
     with progress("predicting") as callback:
         predictions = model.predict(queries, progress=callback)
-    table = predictions.to_frame()
+    table = predictions.to_arrow()
     if file:
         write_table(table, file)
         counts = ", ".join(f"{how}: {n:,}" for how, n in predictions.counts().items() if n)

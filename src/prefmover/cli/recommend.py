@@ -158,7 +158,7 @@ def recommend(
 
 
 def _written(table: RecommendationTable, file: Path, parts: Path | None = None) -> Output:
-    frame = table.to_frame()
+    frame = table.to_arrow()
     write_table(frame, file)
     if parts:
         rmtree(parts, ignore_errors=True)
@@ -168,7 +168,7 @@ def _written(table: RecommendationTable, file: Path, parts: Path | None = None) 
 
 
 def _written_group(best: GroupRecommendations, file: Path) -> Output:
-    frame = best.to_frame()
+    frame = best.to_arrow()
     write_table(frame, file)
     note(f"{counted(len(best), 'recommendation')} for {counted(len(best.group), 'user')} together")
     return Output({"file": str(file), "users": len(best.group), "rows": frame.num_rows}, [str(file)])

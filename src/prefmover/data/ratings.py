@@ -435,7 +435,7 @@ class Ratings:
             digest.update(str(self.scale.damping).encode())
         return digest.hexdigest()[:16]
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
 
         For implicit feedback, the third column is ``strength``. ``polars.from_arrow(table)`` and

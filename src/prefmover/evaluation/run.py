@@ -82,7 +82,7 @@ class Evaluation:
     def __len__(self) -> int:
         return len(self.records)
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists.
 
         ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.

@@ -104,7 +104,7 @@ class UserExplanation(PairBreakdown):
         labels = {"source_label": self.label(flow.source), "target_label": self.label(flow.target)}
         return flow._asdict() | labels
 
-    def to_frame(self) -> pa.Table:
+    def to_arrow(self) -> pa.Table:
         """Return the flows as a `pyarrow.Table`, one row each, with the keys of ``to_dict`` as columns."""
         import pyarrow as pa
 

@@ -63,7 +63,7 @@ class RatingExplanation:
             "others": {"count": len(others), "value": sum(one.value for one in others)},
         }
 
-    def to_frame(self) -> pa.Table:
+    def to_arrow(self) -> pa.Table:
         """Return the contributions as a `pyarrow.Table`, one row for each neighbor, without the evidence."""
         import pyarrow as pa
 

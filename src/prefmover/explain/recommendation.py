@@ -186,7 +186,7 @@ class RecommendationExplanation:
             "other_users": _with(self.other_users, self.neighbors[n:] if n is not None else ()),
         }
 
-    def to_frame(self) -> pa.Table:
+    def to_arrow(self) -> pa.Table:
         """Return the parts as a `pyarrow.Table`: kind, name, rating, value.
 
         Kinds are own, other own (their sum), user, and other users (their sum).

@@ -138,7 +138,7 @@ class GroupRecommendations(Sequence[GroupRecommendation]):
         listed = [one.to_dict() for one in self._items]
         return {"group": list(self.group), "combine": self.combine, "recommendations": listed}
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table`, one row for each item and member.
 
         Columns: rank (from 1), item, title, score, n_ratings, member, member_score, member_rating.

@@ -150,7 +150,7 @@ class Predictions:
         """Return the number of predictions made in each way."""
         return {how: int((self.how == code).sum()) for code, how in enumerate(HOW)}
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table`: user, item, rating, baseline, how, clipped, n_neighbors."""
         import pyarrow as pa
 

@@ -84,7 +84,7 @@ class Recommendations(Sequence[Recommendation]):
         """Return the user and the recommendations, ready for JSON."""
         return {"user": self.user, "recommendations": [one.to_dict() for one in self._items]}
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table`: rank (from 1), item, title, score, rating, n_ratings, how."""
         import pyarrow as pa
 
@@ -160,7 +160,7 @@ class RecommendationTable(Sequence[Recommendations]):
         """Return a list of users with their recommendations, ready for JSON."""
         return {"users": [one.to_dict() for one in self]}
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table`, one row for each recommendation: user, rank, item, title, score, ..."""
         import pyarrow as pa
 

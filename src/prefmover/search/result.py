@@ -168,7 +168,7 @@ class NeighborList(Sequence[Neighbor]):
         for user, value in zip(self.users.tolist(), self.values.tolist(), strict=True):
             yield Neighbor(user, value, self.value_name)
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns rank (from 1), neighbor, and distance or similarity."""
         import pyarrow as pa
 
@@ -215,7 +215,7 @@ class Neighbors:
     [Neighbor('olga-r', distance 0.651934), Neighbor('lina-r', distance 0.655312)]
     >>> neighbors.ids[0].tolist(), neighbors.values_table[0].round(2).tolist()
     (['olga-r', 'lina-r'], [0.65, 0.66])
-    >>> neighbors.to_frame().slice(0, 2).to_pylist()[0]
+    >>> neighbors.to_arrow().slice(0, 2).to_pylist()[0]
     {'user': 'ada-b', 'rank': 1, 'neighbor': 'olga-r', 'distance': 0.6519...}
     >>> neighbors.to_graph().shape  # sparse; for scikit-learn
     (800, 800)
@@ -282,7 +282,7 @@ class Neighbors:
         """Iterate over the queries' lists."""
         return map(self._list, range(len(self.users)))
 
-    def to_frame(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns user, rank (from 1), neighbor, and distance or similarity.
 
         Searches among the raters of an item have a column item as well.
