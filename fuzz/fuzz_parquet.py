@@ -11,7 +11,7 @@ oracle.load()
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from prefmover import Ratings
+from prefmover import FileOptions, Ratings
 from prefmover.data.build import check_rows
 from prefmover.items.table import ItemFiles
 
@@ -76,7 +76,7 @@ def target(data: bytes) -> None:
         if kind % 2:
             _ = ItemFiles.read(path).geometry
         else:
-            ratings = Ratings.read(path, duplicates="last")
+            ratings = Ratings.read(path, FileOptions(duplicates="last"))
             check_rows(ratings.matrix)
             ratings[ratings.users[0]]
 

@@ -77,7 +77,7 @@ MODEL = ("-m", "my-model")
         (("recommend", *FILES, "--all"), names("--out")),
         (("recommend", *FILES, "-u", 42, "--executor", "ray"), names("--executor", "--all")),
         (("neighbors", *FILES, "-u", 42, "--executor", "ray"), names("--executor", "--all")),
-        (("fit", *FILES, "-o", "m", "--weight", "heavy"), "heavy"),
+        (("fit", *FILES, "-o", "m", "--paper", "--weight", "heavy"), "heavy"),
         (("fit", *FILES, "-o", "m", "--k", 20), names("--k", "--model-type", "knn", "--paper")),
         (("fit", *FILES, "-o", "m", "--shrinkage", 0), names("--shrinkage", "--model-type", "knn")),
         (("fit", *FILES, "-o", "m", "--model-type", "default", "--centering", "mean"), names("--centering")),
@@ -87,7 +87,7 @@ MODEL = ("-m", "my-model")
         (("neighbors", *FILES, "-u", 42, "--address", "auto"), names("--address", "--executor")),
         (("fit", *MODEL, "-o", "m"), names("--model")),
         (("recommend", *MODEL, "-u", 42, "--measure", "cos"), names("--measure")),
-        (("recommend", *MODEL, "-u", 42, "--tune"), names("--tune")),
+        (("recommend", *MODEL, "-u", 42, "--seed", 1), names("--seed")),
         (("recommend", *MODEL, "-u", 42, "--model-type", "knn"), names("--model-type")),
         (
             ("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"),

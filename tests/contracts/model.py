@@ -80,7 +80,7 @@ class ModelContract:
         for user in everyone:
             state, n_others = model._state(user), data.n_users - (not isinstance(user, UserState))
             top = model.recommend(user, 4)
-            seen = model.recommend(user, 2, items=data.ratings.items[state.items[:2]].tolist(), seen=True)
+            seen = model.recommend(user, 2, items=data.ratings.items[state.rated[:2]].tolist(), seen=True)
             for one in (*top, *seen):
                 why = model.explain_recommendation(user, one.item)
                 assert {part.user for part in one.why.neighbors} <= {part.user for part in why.neighbors}
@@ -88,7 +88,7 @@ class ModelContract:
                 assert (len(why.in_favor), len(why.against)) == (why.n_for, why.n_against)
                 assert why.score == pytest.approx(one.score, abs=1e-5)
                 assert why.rating == pytest.approx(one.rating, abs=1e-5)
-                assert why.rated == dict(zip(state.items, state.values, strict=True)).get(
+                assert why.rated == dict(zip(state.rated, state.given, strict=True)).get(
                     data.ratings.item_position(one.item)
                 )
                 own, users = [part.value for part in why.own], [part.value for part in why.neighbors]

@@ -4,8 +4,6 @@ import re
 from math import inf, pi
 from pathlib import Path
 
-import pytest
-
 from prefmover.measures import MEASURES, WEIGHTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
@@ -63,27 +61,3 @@ def test_every_measure_convention_and_weight_is_explained():
             assert f"`{convention}`" in PAGE
     for name in WEIGHTS:
         assert f"`{name}`" in PAGE
-
-
-@pytest.mark.slow
-def test_figures_of_table_1():
-    """The rows of the page's table of 1-PMD, computed."""
-    import numpy as np
-
-    from prefmover.paper.table_1 import table_1
-
-    table = table_1()
-    cells = [cell for cell in table.cells if cell.measure == "pmd"]
-    rows = {
-        line.split("|")[1].strip(): [float(x) for x in line.split("|")[2:6]]
-        for line in PAGE.splitlines()
-        if line.startswith(("| printed", "| `published`: exact", "| `table-1`: S", "| $\\cos D$ of"))
-    }
-    published = [cell.computed["published"] for cell in cells]
-    printed, exact, sinkhorn, cosine = rows.values()
-    np.testing.assert_allclose(printed, [float(cell.printed) for cell in cells])
-    np.testing.assert_allclose(exact, published, atol=6e-4)
-    np.testing.assert_allclose(sinkhorn, [cell.computed["table-1"] for cell in cells], atol=6e-4)
-    np.testing.assert_allclose(cosine, np.cos(1 - np.array(published)), atol=6e-4)
-    assert len(table.cells) - table.counts("published")["differs"] == 34
-    assert "34 of 48 cells agree" in PAGE

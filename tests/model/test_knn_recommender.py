@@ -75,12 +75,7 @@ def test_parameters_of_the_other_model_do_not_exist(name):
 
 
 def test_settings(data):
-    settings = KNNRecommender().fit(data).settings_
-    assert {**settings, "weight": str(settings["weight"])} == {
-        "weight": "exponential(4)",
-        "k": 40,
-        "shrinkage": 0.0,
-    }
+    assert KNNRecommender().fit(data).settings_ == {"weight": "exponential(4)", "k": 40, "shrinkage": 0.0}
     assert KNNRecommender.paper("cos", 7).fit(data).settings_["k"] == 7
     assert KNNRecommender.paper().centering == "mean"
 

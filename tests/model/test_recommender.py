@@ -53,8 +53,8 @@ class TestWithoutGeometry(KernelContract):
         ({"landmarks": 0}, names("landmarks", 0)),
         ({"measure": "pdm"}, names("'pdm'", "'pmd'")),
         ({"convention": "mine"}, "mine"),
-        ({"weight": "linear"}, "linear"),
-        ({"covariance": {"item": 1}}, names("covariance", "RatingSettings")),
+        ({"rating": {"item": 1}}, names("rating", "RatingSettings")),
+        ({"ranking": "linear"}, names("ranking", "'linear'", "RankingSettings")),
     ],
 )
 def test_bad_parameters(data, parameters, message):

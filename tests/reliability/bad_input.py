@@ -544,7 +544,7 @@ option("k that is not a number", ("k", "'ten'", 1))(lambda _: KNNRecommender(k="
 option("threads below 1", ("n_threads", 0, 1, "None"))(lambda _: pm.nearest(data(), n_threads=0))
 option("ratings where a data set is expected", ("Ratings", "Dataset"))(lambda _: Recommender().fit(small()))
 option("an unknown weight", ("weight", "'exponential(-1)'", "one-minus", "exponential(4)"))(
-    lambda _: Recommender(weight="exponential(-1)").fit(data())
+    lambda _: KNNRecommender(weight="exponential(-1)").fit(data())
 )
 option("an unknown centering", ("centering", "'median'", "z-score", "baseline"))(
     lambda _: KNNRecommender(centering="median").fit(data())
@@ -693,7 +693,7 @@ model("a measure whose geometry was taken away", ("model", "'pmd'"), header(fact
 model("forged column indices", ("model", 2147483647, 4), put("indices", 0, 2**31 - 1))
 model("forged row pointers", ("model",), put("indptr", 1, -5))
 model("forged distances", ("model",), put("geometry.grid", 1, -7))
-model("forged landmarks", ("model", "landmarks", 3), put("kernel.landmarks", 0, 2**40, "<q"))
+model("forged landmarks", ("model", "landmarks", 3), put("landmarks", 0, 2**40, "<q"))
 model(
     "an array of another shape",
     ("model", "(2, 8)", 4),
@@ -716,8 +716,8 @@ model(
 )
 model(
     "an array that is missing",
-    ("model", "'kernel.unexplained'"),
-    forged(lambda table, _: table.pop("kernel.unexplained") and None),
+    ("model", "'ranking.kernel.unexplained'"),
+    forged(lambda table, _: table.pop("ranking.kernel.unexplained") and None),
 )
 
 

@@ -135,7 +135,9 @@ def test_matrices_of_items(tight):
 
 
 def test_a_fit_says_so_before_users_are_compared(tight, crowd, monkeypatch):
-    monkeypatch.setattr("prefmover.predict.similarity.UserSimilarity.values", None)  # no user is compared
+    monkeypatch.setattr(
+        "prefmover.predict.similarity.UserSimilarity.exact_values", None
+    )  # no user is compared
     with pytest.raises(InputError, match=names(400, 150)):
         Recommender(n_threads=1).fit(crowd)
 

@@ -158,17 +158,18 @@ def test_predictions(client, model, person):
 
 
 @pytest.mark.parametrize(
-    ("path", "by", "parts", "total"),
+    ("path", "parts", "total"),
     [
-        ("recommendations", "ranking", ("own", "other_own", "neighbors", "other_users"), "score"),
-        ("predictions", "rating", ("baseline", "contributions", "others"), "total"),
+        ("recommendations", ("own", "other_own", "neighbors", "other_users"), "score"),
+        ("predictions", ("baseline", "contributions", "others"), "total"),
     ],
 )
-def test_why(client, model, person, path, by, parts, total):
+def test_why(client, model, person, path, parts, total):
     one, body = person
     item = model.recommend(one, 1)[0].item
     answer = ask(client, f"{path}/why", **body, item=item)
-    assert answer == as_json(model.explain_recommendation(one, item, by=by).to_dict(20))
+    explain = model.explain_recommendation if path == "recommendations" else model.explain_rating
+    assert answer == as_json(explain(one, item).to_dict(20))
     terms = [term for name in parts for term in np.atleast_1d(answer[name])]
     assert math.isclose(sum(term["value"] for term in terms), answer[total], abs_tol=1e-9)
 

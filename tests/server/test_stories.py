@@ -65,7 +65,9 @@ def test_neighbors_say_how_near_they_are(client, handlers):
 def test_strangers(client, model):
     near = ask(client, "neighbors", **ADA, k=5, strangers=True)["neighbors"]
     assert {one["n_common"] for one in near} == {0}
-    assert [one["user"] for one in near] == model.neighbors("ada-b", 5, strangers=True).users.tolist()
+    assert [one["user"] for one in near] == model.neighbors(
+        "ada-b", 5, without_common_items=True
+    ).users.tolist()
     body = {"ratings": GUEST, "strangers": True, "k": 3}
     theirs = client.post("/api/v1/neighbors", json=body).json()["neighbors"]
     assert {one["n_common"] for one in theirs} == {0}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, is_dataclass
-from typing import Annotated, Any
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -13,6 +13,9 @@ from prefmover.cli.options import Threads
 from prefmover.cli.source import ModelOptions, SourceOptions, fitted
 from prefmover.cli.terminal import Output, check_folder, note
 from prefmover.errors import InputError
+
+if TYPE_CHECKING:
+    from prefmover.model.base_recommender import BaseRecommender
 
 EXAMPLES = (
     "prefmover fit --dataset cinema --out cinema-model",
@@ -39,7 +42,7 @@ def fit(
     data, _ = source.open()
     model = fitted(data, None, options, threads)
     model.save(out)
-    for line in _best_trials(model.tuning_):
+    for line in _chosen(model):
         note(line)
     parameters = {name: value for name, value in model.get_params().items() if name != "n_threads"}
     summary = {
@@ -57,25 +60,22 @@ def fit(
     return Output(summary, [out])
 
 
-def _best_trials(trials: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each measure by which settings were chosen; all trials are in the JSON output."""
-    for measure, label, best in (("ndcg", "nDCG", max), ("mae", "mean absolute error", min)):
-        tried = [trial for trial in trials if measure in trial]
-        if tried:
-            chosen = dict(best(tried, key=lambda trial: trial[measure]))
-            value = chosen.pop(measure)
-            settings = ", ".join(f"{name} {_brief(setting)}" for name, setting in chosen.items())
-            head = f"best of {counted(len(tried), 'trial')} on held-out ratings"
-            yield f"{head}: {label} {value:.4f} with {settings}"
-
-
-def _brief(setting: Any) -> str:
-    if isinstance(setting, dict):
-        return "(" + ", ".join(f"{name} {_brief(value)}" for name, value in setting.items()) + ")"
-    return f"{setting:g}" if isinstance(setting, float) else str(setting)
+def _chosen(model: BaseRecommender) -> Iterator[str]:
+    """Yield a line about the settings that were chosen; all trials are in the JSON output."""
+    for trial in model.tuning_:
+        settings = {name: value for name, value in trial.items() if name != "ndcg"}
+        if settings == asdict(model.settings_["ranking"]):
+            shown = ", ".join(
+                f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                for name, value in settings.items()
+            )
+            tried = counted(len(model.tuning_), "trial")
+            yield f"chosen in {tried} on held-out ratings: nDCG {trial['ndcg']:.4f} with {shown}"
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+    from prefmover import RankingSettings, RatingSettings
+
+    if isinstance(value, RatingSettings | RankingSettings):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     return value if isinstance(value, int | float | str | bool | None) else str(value)

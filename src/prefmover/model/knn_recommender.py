@@ -87,7 +87,8 @@ class KNNRecommender(BaseRecommender):
             weight(self.weight)
 
     def _fit(self, similarity: UserSimilarity, heads: tuple[Head, ...], stages: Stages) -> Fitted:
-        rule = weight(similarity.measure.weight if self.weight is None else self.weight)
+        given = similarity.measure.weight if self.weight is None else self.weight
+        rule = weight(given)
         predictor, ranker, ratings = None, None, similarity.data.ratings
         if similarity.measure.needs_geometry:  # one that is made from the ratings is made once
             similarity = similarity.with_data(similarity.data.with_geometry(similarity.data.geometry))
@@ -96,5 +97,5 @@ class KNNRecommender(BaseRecommender):
             predictor = KNNPredictor(similarity, rule, centering, self.k, self.neighborhood, shrinkage)
         if "ranking" in heads:
             ranker = VoteRanker.fit(similarity, rule, self.k)
-        settings = {"weight": rule, "k": self.k, "shrinkage": self.shrinkage}
+        settings = {"weight": given, "k": self.k, "shrinkage": self.shrinkage}
         return Fitted(similarity, predictor, ranker, settings, [])

@@ -76,8 +76,8 @@ def test_nearest_strangers(data):
     mine = set(data.ratings[user])
     strangers = [v for v in data.ratings if v != user and not mine & set(data.ratings[v])]
     nearest = sorted((pmd(data, user, v).distance, v) for v in strangers)[:5]
-    found = model.neighbors(user, 5, strangers=True)
+    found = model.neighbors(user, 5, without_common_items=True)
     assert found.users.tolist() == [v for _, v in nearest]
     assert found.values == pytest.approx([d for d, _ in nearest])
     guest = model.guest(data.ratings[user], name="me")
-    assert model.neighbors(guest, 5, strangers=True).users.tolist()[0] in (user, nearest[0][1])
+    assert model.neighbors(guest, 5, without_common_items=True).users.tolist()[0] in (user, nearest[0][1])
