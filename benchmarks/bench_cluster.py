@@ -126,11 +126,7 @@ def speed(name: str, options: Any) -> list[str]:
         f"{shared / 2**20:,.0f} MB, are stored once in the object store."
     )
     head = ["", "s, median", "least", "most", "tasks", "s to start, including the first search"]
-    return [
-        f"### {name}, K={options.k}, {len(users):,} of {data.n_users:,} users",
-        table(head, rows),
-        text,
-    ]
+    return [f"### {name}, K={options.k}, {len(users):,} of {data.n_users:,} users", table(head, rows), text]
 
 
 def spread(seconds: list[float]) -> list[str]:

@@ -10,14 +10,7 @@ oracle.load()
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 
-ROUTES = (
-    "neighbors",
-    "recommendations",
-    "recommendations/why",
-    "predictions",
-    "explanations",
-    "comparison",
-)
+ROUTES = ("neighbors", "recommendations", "recommendations/why", "predictions", "explanations", "comparison")
 PATHS = ("/api/v1/users/{}", "/api/v1/items/{}", "/api/v1/items/{}/near", "/api/v1/users?{}", "/{}")
 
 

@@ -519,10 +519,7 @@ def speed() -> str:
             "fitting the default model on MovieLens-1M, two cores",
             f"{one('fit', 'ml-1m', 'fit, s')} s, {one('fit', 'ml-1m', 'peak MB')} MB",
         ],
-        [
-            "ten recommendations with reasons from that model",
-            f"{one('fit', 'ml-1m', 'known user, ms')} ms",
-        ],
+        ["ten recommendations with reasons from that model", f"{one('fit', 'ml-1m', 'known user, ms')} ms"],
         [
             "the same over HTTP, four guests at a time",
             f"median {one('server', SERVED, 'p50, ms', 'for a guest')} ms",

@@ -89,10 +89,7 @@ MODEL = ("-m", "my-model")
         (("recommend", *MODEL, "-u", 42, "--measure", "cos"), names("--measure")),
         (("recommend", *MODEL, "-u", 42, "--seed", 1), names("--seed")),
         (("recommend", *MODEL, "-u", 42, "--model-type", "knn"), names("--model-type")),
-        (
-            ("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"),
-            names("--centering"),
-        ),
+        (("explain", *MODEL, "-u", 42, "-v", 7, "--centering", "mean"), names("--centering")),
         (("explain", *FILES, "-u", 42, "-v", 7, "--paper"), names("--paper")),
         (("distance", "-r", "zeros.csv", "-u", "ann", "-v", "bob"), names("'ann'")),
         # where to
@@ -169,18 +166,10 @@ def test_options_that_typer_checks(run, args, message):
         ("tags.csv", "film,tag\n", names("tags.csv")),
         ("tags.csv", "film,tag\n,space\n", names("tags.csv", 2, "'film'")),
         ("tags.csv", "film,tag\nAlien,space,x\n", names("tags.csv", 2, 3)),
-        (
-            "tags.csv",
-            "film,tag,count\nAlien,a,1\nAlien,b,no\n",
-            names("tags.csv", 3, "'count'", "'no'"),
-        ),
+        ("tags.csv", "film,tag,count\nAlien,a,1\nAlien,b,no\n", names("tags.csv", 3, "'count'", "'no'")),
         ("tags.csv", "film,tag\nKane,space\n", names("tags.csv")),
         ("tags.csv", "film,x,y\nAlien,1,2\nAliens,1,b\n", names(3, "'y'", "'b'")),
-        (
-            "tags.csv",
-            "film,color\nAlien,blue\n",
-            names("genres", "tags", "text"),
-        ),
+        ("tags.csv", "film,color\nAlien,blue\n", names("genres", "tags", "text")),
         ("tags.csv", "a,b\nAlien,blue\n", names("'item'", "'a'", "'b'")),
         ("pairs.csv", "user,item\n42,\n", names("pairs.csv", 2, "'item'")),
         ("pairs.csv", "user\n42\n", "pairs.csv"),

@@ -114,11 +114,7 @@ def test_a_file_of_two_encodings_is_not_told_to_be_latin_1(write):
     with pytest.raises(InputError, match=names("ratings.csv", 4, "0xe9", 2, "encoding='mixed'")) as caught:
         Ratings.read(write(BOTH))
     assert "encoding='latin-1'" not in str(caught.value)
-    assert Ratings.read(write(BOTH), FileOptions(encoding="mixed")).users.tolist() == [
-        "Anaïs",
-        "José",
-        "Zoë",
-    ]
+    assert Ratings.read(write(BOTH), FileOptions(encoding="mixed")).users.tolist() == ["Anaïs", "José", "Zoë"]
 
 
 def test_latin_1_is_told_to_be_latin_1(write):

@@ -199,11 +199,7 @@ H = "user,item,rating\n"
         ("a,1,5\n", {"separator": ";"}, names("ratings.csv", "'a,1,5'")),
         ("a,1,5\n", {"separator": ":::"}, names("separator")),
         ("a,1,5\n", {"separator": '"'}, names("separator")),
-        (
-            H.encode() + b"a,1,5\nZo\xeb,1,4\n",
-            {},
-            names(3, "0xeb", "encoding", "latin-1"),
-        ),
+        (H.encode() + b"a,1,5\nZo\xeb,1,4\n", {}, names(3, "0xeb", "encoding", "latin-1")),
         ("a,1,5\n".encode("utf-16"), {}, names("encoding", "utf-16")),
         ("a,1,5\n", {"encoding": "klingon"}, names("'klingon'")),
         (gzip.compress(b"a,1,5\n" * 99, mtime=0)[:-9], {}, names("gzip")),

@@ -225,11 +225,7 @@ def test_from_csr_keeps_stored_zeros_and_sorts_indices():
         (sparse.csr_array(np.eye(2)), {"users": ["a"]}, names(1, 2, "user")),
         (sparse.csr_array(np.eye(2)), {"items": ["a", "a"]}, names("item", "'a'")),
         (sparse.csr_array([[1, -1]]), {}, names(2, -1, 1, 0)),
-        (
-            sparse.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1)),
-            {},
-            names(1, 2, 0),
-        ),
+        (sparse.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1)), {}, names(1, 2, 0)),
         (sparse.coo_array([1, 2]), {}, names(1)),
     ],
 )

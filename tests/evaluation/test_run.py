@@ -250,11 +250,7 @@ class Nameless:
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [
-        ({"geometry": "genres"}, "geometry"),
-        ({"scale": "1:5:1"}, "scale"),
-        ({"dataset": "cinema"}, "dataset"),
-    ],
+    [({"geometry": "genres"}, "geometry"), ({"scale": "1:5:1"}, "scale"), ({"dataset": "cinema"}, "dataset")],
 )
 def test_settings_of_the_data_are_refused_next_to_a_dataset(settings, named):
     with pytest.raises(InputError, match=names(named)):

@@ -21,14 +21,7 @@ from prefmover.evaluation.baselines.simple_rankers import (
     RandomOrder,
     UserKNN,
 )
-from prefmover.evaluation.recommenders import (
-    FAMILIES,
-    GROUPS,
-    ROWS,
-    Method,
-    check_packages,
-    grid,
-)
+from prefmover.evaluation.recommenders import FAMILIES, GROUPS, ROWS, Method, check_packages, grid
 from tests.messages import names
 
 

@@ -277,11 +277,7 @@ def test_single_items():
 def test_totals_near_the_limit():
     """Masses with totals of 2^31 - 1: their product just fits, and nothing wraps around."""
     most = 2**31 - 1
-    table = {
-        "x": {"a": 1, "b": most - 1},
-        "y": {"a": most - 2, "c": 2},
-        "z": {"b": 12345, "c": most - 12345},
-    }
+    table = {"x": {"a": 1, "b": most - 1}, "y": {"a": most - 2, "c": 2}, "z": {"b": 12345, "c": most - 12345}}
     geometry = ItemGeometry.from_distance(["a", "b", "c"], [[0, 2, 3], [2, 0, 1.5], [3, 1.5, 0]])
     data = Dataset(ratings_of(table), geometry)
     D = pairwise(data)

@@ -898,11 +898,7 @@ toml(
     "dataset = 'cinema'\nrecommenders = 'knn:pmd,knn:xyz'",
 )
 toml("infinitely many repeats", ("run.toml", "'repeats'", "inf"), "dataset = 'cinema'\nrepeats = inf")
-toml(
-    "nothing to run",
-    ("run.toml", "recommenders"),
-    "dataset = 'cinema'\nrecommenders = []",
-)
+toml("nothing to run", ("run.toml", "recommenders"), "dataset = 'cinema'\nrecommenders = []")
 case(EXPERIMENTS, "a folder that holds no run", ("…", "experiment.json"))(
     lambda folder: RunFolder(folder).content()
 )

@@ -12,15 +12,7 @@ NAMES = {"measure": "knn:{}", "control": "{}", "model": "{}", "peer": "surprise:
 
 
 def make_record(
-    method,
-    mae,
-    *,
-    repeat=0,
-    share=0.8,
-    convention="published",
-    kind="measure",
-    ks=(5, 40),
-    spread=0.0,
+    method, mae, *, repeat=0, share=0.8, convention="published", kind="measure", ks=(5, 40), spread=0.0
 ):
     """Return a record with the error of each K (or the only error), and groups of users around it."""
     n = np.full(20, 100)

@@ -26,8 +26,7 @@ def explain(
     options: ModelOptions,
     user: Annotated[str, USER],
     other: Annotated[
-        str | None,
-        Option("--other", "-v", metavar="ID", help="Id of another user, to explain the distance."),
+        str | None, Option("--other", "-v", metavar="ID", help="Id of another user, to explain the distance.")
     ] = None,
     item: Annotated[
         str | None, Option(metavar="ITEM", help="Id or title of an item, to explain its recommendation.")

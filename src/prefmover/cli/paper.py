@@ -51,8 +51,7 @@ def figures(
         ),
     ] = "ml-100k",
     panels: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="Panels, separated by commas; all by default."),
+        str, typer.Option(metavar="NAMES", help="Panels, separated by commas; all by default.")
     ] = "",
     repeats: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Random splits per share; 5 by default.")

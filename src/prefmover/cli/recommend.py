@@ -141,11 +141,7 @@ def recommend(
     if all_users:
         assert file is not None
         parts = file.with_name(f"{file.name}.parts")
-        with (
-            cluster.open(threads) as executor,
-            progress("recommending") as callback,
-            resumable(parts),
-        ):
+        with cluster.open(threads) as executor, progress("recommending") as callback, resumable(parts):
             table = model.recommend_all(n, **chosen, checkpoint=parts, executor=executor, progress=callback)
         return _written(table, file, parts)
     if together:

@@ -43,8 +43,7 @@ class ServiceOptions:
     ] = "127.0.0.1"
     port: Annotated[int, Option(metavar="N", min=0, max=65535, help="Port; 0 for any free one.")] = 8000
     token: Annotated[
-        str | None,
-        Option(metavar="TEXT", help="Token that clients must send; visible in process lists."),
+        str | None, Option(metavar="TEXT", help="Token that clients must send; visible in process lists.")
     ] = None
     token_file: Annotated[
         str | None, Option(metavar="FILE", help=f"File with the token; ${TOKEN_VARIABLE} by default.")

@@ -188,8 +188,7 @@ class ModelOptions:
         ),
     ] = None
     landmarks: Annotated[
-        int | None,
-        Option(metavar="N", min=1, help="Number of landmark users; 500 by default."),
+        int | None, Option(metavar="N", min=1, help="Number of landmark users; 500 by default.")
     ] = None
     seed: Annotated[
         int | None, Option(metavar="N", min=0, help="Seed for the choice of landmarks; 0 by default.")

@@ -15,9 +15,7 @@ from prefmover.explain.text import proof_text, rating_title, recommendation_titl
 __all__ = ["environment", "explanation_page", "inline_svg"]
 
 
-def explanation_page(
-    explanation: UserExplanation | RecommendationExplanation | RatingExplanation,
-) -> str:
+def explanation_page(explanation: UserExplanation | RecommendationExplanation | RatingExplanation) -> str:
     """Return an explanation as one HTML page, with the picture of a plan where matplotlib is installed."""
     picture, lines, proof = "", [], ""
     if isinstance(explanation, RecommendationExplanation):

@@ -37,12 +37,7 @@ from prefmover.data.csr import entries_of_rows
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, geometry_if
 from prefmover.explain.co_likes import CoLikes, likes_among
-from prefmover.explain.recommendation import (
-    NeighborRating,
-    Others,
-    OwnRating,
-    RecommendationExplanation,
-)
+from prefmover.explain.recommendation import NeighborRating, Others, OwnRating, RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import NearerThan, Ranker, SideScores

@@ -251,11 +251,7 @@ class _Contents:
 
     @classmethod
     def merge(
-        cls,
-        files: Sequence[ItemFile],
-        options: FileOptions,
-        outside: Sequence[NamedRows],
-        rated: Ids | None,
+        cls, files: Sequence[ItemFile], options: FileOptions, outside: Sequence[NamedRows], rated: Ids | None
     ) -> _Contents:
         """Return the contents of files, and vectors from outside.
 

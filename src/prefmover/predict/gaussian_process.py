@@ -40,13 +40,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.weights import Weight, weight
-from prefmover.predict.low_rank import (
-    ITEM_LANDMARKS,
-    MAX_EXACT,
-    LowRankKernel,
-    item_kernel,
-    with_more_items,
-)
+from prefmover.predict.low_rank import ITEM_LANDMARKS, MAX_EXACT, LowRankKernel, item_kernel, with_more_items
 from prefmover.predict.sparse_sums import Entries
 
 if TYPE_CHECKING:

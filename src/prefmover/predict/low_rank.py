@@ -99,11 +99,7 @@ class LowRankKernel:
 
     @classmethod
     def from_blocks(
-        cls,
-        n: int,
-        landmarks: Ints,
-        weights: Callable[[Ints], Floats | Singles],
-        max_rank: int | None = None,
+        cls, n: int, landmarks: Ints, weights: Callable[[Ints], Floats | Singles], max_rank: int | None = None
     ) -> Self:
         """Return :meth:`from_weights` of a function of rows, which is called for some rows at a time."""
         among = weights(landmarks).astype(np.float64)

@@ -103,11 +103,7 @@ def nearest(
 
 
 def nearest_to_group(
-    data: Dataset,
-    group: Iterable[Any],
-    k: int = 10,
-    *,
-    n_threads: int | None = None,
+    data: Dataset, group: Iterable[Any], k: int = 10, *, n_threads: int | None = None
 ) -> NeighborList:
     """Return the k users nearest to several users together, by PMD, exactly; the members are left out.
 
