@@ -291,7 +291,6 @@ def _is_header(table: Delimited, roles: Roles) -> bool:
 
 
 def _starts_with_numbers(table: Delimited, position: int) -> bool:
-    """Whether the first rows below the first line have numbers in a column."""
     rows = [fields for _, fields in islice(table.rows(), 1, 21) if position < len(fields)]
     texts = [fields[position].strip() for fields in rows]
     return any(texts) and all(map(_is_number, texts))
@@ -522,5 +521,4 @@ def find_ratings(
 
 
 def _is_beside_the_point(name: str) -> bool:
-    """Whether a column is a time or an id by its name."""
     return bool(name_words(name) & TIME_WORDS) or plain_name(name).endswith("id") or not name.strip()

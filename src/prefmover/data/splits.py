@@ -301,7 +301,6 @@ def _check_share(train: float) -> None:
 
 
 def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a random number for each rating."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed!r}; give a whole number from 0")
     return hashed(int(seed), np.arange(ratings.n_ratings))

@@ -226,7 +226,6 @@ class _Dice:
         return (self._raw(*shape) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def below(self, n: int, *shape: int) -> Ints:
-        """Return whole numbers from 0 to n - 1."""
         return np.floor(n * self.uniform(*shape)).astype(np.int64)
 
     def bell(self, *shape: int) -> Floats:

@@ -215,7 +215,6 @@ class RayExecutor:
         logger.warning("prefmover: a task was lost (%s); it runs again", type(error).__name__)
 
     def _alive(self) -> list[dict[str, Any]]:
-        """Return the nodes that can run tasks."""
         return [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
 
     def _look(self) -> None:

@@ -214,27 +214,13 @@ def liked_together(n_both: Ints, lift: Floats) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class _OwnRatings:
-    """Those of the user's ratings that may be reasons: likes that add to the score of one of the items.
-
-    Attributes
-    ----------
-    at
-        Their positions among the user's ratings.
-    parts
-        (at, items) what they add.
-    distances
-        (items, at) distances of the items to theirs; None without a geometry.
-    n_both, lift
-        (items, at) from :class:`~prefmover.explain.co_likes.CoLikes`.
-    related
-        (items, at) whether they are related.
-    """
+    """Those of the user's ratings that may be reasons: likes that add to the score of one of the items."""
 
     data: Dataset
     state: UserState
-    at: Ints
-    parts: Floats
-    distances: Floats | None
+    at: Ints  # positions among the user's ratings
+    parts: Floats  # (at, items) what they add
+    distances: Floats | None  # (items, at), as are the next three; None without a geometry
     n_both: Ints
     lift: Floats
     related: Bools
@@ -278,52 +264,28 @@ class _OwnRatings:
 
 
 class _Answers(NamedTuple):
-    """What like-minded users gave an item.
+    """What like-minded users gave an item."""
 
-    Attributes
-    ----------
-    named
-        Those who are named, as positions among the like-minded, with the largest parts first.
-    given, likes, parts
-        Their ratings, whether these are likes, and what they add to the score.
-    n_for, n_against
-        How many like the item or not, named or not.
-    """
-
-    named: Ints
+    named: Ints  # those who are named, as positions among the like-minded, with the largest parts first
     given: Floats
     likes: Bools
     parts: Floats
-    n_for: int
+    n_for: int  # of all like-minded, named or not
     n_against: int
 
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """The like-minded users who are named, and their ratings of the items to explain.
-
-    Attributes
-    ----------
-    like_minded
-        Positions of the like-minded users.
-    answers
-        One for each item.
-    known
-        Those of the like-minded who are named anywhere, ascending, as positions among them.
-    values, near
-        (known,) the exact measure, None if it was not computed; and how near they are.
-    common
-        For each of them, the positions of the items that the user has rated too.
-    """
+    """The like-minded users who are named, and their ratings of the items to explain."""
 
     explainer: Explainer
     state: UserState
     like_minded: Ints
-    answers: list[_Answers]
-    known: Ints
-    values: Floats | None
+    answers: list[_Answers]  # one for each item
+    known: Ints  # those who are named anywhere, ascending, as positions among the like-minded
+    values: Floats | None  # (known,) the exact measure, None if it was not computed
     near: NearerThan
-    common: list[Ints]
+    common: list[Ints]  # for each of the known, the positions of the items that the user has rated too
 
     @classmethod
     def find(
@@ -339,10 +301,8 @@ class _People:
         ratings, means = similarity.data.ratings, explainer.co_likes.means
         rows, columns, given = _given(ratings, like_minded, items)
         likes, added = likes_among(given, means[like_minded[rows]], ratings.scale), parts[rows, columns]
-        order, ends = (
-            np.lexsort((-np.abs(added), columns)),
-            np.cumsum(np.bincount(columns, minlength=len(items))),
-        )
+        order = np.lexsort((-np.abs(added), columns))
+        ends = np.cumsum(np.bincount(columns, minlength=len(items)))
         answers = [
             _answers(rows[some], given[some], likes[some], added[some], everybody)
             for some in np.split(order, ends[:-1])

@@ -307,7 +307,6 @@ def _recommendation_rows(explanation: RecommendationExplanation, n: int) -> list
 
 
 def _relation(one: OwnRating) -> str:
-    """Return how an item is related to the recommended one."""
     near = [] if one.distance is None else [f"distance {one.distance:.2f}"]
     both = [f"{one.n_both:,} like both, {one.lift:.1f} times as many as by chance"] if one.n_both else []
     return "; ".join(near + both)

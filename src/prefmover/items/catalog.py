@@ -52,7 +52,6 @@ def plain_title(title: str) -> str:
 
 
 def _with_article(title: str) -> str:
-    """Return a plain title with its article in front."""
     title = re.sub(r"^l['\u2019](?=\w)", "l ", _folded(title).strip())
     return plain_text(TRAILING_ARTICLE.sub(r"\2 \1", title))
 
@@ -304,12 +303,10 @@ class Catalog:
 
 
 def _value(value: Any) -> Any:
-    """Return a value, or None in place of NaN."""
     return None if isinstance(value, float) and value != value else value
 
 
 def _values(column: Any) -> list[Any]:
-    """Return the values of a column of a frame, None where there is none."""
     both = zip(column.to_list(), column.is_null().to_list(), strict=True)
     return [None if missing else _value(value) for value, missing in both]
 
@@ -342,7 +339,6 @@ def _years(values: Sequence[Any], ids: Sequence[Any]) -> list[int]:
 
 
 def _genres(genres: Any) -> list[str]:
-    """Return genres from a list, or from text such as "Drama|War"."""
     if isinstance(genres, str):
         return [genre.strip() for genre in genres.split("|") if genre.strip()]
     return [] if genres is None else list(genres)

@@ -302,7 +302,6 @@ class _Contents:
 
     @property
     def is_descriptive(self) -> bool:
-        """Whether a column tells items apart."""
         return bool(self.genres or self.tags or self.texts or self.numbers or self.outside)
 
     def has_any(self, rated: Ids) -> bool:
@@ -381,7 +380,6 @@ class _Contents:
         return self.weights.get(block.column, block.weight)
 
     def _rows(self, column: str, ids: Ids, positions: dict[str, int]) -> _Rows:
-        """Return the tags of a column, for items that have an id."""
         rows = [row for row in self.tags.get(column, ()) if row[0] in positions]
         items = ids[[positions[item] for item, _, _ in rows]] if rows else ids[:0]
         return _Rows(items, [tag for _, tag, _ in rows], [count for _, _, count in rows])

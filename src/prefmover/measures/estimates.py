@@ -400,7 +400,6 @@ def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
 
 
 def _whole_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Floats:
-    """Return the unit vectors of items in whole numbers."""
     assert geometry.vectors is not None  # a geometry without distances has vectors
     return np.asarray(np.rint(LENGTH * geometry.vectors[items]))
 

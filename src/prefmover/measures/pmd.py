@@ -328,7 +328,6 @@ def distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int
 
 
 def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:
-    """Return the ratings that a user gave to items, by position."""
     rated, values = data.ratings.row(user)
     return values[np.searchsorted(rated, items)]
 

@@ -364,7 +364,6 @@ class BaseRecommender(Estimator, ABC):
         return nearest_to_members(self.data_, members, k, self.n_threads)
 
     def _own_ratings(self, state: UserState) -> Ratings:
-        """Return the ratings of a user of the data, or of a guest, as a table of one user."""
         return self.data_.ratings.take(users=[state.position]) if state.guest is None else state.guest
 
     def recommend_all(
@@ -587,7 +586,6 @@ class BaseRecommender(Estimator, ABC):
         return model
 
     def _known(self, position: int, name: Any = None) -> UserState:
-        """Return the state of a user of the data, or of an unknown user."""
         nothing = np.empty(0, np.int64), np.empty(0)
         rated, given = self.data_.ratings.row(position) if position >= 0 else nothing
         return UserState(name, position, rated, given, self._fit_id)

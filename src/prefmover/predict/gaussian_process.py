@@ -413,7 +413,6 @@ class _System:
         self._factorize(np.diff(self.by_item.indptr))
 
     def sums_by_item(self, values: npt.NDArray[Any]) -> Floats:
-        """Return the sums of values, one for each rating, by item."""
         return self.by_item.sum_entries(self._in_order_of_items(values))
 
     def _in_order_of_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -279,7 +279,6 @@ class KNNPredictor(Predictor):
         return out
 
     def _offset_and_spread(self, state: UserState) -> tuple[float, float]:
-        """Return the offset and the unit of a user under the centering."""
         if state.guest is not None:
             return self.centering.new_user(state.rated, state.given)
         return float(self.centering.user[state.position]), float(self.centering.spread[state.position])

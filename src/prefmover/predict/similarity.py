@@ -232,7 +232,6 @@ class UserSimilarity:
 
     @cached_property
     def _index(self) -> NeighborIndex | None:
-        """The search index; None for measures that are searched without one."""
         return NeighborIndex(self.data, self.measure) if self.searches_by_bounds else None
 
     def _guest_row(self, data: Dataset, guest: Ratings, others: Ints) -> tuple[Floats, float]:

@@ -113,7 +113,6 @@ def report_page(name: str, results: Results, pictures: dict[str, str]) -> str:
 
 
 def _summary(results: Results) -> list[str]:
-    """Return the opening paragraphs: about lists, then about ratings."""
     return sentences.about_lists(results) + sentences.about_ratings(results)
 
 

@@ -371,7 +371,6 @@ def _at(records: Iterable[Record], share: float, cut: int) -> dict[int, RecordCo
 
 
 def _common(by_repeat: Iterable[Mapping[int, Any]]) -> list[int]:
-    """Return the repeats that all mappings have."""
     repeats = [set(one) for one in by_repeat]
     return sorted(set.intersection(*repeats)) if repeats else []
 

@@ -129,7 +129,6 @@ class _Lists:
 
     @property
     def filled(self) -> Bools:
-        """Which entries are filled."""
         return np.arange(self.users.shape[1]) < self.counts[:, None]
 
 

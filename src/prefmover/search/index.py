@@ -246,6 +246,5 @@ class NeighborIndex:
 
     @cached_property
     def _raters_of_items(self) -> tuple[Ints, Ints]:
-        """The raters of each item, as CSR."""
         by_item = self.data.ratings.matrix.tocsc()
         return by_item.indptr.astype(np.int64), by_item.indices.astype(np.int64)

@@ -175,20 +175,7 @@ class Guard:
 
 
 class _Exchange:
-    """A request and its response.
-
-    Attributes
-    ----------
-    scope
-        The request as the application sees it: GET for HEAD, without the root path, the client's address.
-    folder
-        Where the pages are, if the request lacks the last slash: paths in them are relative.
-    unread
-        Whether the request has a body that nobody has read. Then the connection closes with the response:
-        the rest of the body could take any time.
-    status
-        The status of the response; 0 before it is sent.
-    """
+    """A request and its response."""
 
     def __init__(self, scope: Scope, send: Send, clients: Clients, root: str) -> None:
         self.headers = Headers(scope=scope)
@@ -197,21 +184,23 @@ class _Exchange:
         given = self.headers.get("x-request-id", "") if clients.is_proxy(peer) else ""
         self.request_id = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
         self.head = scope["method"] == "HEAD"
+        # as the application sees it: GET for HEAD, without the root path, the client's address
         self.scope = dict(scope, client=(self.client, 0), instance=scope["path"])
         if self.head:
             self.scope["method"] = "GET"
         if root and (scope["path"] + "/").startswith(root + "/"):
             self.scope["path"] = scope["path"].removeprefix(root) or "/"
             self.scope["raw_path"] = scope.get("raw_path", b"").removeprefix(root.encode())
+        # where the pages are, if the request lacks the last slash: paths in them are relative
         self.folder = root + "/" if root and scope["path"] == root else None
         length = self.headers.get("content-length", "0").strip()
+        # with a body that nobody has read, the connection closes: the rest of it could take any time
         self.unread = "transfer-encoding" in self.headers or length.strip("0") != ""
         self.status = self.size = 0
         self._send = send
 
     @property
     def route(self) -> str | None:
-        """The path of the route, with names for its parameters."""
         return getattr(self.scope.get("route"), "path", None)
 
     async def send(self, message: Message) -> None:

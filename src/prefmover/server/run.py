@@ -218,7 +218,6 @@ class Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
     def _is_idle(self) -> bool:
-        """Whether every request has been answered, and every response sent."""
         unsent = (one.transport.get_write_buffer_size() for one in self.server_state.connections)
         return not self.server_state.tasks and not any(unsent)
 
