@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "header_sha256", "read", "write"]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
 QUICK = 2**28
 """Bytes of a file whose checksum is compared by default; SHA-256 reads these in a fifth of a second."""
