@@ -1,5 +1,6 @@
 """Threads share one fitted model, as a service does: all get the answers of one thread alone."""
 
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -45,3 +46,14 @@ def test_threads_get_the_answers_of_one(model):
         shared = list(pool.map(lambda user: answers(model, user), users * 2))
     alone = [answers(model, user) for user in users]
     assert shared == alone * 2
+
+
+@pytest.mark.parametrize("model", [Recommender(ranking=RankingSettings()), KNNRecommender(k=5)], ids=type)
+def test_answers_do_not_make_pickles_larger(model):
+    cinema = datasets.load("cinema")
+    model.fit(cinema.with_ratings(cinema.ratings.take(users=range(160))))
+    before = pickle.dumps(model)
+    shown = answers(model, model.data_.ratings.users.tolist()[0])
+    after = pickle.dumps(model)
+    assert len(after) < 1.1 * len(before)  # the data keep their masses; no index, no lists
+    assert answers(pickle.loads(after), model.data_.ratings.users.tolist()[0]) == shown

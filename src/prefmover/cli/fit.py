@@ -74,7 +74,8 @@ def _chosen(model: BaseRecommender) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    from prefmover import RankingSettings, RatingSettings
+    from prefmover.predict import RatingSettings
+    from prefmover.rank import RankingSettings
 
     if isinstance(value, RatingSettings | RankingSettings):
         return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}

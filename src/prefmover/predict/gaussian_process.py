@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError
@@ -174,7 +175,7 @@ class UserCoefficients(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(PickledFields):
     """A solved regression: coefficients, and the sums of them that predictions need.
 
     Attributes

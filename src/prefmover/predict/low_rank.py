@@ -17,12 +17,13 @@ A kernel does not depend on the target of the predictions; several models can sh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.execution.threads import slices
@@ -61,7 +62,7 @@ BLOCK_ITEMS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankKernel:
+class LowRankKernel(PickledFields):
     """K = ΦΦᵀ + diag(ψ) over users, or over items.
 
     Attributes
@@ -164,9 +165,6 @@ class LowRankKernel:
     def _sketch(self) -> Singles:
         """The largest directions, side by side in memory; eigenvalues ascend."""
         return np.ascontiguousarray(self.features[:, -SKETCH:])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def largest(self, features: Singles, k: int, without: int = -1) -> Ints:
         """Return the k rows with the largest K to a row with these features, those above 0, largest first.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from prefmover._format import counted
+from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.measures.weights import Weight
@@ -91,7 +92,7 @@ class Scores(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Predictor(ABC):
+class Predictor(PickledFields, ABC):
     """A fitted predictor of ratings. Users and items are positions; -1 is an unknown user or item.
 
     Attributes

@@ -9,13 +9,14 @@ estimated, as the name of the function says; PMD between many users is estimated
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Progress, Singles
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings, one_user
@@ -52,7 +53,7 @@ EXACT_PAIRS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class UserSimilarity:
+class UserSimilarity(PickledFields):
     """A measure between the users of a data set.
 
     Attributes
@@ -81,10 +82,6 @@ class UserSimilarity:
     landmarks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     fitted: Dataset | None = None
     stored_nearest: Singles | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: an index is made again where it is needed."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set, without landmarks."""

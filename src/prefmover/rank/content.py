@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Singles
 from prefmover.data.csr import indptr_from_counts
 from prefmover.execution.threads import run
@@ -153,7 +154,7 @@ class SimilarContent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SimilarItems:
+class SimilarItems(PickledFields):
     """The mixtures that items without ratings are scored by.
 
     Attributes

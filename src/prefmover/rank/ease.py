@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
 from prefmover.execution.lazy import LazyModule
@@ -57,7 +58,7 @@ BLOCK_COLUMNS = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class ItemSide:
+class ItemSide(PickledFields):
     """B = L R - diag(c) over the modeled items, in one of two forms.
 
     Attributes

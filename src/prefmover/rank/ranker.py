@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
@@ -95,7 +96,7 @@ def likes_from(ratings: Ratings) -> Likes:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranker(ABC):
+class Ranker(PickledFields, ABC):
     """A fitted ranking. Users and items are positions."""
 
     similarity: UserSimilarity
