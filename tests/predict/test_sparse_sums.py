@@ -23,10 +23,8 @@ def test_sums_are_a_product(shape, n_threads):
     expected = more + matrix @ rows
     assert sum_rows(matrix, rows, more, n_threads) is more
     assert more == pytest.approx(expected, abs=1e-5)
-    entries, numbers = (
-        Entries.from_arrays(matrix.indptr, matrix.indices, shape[1], n_threads),
-        rng.random(shape[1]),
-    )
+    entries = Entries.from_arrays(matrix.indptr, matrix.indices, shape[1], n_threads)
+    numbers = rng.random(shape[1])
     pattern = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
     assert entries.sum_numbers(numbers) == pytest.approx(pattern @ numbers)
     assert entries.sum_entries(matrix.data) == pytest.approx(np.asarray(matrix.sum(axis=1)).ravel(), abs=1e-5)

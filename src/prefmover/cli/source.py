@@ -144,10 +144,8 @@ def describe(ratings: Ratings) -> str:
     scale = ratings.scale
     users, items = counted(ratings.n_users, "user"), counted(ratings.n_items, "item")
     noun = "interaction" if scale.implicit else "rating"
-    ends, step = (
-        f"from {scale.lowest:g} to {scale.highest:g}",
-        f" in steps of {scale.step:g}" if scale.step else "",
-    )
+    ends = f"from {scale.lowest:g} to {scale.highest:g}"
+    step = f" in steps of {scale.step:g}" if scale.step else ""
     values = f", {ends}{step}"
     if scale.implicit:
         values = (

@@ -355,10 +355,8 @@ def _refuse_missing(missing: Any, kind: str, where: Callable[[int], str], texts:
     if texts is None:
         raise InputError(f"{problem}; fill it in or drop the row")
     text = texts[first].as_py()
-    shown, remedy = (
-        f" ({text})" if text else "",
-        "fill it in, or pass on_bad_lines='skip' to leave such lines out",
-    )
+    shown = f" ({text})" if text else ""
+    remedy = "fill it in, or pass on_bad_lines='skip' to leave such lines out"
     raise InputError(f"{problem}{shown}; {remedy}", argument="on_bad_lines")
 
 

@@ -360,11 +360,9 @@ class BaseRecommender(Estimator, ABC):
                 f"a group has preferences but no ratings, so {measure.label} (convention "
                 f"{measure.convention(similarity.convention)!r}) cannot compare it; use PMD as published"
             )
-        members = [self._own_ratings(state) for state in states]
+        ratings = self.data_.ratings
+        members = [ratings.take(users=[one.position]) if one.guest is None else one.guest for one in states]
         return nearest_to_members(self.data_, members, k, self.n_threads)
-
-    def _own_ratings(self, state: UserState) -> Ratings:
-        return self.data_.ratings.take(users=[state.position]) if state.guest is None else state.guest
 
     def recommend_all(
         self,

@@ -175,10 +175,8 @@ class KernelPredictor(Predictor):
     def _contributions(self, state: UserState, item: int) -> tuple[Contribution, ...]:
         """Return all contributions to the score of an item, the largest first."""
         r, one = self.regression, np.array([item])
-        weights, item_weights = (
-            r.kernel.covariance_to_all(self._coefficients(state).features),
-            r.item_weights(one),
-        )
+        weights = r.kernel.covariance_to_all(self._coefficients(state).features)
+        item_weights = r.item_weights(one)
         residuals = r.residuals(item_weights)[:, 0]
         users = np.flatnonzero(_has_weight(weights, state.position) & r.has_residual(one)[:, 0])
         users = users[np.argsort(-np.abs(weights[users] * residuals[users]), kind="stable")]

@@ -156,10 +156,8 @@ class _HeldOut:
         self.relevant = hits[self.scored]
         self.likes = likes_from(train.data.ratings)[:, rated]
         self.mean_square = mean_squared_like(self.likes)
-        self.values, self.self_values = (
-            train.estimated_values(everyone, everyone),
-            train.self_values(everyone),
-        )
+        self.values = train.estimated_values(everyone, everyone)
+        self.self_values = train.self_values(everyone)
         self.angles = row_angles(self.likes, self.likes)
         geometry, self.content = train.data.geometry, None
         self.similar = np.zeros(self.likes.shape, np.float32)
